@@ -1,0 +1,253 @@
+/* Errors, memory, the context, progress and signals of the command. */
+#include "common.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+int cli_exit_code(pv_status status) {
+    switch (status) {
+    case PV_OK:
+        return CLI_OK;
+    case PV_ERR_USAGE:
+    case PV_ERR_INPUT:
+    case PV_ERR_PATH:
+    case PV_ERR_FORMAT:
+        return CLI_BAD_INPUT;
+    case PV_ERR_MEMORY:
+    case PV_ERR_WRITE:
+    case PV_ERR_NUMERIC:
+    case PV_ERR_INTERRUPTED:
+    case PV_ERR_INTERNAL:
+        return CLI_FAILED;
+    }
+    return CLI_FAILED;
+}
+
+/* Errors are one line, whatever text from outside they quote. */
+static void print_line(const char *text) {
+    for (; *text; text++)
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, stderr);
+    fputc('\n', stderr);
+}
+
+int cli_fail(cli_call *call, pv_status status) {
+    cli_progress_clear(call);
+    const pv_error *error = call->ctx ? pv_ctx_error(call->ctx) : NULL;
+    fputs("prevail: ", stderr);
+    if (!error || error->status != status || !error->message[0]) {
+        print_line(pv_status_text(status));
+        return cli_exit_code(status);
+    }
+    if (error->file[0])
+        fprintf(stderr, "%s:", error->file);
+    if (error->file[0] && error->line)
+        fprintf(stderr, "%zu:", error->line);
+    if (error->file[0] && error->line && error->column)
+        fprintf(stderr, "%zu:", error->column);
+    if (error->file[0])
+        fputc(' ', stderr);
+    print_line(error->message);
+    return cli_exit_code(status);
+}
+
+int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) {
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    cli_progress_clear(call);
+    fputs("prevail: ", stderr);
+    if (file)
+        fprintf(stderr, "%s: ", file);
+    print_line(message);
+    return cli_exit_code(status);
+}
+
+void cli_note(cli_call *call, const char *format, ...) {
+    if (call->quiet)
+        return;
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    cli_progress_clear(call);
+    fputs("prevail: ", stderr);
+    print_line(message);
+}
+
+static void add_warning(cli_call *call, const char *message) {
+    char **grown = realloc(call->warning, (call->warnings + 1) * sizeof *grown);
+    if (!grown)
+        return; /* only a warning is lost, and memory is at its end */
+    call->warning = grown;
+    call->warning[call->warnings++] = cli_copy(message);
+    if (!call->collect) {
+        cli_progress_clear(call);
+        fputs("prevail: warning: ", stderr);
+        print_line(message);
+    }
+}
+
+void cli_warn(cli_call *call, const char *format, ...) {
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    add_warning(call, message);
+}
+
+static void on_log(void *state, pv_log_level level, const char *message) {
+    cli_call *call = state;
+    if (level == PV_LOG_WARNING)
+        add_warning(call, message);
+    else
+        cli_note(call, "%s", message);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+void *cli_alloc(size_t count, size_t size) {
+    void *block = calloc(count ? count : 1, size);
+    if (!block) {
+        fputs("prevail: out of memory\n", stderr);
+        exit(CLI_FAILED);
+    }
+    return block;
+}
+
+char *cli_copy(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = cli_alloc(size, 1);
+    memcpy(copy, text, size);
+    return copy;
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cli_progress_clear(cli_call *call) {
+    if (call->drawn)
+        fputs("\r\033[K", stderr);
+    call->drawn = false;
+}
+
+/* One line, redrawn at most five times a second: what, step, loss, rate, time left. */
+static void on_progress(void *state, const pv_progress *progress) {
+    cli_call *call = state;
+    double now = now_seconds();
+    if (now - call->redrawn < 0.2)
+        return;
+    call->redrawn = now;
+    call->drawn = true;
+    double rate = progress->seconds > 0 ? (double)progress->step / progress->seconds : 0;
+    fprintf(stderr, "\r\033[K%s  step %zu", progress->what, progress->step);
+    if (progress->steps)
+        fprintf(stderr, " of %zu", progress->steps);
+    fprintf(stderr, "  loss %.6g  %.3g steps/s", progress->value, rate);
+    if (progress->steps > progress->step && rate > 0) {
+        double left = ceil((double)(progress->steps - progress->step) / rate);
+        if (left < 1e8)
+            fprintf(stderr, "  at most %ld:%02ld left", (long)left / 60, (long)left % 60);
+    }
+    fflush(stderr);
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* A handler gets no argument of ours; this is the one variable of file scope. */
+static pv_ctx *volatile interrupted_ctx;
+
+static void on_signal(int signal_number) {
+    (void)signal_number;
+    if (interrupted_ctx)
+        pv_ctx_interrupt(interrupted_ctx);
+}
+
+/* The first signal asks the work to stop; the second one, the handler being gone by then, ends the program. */
+static void catch_signals(pv_ctx *ctx) {
+    interrupted_ctx = ctx;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigemptyset(&action.sa_mask);
+    const int caught[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < 2; i++) {
+        struct sigaction before;
+        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* ignored on purpose stays so */
+            sigaction(caught[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
+}
+
+int cli_start(cli_call *call) {
+    const int64_t *threads = cli_value(call, "threads");
+    const bool *quiet = cli_value(call, "quiet");
+    call->quiet = quiet && *quiet;
+    call->terminal = isatty(STDERR_FILENO) == 1;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.threads = threads ? (int)*threads : 0;
+    options.log = on_log;
+    options.progress = call->terminal && !call->quiet ? on_progress : NULL;
+    options.state = call;
+    pv_ctx_free(call->ctx);
+    call->ctx = NULL;
+    pv_status status = pv_ctx_new(&options, &call->ctx);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    call->redrawn = now_seconds(); /* short work shows no line */
+    catch_signals(call->ctx);
+    return CLI_OK;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+int cli_check_output(cli_call *call, const char *path) {
+    if (!path)
+        return CLI_OK;
+    if (!*path)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a file");
+    struct stat about;
+    if (stat(path, &about) == 0) {
+        if (S_ISDIR(about.st_mode))
+            return cli_error(call, PV_ERR_PATH, path, "is a directory; name a file in it");
+        if (!S_ISREG(about.st_mode))
+            return CLI_OK; /* a device or pipe: only writing tells */
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = cli_copy(slash ? path : ".");
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    int cause = 0;
+    if (stat(folder, &about) != 0 || access(folder, W_OK | X_OK) != 0)
+        cause = errno;
+    else if (!S_ISDIR(about.st_mode))
+        cause = ENOTDIR;
+    free(folder);
+    if (cause)
+        return cli_error(call, PV_ERR_PATH, path, "cannot be written: %s; choose another folder or make it first",
+                         strerror(cause));
+    return CLI_OK;
+}
+
+int cli_finish(cli_call *call, int code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    return cli_error(call, PV_ERR_WRITE, "standard output", "could not be written completely: %s",
+                     errno ? strerror(errno) : "the disk may be full");
+}

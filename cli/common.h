@@ -1,0 +1,174 @@
+/* cli/common.h: what the subcommands share. A command is one const struct; parsing, --help and the man page are made
+ * from it and from the option tables it names.
+ */
+#ifndef PREVAIL_CLI_COMMON_H
+#define PREVAIL_CLI_COMMON_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "prevail/prevail.h"
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_call cli_call;
+
+typedef struct cli_argument {
+    const char *name; /* "DATA" */
+    const char *help;
+} cli_argument; /* a list ends with a NULL name */
+
+/* An option table, and where in the command's options its struct lies. */
+typedef struct cli_group {
+    const char *title;
+    const pv_option *table;
+    size_t offset;
+} cli_group; /* a list ends with a NULL table */
+
+typedef struct cli_example {
+    const char *command;
+    const char *text;
+} cli_example; /* a list ends with a NULL command */
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary; /* one line, no full stop */
+    const char *usage;   /* what follows "prevail NAME" */
+    const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
+    const cli_argument *arguments;
+    const cli_group *groups;
+    size_t options_size;
+    const char *output; /* what is written, and the columns; paragraphs as in text */
+    const cli_example *examples;
+    int (*run)(cli_call *call); /* returns the exit code */
+} cli_command;
+
+extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_simulate, cli_demo, cli_version;
+extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
+const cli_command *cli_command_find(const char *name); /* NULL where there is none */
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
+
+struct cli_call {
+    const cli_command *command;
+    pv_ctx *ctx;
+    void *options;   /* the command's struct */
+    bool *given;     /* for each option in the order of the groups */
+    char **argument; /* positional, one for each cli_argument */
+    char *line;      /* the command line, for the record; see cli_command_line */
+    char **warning;  /* what the library warned of */
+    size_t warnings;
+    bool collect; /* warnings are kept for the command to report instead of being printed */
+    bool quiet;
+    bool terminal;  /* standard error is one */
+    bool drawn;     /* a progress line is on it */
+    double redrawn; /* when, in seconds */
+};
+
+/* Options that several commands have under the same name. */
+typedef struct cli_running {
+    int64_t threads;
+    bool json;
+    bool quiet;
+} cli_running;
+
+#define CLI_OPTION_OUTPUT(type, field, what)                                                                           \
+    { "output", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE", what }
+#define CLI_OPTION_THREADS(type, field)                                                                                \
+    {                                                                                                                  \
+        "threads", PV_OPTION_INT, offsetof(type, field), "0", 0, 1024, NULL, "T",                                      \
+            "Threads to use; 0: as many as the machine has. Results do not depend on it."                              \
+    }
+#define CLI_OPTION_JSON(type, field, what)                                                                             \
+    { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }
+#define CLI_OPTION_QUIET(type, field)                                                                                  \
+    {                                                                                                                  \
+        "quiet", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL,                                        \
+            "No progress line and no notes on standard error."                                                         \
+    }
+#define CLI_OPTION_END                                                                                                 \
+    { NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL }
+
+/* ---- arguments.c ------------------------------------------------------------------------------------------------- */
+
+/* Fills options, given, argument and line from argv (what follows the command's name). Returns CLI_OK, or an exit code
+ * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
+int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help);
+void cli_call_clear(cli_call *call);
+bool cli_given(const cli_call *call, const char *option);
+const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+
+/* ---- help.c ------------------------------------------------------------------------------------------------------ */
+
+void cli_print_help(FILE *out, const cli_command *command);
+void cli_print_overview(FILE *out);
+void cli_wrap(FILE *out, const char *text);                /* in lines of at most 80 characters */
+void cli_print_man(FILE *out, const cli_command *command); /* NULL: the overview, prevail(1) */
+
+/* ---- common.c: errors, memory, context, progress ----------------------------------------------------------------- */
+
+int cli_exit_code(pv_status status);
+/* Prints the context's error as "prevail: FILE:LINE:COLUMN: message"; returns the exit code. */
+int cli_fail(cli_call *call, pv_status status);
+/* The same for an error of the command's own; file may be NULL. */
+int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) PV_PRINTF(4, 5);
+void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */
+void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
+
+void *cli_alloc(size_t count, size_t size); /* zeroed; ends the program where there is no memory */
+char *cli_copy(const char *text);
+
+/* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT and SIGTERM interrupt it. */
+int cli_start(cli_call *call);
+void cli_progress_clear(cli_call *call);
+
+/* Refuses, before any work, a path that could not be written in the end. NULL is fine. */
+int cli_check_output(cli_call *call, const char *path);
+/* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
+int cli_finish(cli_call *call, int code);
+
+/* ---- json.c ------------------------------------------------------------------------------------------------------ */
+
+/* Each takes its new reference and never fails; bytes that are no UTF-8 become U+FFFD. */
+void cli_json_set(json_t *object, const char *key, json_t *value);
+json_t *cli_json_text(const char *text);
+json_t *cli_json_real(double value);                                              /* null where not finite */
+json_t *cli_json_by_label(char *const *labels, int classes, const double *value); /* {label: value} */
+json_t *cli_json_warnings(const cli_call *call);
+void cli_json_print(json_t *object); /* to standard output, and releases it */
+
+/* ---- data.c: tables, roles and models, as fit, predict and eval take them ---------------------------------------- */
+
+typedef struct cli_roles {
+    pv_roles roles;
+    int missing;   /* 0 refuse, 1 drop */
+    int collinear; /* 0 refuse, 1 keep */
+} cli_roles;
+
+#define CLI_OPTION_MISSING(type, field)                                                                                \
+    {                                                                                                                  \
+        "missing", PV_OPTION_CHOICE, offsetof(type, field), "refuse", 0, 0, "refuse|drop", NULL,                       \
+            "What to do with rows that have missing cells: refuse the file and say where, or drop them and say how "   \
+            "many."                                                                                                    \
+    }
+
+/* Reads path; the columns named in text (n of them) are read as text. */
+int cli_read_table(cli_call *call, const char *path, const char *const *text, size_t n, pv_table **table);
+/* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
+int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const char *path, const pv_roles *roles,
+                       pv_table **table);
+void cli_note_dropped(cli_call *call, const pv_dataset *data);
+double *cli_log(const double *p, int n); /* the caller frees */
+
+/* ---- report.c: a classifier in words and as JSON ----------------------------------------------------------------- */
+
+/* Name and value of each coefficient, in the order of the output. */
+int cli_json_coefficients(cli_call *call, const pv_classifier *classifier, json_t **object); /* NULL: not linear */
+int cli_print_coefficients(cli_call *call, const pv_classifier *classifier);
+void cli_print_classes(const pv_classifier *classifier);
+json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|w)} */
+json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
+json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
+json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
+
+#endif

@@ -1,0 +1,263 @@
+/* prevail fit: from a table to a model file. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fit_options {
+    cli_roles roles;
+    pv_fit_options fit;
+    const char *output;
+    cli_running running;
+} fit_options;
+
+#define ROLE(name, field, metavar, help)                                                                               \
+    { name, PV_OPTION_TEXT, offsetof(cli_roles, roles.field), NULL, 0, 0, NULL, metavar, help }
+
+static const pv_option role_table[] = {
+    ROLE("target", target, "COL", "The column to predict. Required."),
+    ROLE("positive", positive, "LABEL",
+         "Two classes: the label that --prevalence and rates speak of. Default: the last in sorted order."),
+    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
+    ROLE("id", id, "COL", "A column that names rows; never a feature."),
+    ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
+    ROLE("exclude", exclude, "COLS", "Columns that are no features, comma-separated."),
+    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
+    CLI_OPTION_MISSING(cli_roles, missing),
+    {"collinear", PV_OPTION_CHOICE, offsetof(cli_roles, collinear), "refuse", 0, 0, "refuse|keep", NULL,
+     "What to do with columns that are exact sums of others: refuse and name them, or keep them."},
+    CLI_OPTION_END};
+
+static const pv_option run_table[] = {
+    CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
+    CLI_OPTION_THREADS(fit_options, running.threads),
+    CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
+    CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
+
+/* What one fit holds; freed in one place. */
+typedef struct work {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    pv_classifier *classifier;
+} work;
+
+static void work_clear(pv_ctx *ctx, work *held) {
+    if (held->labels && held->data)
+        pv_string_list_free(ctx, held->labels, (size_t)held->data->classes);
+    pv_classifier_free(ctx, held->classifier);
+    if (held->data)
+        pv_dataset_free(ctx, held->data);
+    if (held->encoding)
+        pv_encoding_free(ctx, held->encoding);
+    pv_table_free(ctx, held->table);
+}
+
+static int read_data(cli_call *call, const char *path, const pv_roles *roles, work *held) {
+    char **list = NULL;
+    size_t n = 0;
+    pv_status status = pv_roles_text_columns(call->ctx, roles, &list, &n);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    const char **text = cli_alloc(n + 1, sizeof *text);
+    for (size_t i = 0; i < n; i++)
+        text[i] = list[i];
+    if (roles->id)
+        text[n] = roles->id;
+    int code = cli_read_table(call, path, text, n + (roles->id != NULL), &held->table);
+    free(text);
+    pv_string_list_free(call->ctx, list, n);
+    if (code != CLI_OK)
+        return code;
+    status = pv_dataset_learn(call->ctx, held->table, roles, &held->encoding, &held->labels, &held->data);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static int fit(cli_call *call, const fit_options *options, work *held) {
+    pv_fit_input input = {.data = held->data,
+                          .encoding = held->encoding,
+                          .labels = held->labels,
+                          .target = options->roles.roles.target,
+                          .source = held->table->source,
+                          .data_hash = held->table->hash,
+                          .command = call->line};
+    pv_status status = pv_fit(call->ctx, &input, &options->fit, &held->classifier);
+    cli_progress_clear(call);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* What a careful user should be told about a fit that is done. */
+static void add_warnings(cli_call *call, const pv_classifier *classifier, const char *output) {
+    switch (classifier->stop) {
+    case PV_STOP_CONVERGED:
+    case PV_STOP_COMPLETED:
+        break;
+    case PV_STOP_MAX_ITER:
+        cli_warn(call, "stopped after %lld steps before it converged; raise --max-iter or --epochs",
+                 (long long)classifier->iterations);
+        break;
+    case PV_STOP_MAX_TIME:
+        cli_warn(call, "stopped by the time limit before it converged");
+        break;
+    case PV_STOP_DIVERGED:
+        cli_warn(call, "diverged: the coefficients below mean nothing; try a lower --rate or a --prior");
+        break;
+    case PV_STOP_INTERRUPTED:
+        cli_warn(call, "interrupted after %lld steps%s%s", (long long)classifier->iterations,
+                 output ? "; what there was is saved in " : "", output ? output : "");
+        break;
+    case PV_STOP_NO_PROGRESS:
+        cli_warn(call, "stopped where no step improved the loss, before the tolerance was met");
+        break;
+    }
+    if (classifier->loss == PV_LOSS_PLAIN || !classifier->prevalence)
+        return;
+    for (int y = 0; y < classifier->classes; y++)
+        if (fabs(classifier->log_marginal[y] - log(classifier->prevalence[y])) > log(1.5)) {
+            cli_warn(
+                call,
+                "label %s has probability %.3g in the model, stated was %.3g; --prevalence-n known makes them equal",
+                classifier->labels[y], exp(classifier->log_marginal[y]), classifier->prevalence[y]);
+            return;
+        }
+}
+
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
+
+static int print_json(cli_call *call, const fit_options *options, const pv_classifier *c) {
+    json_t *coefficients = NULL;
+    int code = cli_json_coefficients(call, c, &coefficients);
+    if (code != CLI_OK)
+        return code;
+    json_t *object = json_object(), *labels = json_array();
+    for (int y = 0; y < c->classes; y++)
+        json_array_append_new(labels, cli_json_text(c->labels[y]));
+    cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
+    cli_json_set(object, "iterations", json_integer(c->iterations));
+    cli_json_set(object, "loss", cli_json_real(c->loss_value));
+    cli_json_set(object, "marginal", cli_json_marginal(c));
+    cli_json_set(object, "prevalence", cli_json_prevalence(c));
+    cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    if (coefficients)
+        cli_json_set(object, "coefficients", coefficients);
+    cli_json_set(object, "seconds", cli_json_real(c->seconds));
+    cli_json_set(object, "seed", json_integer(c->seed));
+    cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
+    cli_json_set(object, "classes", labels);
+    cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
+    cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
+    cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
+    cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
+    cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.prior));
+    cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
+    cli_json_print(object);
+    return CLI_OK;
+}
+
+static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
+    printf("%s on %s: %zu rows, %d features, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+           c->encoding->features, c->target);
+    if (c->dropped)
+        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
+               c->dropped == 1 ? "was" : "were");
+    printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
+           c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
+    if (options->fit.infer == PV_INFER_ML)
+        printf(", maximum likelihood (no prior)\n");
+    else
+        printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
+               options->fit.intercept_prior);
+    printf("%s after %lld steps, loss %.10g, seed %lld\n\n", pv_stop_name(c->stop), (long long)c->iterations,
+           c->loss_value, (long long)c->seed);
+    cli_print_classes(c);
+    if (c->loss == PV_LOSS_PLAIN)
+        printf("  (plain learns the data as they are; predict corrects for the stated prevalence)\n");
+    fputc('\n', stdout);
+    int code = cli_print_coefficients(call, c);
+    if (call->warnings)
+        fputc('\n', stdout);
+    for (size_t i = 0; i < call->warnings; i++)
+        printf("warning: %s\n", call->warning[i]);
+    if (options->output)
+        printf("\nsaved in %s\n", options->output);
+    else
+        printf("\nnot saved; -o FILE keeps the model\n");
+    return code;
+}
+
+static int run(cli_call *call) {
+    fit_options *options = call->options;
+    pv_roles *roles = &options->roles.roles;
+    work held = {0};
+    call->collect = true;
+    if (!roles->target)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
+    roles->drop_missing = options->roles.missing == 1;
+    roles->keep_collinear = options->roles.collinear == 1;
+    int code = cli_check_output(call, options->output);
+    if (code == CLI_OK)
+        code = read_data(call, call->argument[0], roles, &held);
+    if (code == CLI_OK)
+        code = fit(call, options, &held);
+    if (code == CLI_OK && held.classifier->stop == PV_STOP_INTERRUPTED && !options->output)
+        code = cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
+    if (code == CLI_OK && options->output) {
+        pv_status status = pv_classifier_save(call->ctx, held.classifier, options->output);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (code == CLI_OK) {
+        add_warnings(call, held.classifier, options->output);
+        code = options->running.json ? print_json(call, options, held.classifier)
+                                     : print_text(call, options, held.classifier);
+    }
+    if (code == CLI_OK && held.classifier->stop == PV_STOP_DIVERGED)
+        code = CLI_PROBLEMS;
+    work_clear(call->ctx, &held);
+    return code;
+}
+
+static const cli_argument arguments[] = {
+    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
+             "embedded."},
+    {NULL, NULL}};
+
+static const cli_group groups[] = {{"Data", role_table, offsetof(fit_options, roles)},
+                                   {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
+                                   {"Running", run_table, 0},
+                                   {NULL, NULL, 0}};
+
+static const cli_example examples[] = {
+    {"prevail fit study.csv --target cancer --prevalence 0.01 -o study.model",
+     "A case-control study of a disease that one person in a hundred has."},
+    {"prevail fit builtin:esoph --target cancer --weights count --prevalence 0.0005 --prevalence-n known",
+     "The embedded study of oesophageal cancer; the model's prevalence is made to equal the stated one."},
+    {NULL, NULL}};
+
+const cli_command cli_fit = {
+    .name = "fit",
+    .summary = "fit a classifier to a table and save it",
+    .usage = "DATA --target COL --prevalence P [-o MODEL] [options]",
+    .text = "Fits a classifier to a table whose classes may have been sampled by design, such that its probabilities "
+            "hold in the population whose prevalence is stated. Columns of text become indicator columns against their "
+            "first level; columns of numbers are standardised for the fit, and coefficients are reported on their own "
+            "scale.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(fit_options),
+    .output =
+        "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "
+        "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
+        "models), warnings.\n"
+        "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
+        "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
+        "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
+        "loss_kind, marginal_kind, prior, saved, version, warnings. Numbers that are not finite are null.\n"
+        "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
+        "interrupted or no_progress.",
+    .examples = examples,
+    .run = run};

@@ -1,0 +1,81 @@
+/* prevail: finds the command and runs it. */
+#include "common.h"
+
+#include <string.h>
+
+const cli_command *const cli_commands[] = {&cli_fit,      &cli_predict, &cli_eval,    &cli_summary,
+                                           &cli_simulate, &cli_demo,    &cli_version, NULL};
+
+const cli_command *cli_command_find(const char *name) {
+    for (const cli_command *const *command = cli_commands; *command; command++)
+        if (strcmp((*command)->name, name) == 0)
+            return *command;
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *words[32];
+    size_t count = 0;
+    while (cli_commands[count] && count < 31) {
+        words[count] = cli_commands[count]->name;
+        count++;
+    }
+    words[count++] = "help";
+    const char *near = pv_nearest(name, words, count);
+    cli_call none = {0};
+    if (near)
+        return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command %s; did you mean %s?", name, near);
+    return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command %s; prevail --help lists the commands", name);
+}
+
+/* prevail help [--man] [COMMAND] */
+static int run_help(int argc, char **argv) {
+    cli_call none = {0};
+    bool man = argc > 0 && strcmp(argv[0], "--man") == 0;
+    argc -= man;
+    argv += man;
+    if (argc > 1)
+        return cli_error(&none, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail help [--man] [COMMAND]",
+                         argv[1]);
+    const cli_command *command = argc ? cli_command_find(argv[0]) : NULL;
+    if (argc && !command)
+        return unknown_command(argv[0]);
+    if (man)
+        cli_print_man(stdout, command);
+    else if (command)
+        cli_print_help(stdout, command);
+    else
+        cli_print_overview(stdout);
+    return cli_finish(&none, CLI_OK);
+}
+
+static int run_command(const cli_command *command, int argc, char **argv) {
+    cli_call call;
+    bool help;
+    int code = cli_parse(&call, command, argc, argv, &help);
+    if (code == CLI_OK && help)
+        cli_print_help(stdout, command);
+    else if (code == CLI_OK)
+        code = cli_start(&call);
+    if (code == CLI_OK && !help)
+        code = command->run(&call);
+    cli_progress_clear(&call);
+    if (code == CLI_OK || code == CLI_PROBLEMS)
+        code = cli_finish(&call, code);
+    cli_call_clear(&call);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        cli_print_overview(stderr);
+        return CLI_BAD_INPUT;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return run_help(argc - 2, argv + 2);
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    const cli_command *command = cli_command_find(name);
+    return command ? run_command(command, argc - 2, argv + 2) : unknown_command(name);
+}

@@ -1,0 +1,178 @@
+/* prevail predict: probabilities for the rows of a table, as CSV. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct predict_options {
+    const char *population;
+    const char *id;
+    int missing;
+    const char *output;
+    cli_running running;
+} predict_options;
+
+static const pv_option option_table[] = {
+    {"population", PV_OPTION_TEXT, offsetof(predict_options, population), "true", 0, 0, NULL, "NAME",
+     "Where the probabilities are to hold: true, the population with the prevalence stated in fit; known:P, one with "
+     "another prevalence (P as for fit --prevalence); design, one with the label shares of the training data."},
+    {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
+     "A column to copy into the first column of the output. Default: the row's number."},
+    CLI_OPTION_MISSING(predict_options, missing),
+    CLI_OPTION_OUTPUT(predict_options, output, "The file to write. Default: standard output."),
+    CLI_OPTION_THREADS(predict_options, running.threads),
+    CLI_OPTION_QUIET(predict_options, running.quiet),
+    CLI_OPTION_END};
+
+typedef struct work {
+    pv_classifier *classifier;
+    pv_table *table;
+    pv_dataset *data;
+    double *log_p; /* [rows][classes] */
+} work;
+
+static int compute(cli_call *call, const predict_options *options, work *held) {
+    const pv_classifier *classifier = held->classifier;
+    size_t classes = (size_t)classifier->classes;
+    pv_target_population population;
+    double *prevalence = cli_alloc(classes, sizeof *prevalence);
+    held->log_p = cli_alloc(held->data->rows * classes, sizeof *held->log_p);
+    pv_status status = pv_target_population_parse(call->ctx, options->population, classifier, &population, prevalence);
+    if (status == PV_OK)
+        status = pv_predict_loglik(call->ctx, classifier, held->data, held->log_p);
+    if (status == PV_OK)
+        pv_predict_population(classifier, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
+                              held->data->rows, held->log_p, held->log_p);
+    free(prevalence);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void write_header(FILE *out, const pv_classifier *classifier, const char *id) {
+    pv_csv_field(out, id ? id : "row");
+    for (int y = 0; y < classifier->classes; y++) {
+        size_t size = strlen(classifier->labels[y]) + sizeof "p__";
+        char *name = cli_alloc(size, 1);
+        snprintf(name, size, "p__%s", classifier->labels[y]);
+        fputc(',', out);
+        pv_csv_field(out, name);
+        free(name);
+    }
+    fputs(",decision__\n", out);
+}
+
+static void write_id(FILE *out, const pv_column *column, size_t row) {
+    char number[32];
+    if (!column)
+        fprintf(out, "%zu", row + 1);
+    else if (column->type == PV_COLUMN_TEXT)
+        pv_csv_field(out, column->code[row] >= 0 ? column->level[column->code[row]] : "");
+    else if (!isnan(column->number[row]))
+        fwrite(number, 1, (size_t)pv_format_double(column->number[row], number, sizeof number), out);
+}
+
+static void write_rows(FILE *out, const work *held, const pv_column *id) {
+    int classes = held->classifier->classes;
+    char number[33];
+    for (size_t n = 0; n < held->data->rows; n++) {
+        const double *log_p = held->log_p + n * (size_t)classes;
+        int decision = 0;
+        write_id(out, id, held->data->table_row[n]);
+        for (int y = 0; y < classes; y++) {
+            number[0] = ',';
+            int length = pv_format_double(exp(log_p[y]), number + 1, sizeof number - 1);
+            fwrite(number, 1, (size_t)length + 1, out);
+            if (log_p[y] > log_p[decision])
+                decision = y;
+        }
+        fputc(',', out);
+        pv_csv_field(out, held->classifier->labels[decision]);
+        fputc('\n', out);
+    }
+}
+
+static int write_predictions(cli_call *call, const predict_options *options, const work *held) {
+    const pv_column *id = NULL;
+    if (options->id) {
+        size_t column;
+        pv_status status = pv_table_find(call->ctx, held->table, "--id", options->id, &column);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+        id = &held->table->column[column];
+    }
+    pv_output output = {0};
+    if (options->output) {
+        pv_status status = pv_output_open(call->ctx, options->output, &output);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
+    FILE *out = options->output ? output.stream : stdout;
+    write_header(out, held->classifier, options->id);
+    write_rows(out, held, id);
+    if (!options->output)
+        return CLI_OK; /* cli_finish looks after standard output */
+    pv_status status = pv_output_commit(call->ctx, &output);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static int run(cli_call *call) {
+    predict_options *options = call->options;
+    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
+    work held = {0};
+    int code = cli_check_output(call, options->output);
+    if (code == CLI_OK) {
+        pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held.classifier);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (code == CLI_OK)
+        code = cli_read_for_model(call, held.classifier, call->argument[1], &roles, &held.table);
+    if (code == CLI_OK) {
+        pv_status status = pv_dataset_apply(call->ctx, held.table, &roles, held.classifier->encoding,
+                                            held.classifier->labels, held.classifier->classes, &held.data);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (code == CLI_OK)
+        code = compute(call, options, &held);
+    if (code == CLI_OK)
+        code = write_predictions(call, options, &held);
+    if (code == CLI_OK)
+        cli_note_dropped(call, held.data);
+    free(held.log_p);
+    pv_dataset_free(call->ctx, held.data);
+    pv_table_free(call->ctx, held.table);
+    pv_classifier_free(call->ctx, held.classifier);
+    return code;
+}
+
+static const cli_argument arguments[] = {{"MODEL", "A model file, written by prevail fit."},
+                                         {"DATA", "A CSV file with the model's columns, in any order; others are "
+                                                  "ignored. - reads standard input."},
+                                         {NULL, NULL}};
+
+static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
+
+static const cli_example examples[] = {{"prevail predict study.model people.csv -o risks.csv",
+                                        "Risks in the population stated when the model was fitted."},
+                                       {"prevail predict study.model clinic.csv --population known:0.05 --id patient",
+                                        "The same model where one person in twenty has the disease."},
+                                       {NULL, NULL}};
+
+const cli_command cli_predict = {
+    .name = "predict",
+    .summary = "probabilities for the rows of a table",
+    .usage = "MODEL DATA [--population true|known:P|design] [-o CSV] [options]",
+    .text =
+        "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "
+        "from the label shares of its data to the population asked for.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(predict_options),
+    .output = "CSV, one line for each row of DATA in its order. Columns:\n"
+              "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
+              "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
+              "decision__\tThe most probable label, the first of equals\n"
+              "Numbers read back exactly. The file appears under its name only when it is complete.",
+    .examples = examples,
+    .run = run};

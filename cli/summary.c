@@ -1,0 +1,118 @@
+/* prevail summary: what is in a model file. */
+#include "common.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct summary_options {
+    cli_running running;
+} summary_options;
+
+static const pv_option option_table[] = {
+    CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
+
+static json_t *parse_record(const pv_classifier *c) {
+    json_t *record = c->record ? json_loads(c->record, 0, NULL) : NULL;
+    return record ? record : json_object();
+}
+
+static int print_json(cli_call *call, const pv_classifier *c) {
+    json_t *coefficients = NULL;
+    int code = cli_json_coefficients(call, c, &coefficients);
+    if (code != CLI_OK)
+        return code;
+    char hash[20];
+    snprintf(hash, sizeof hash, "%016" PRIx64, c->data_hash);
+    json_t *object = json_object(), *labels = json_array(), *features = json_array();
+    for (int y = 0; y < c->classes; y++)
+        json_array_append_new(labels, cli_json_text(c->labels[y]));
+    for (int j = 0; j < c->encoding->features; j++)
+        json_array_append_new(features, cli_json_text(c->encoding->feature[j]));
+    cli_json_set(object, "file", cli_json_text(call->argument[0]));
+    cli_json_set(object, "data", cli_json_text(c->source));
+    cli_json_set(object, "data_hash", cli_json_text(hash));
+    cli_json_set(object, "target", cli_json_text(c->target));
+    cli_json_set(object, "classes", labels);
+    cli_json_set(object, "features", features);
+    cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
+    cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
+    cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
+    cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
+    cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
+    cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
+    cli_json_set(object, "iterations", json_integer(c->iterations));
+    cli_json_set(object, "loss", cli_json_real(c->loss_value));
+    cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
+    cli_json_set(object, "prevalence", cli_json_prevalence(c));
+    cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    cli_json_set(object, "marginal", cli_json_marginal(c));
+    if (coefficients)
+        cli_json_set(object, "coefficients", coefficients);
+    cli_json_set(object, "seed", json_integer(c->seed));
+    cli_json_set(object, "record", parse_record(c));
+    cli_json_print(object);
+    return CLI_OK;
+}
+
+static void print_record(const pv_classifier *c) {
+    (void)c;
+}
+
+static int print_text(cli_call *call, const pv_classifier *c) {
+    printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
+           c->target);
+    printf("  data        %s, %zu rows", c->source, c->rows);
+    if (c->dropped)
+        printf(" (%zu with missing cells left out)", c->dropped);
+    printf(", hash %016" PRIx64 "\n", c->data_hash);
+    printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
+           c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "", c->loss_value);
+    if (!c->prevalence)
+        printf("  prevalence  not stated\n");
+    else if (isinf(c->prevalence_n))
+        printf("  prevalence  stated, held exactly\n");
+    else
+        printf("  prevalence  stated, as strong as %.6g rows\n", c->prevalence_n);
+    printf("  stopped     %s after %lld steps, seed %lld\n\n", pv_stop_name(c->stop), (long long)c->iterations,
+           (long long)c->seed);
+    cli_print_classes(c);
+    fputc('\n', stdout);
+    int code = cli_print_coefficients(call, c);
+    print_record(c);
+    return code;
+}
+
+static int run(cli_call *call) {
+    const summary_options *options = call->options;
+    pv_classifier *classifier = NULL;
+    pv_status status = pv_classifier_load(call->ctx, call->argument[0], &classifier);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    int code = options->running.json ? print_json(call, classifier) : print_text(call, classifier);
+    pv_classifier_free(call->ctx, classifier);
+    return code;
+}
+
+static const cli_argument arguments[] = {{"MODEL", "A model file, written by prevail fit."}, {NULL, NULL}};
+static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
+static const cli_example examples[] = {{"prevail summary study.model", "Coefficients, and how they came about."},
+                                       {NULL, NULL}};
+
+const cli_command cli_summary = {
+    .name = "summary",
+    .summary = "what is in a model file",
+    .usage = "MODEL [--json]",
+    .text = "Shows what a model file holds: the data it was fitted on, the stated prevalence and the model's own, "
+            "coefficients with odds ratios (linear models), and every option of the fit with defaults marked.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(summary_options),
+    .output =
+        "Text, or with --json one object: file, data, data_hash, target, classes, features, rows, dropped, model, "
+        "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
+        "coefficients, seed, and record: version, command and options of the fit.",
+    .examples = examples,
+    .run = run};

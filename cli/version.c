@@ -1,0 +1,86 @@
+/* prevail version: what this binary is and what it found on this machine. */
+#include "common.h"
+
+#include <gnu/libc-version.h>
+#include <stdlib.h>
+
+typedef struct version_options {
+    cli_running running;
+} version_options;
+
+static const pv_option option_table[] = {
+    CLI_OPTION_JSON(version_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+typedef struct feature {
+    const char *name;
+    bool present;
+} feature;
+
+/* As the library chooses: the widest set of instructions that the machine has whole. */
+static const char *kernels(void) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return "avx512";
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "baseline";
+}
+
+static int run(cli_call *call) {
+    const version_options *options = call->options;
+    __builtin_cpu_init();
+    const feature features[] = {{"avx2", __builtin_cpu_supports("avx2") != 0},
+                                {"fma", __builtin_cpu_supports("fma") != 0},
+                                {"avx512f", __builtin_cpu_supports("avx512f") != 0},
+                                {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
+                                {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
+    size_t count = sizeof features / sizeof *features;
+    if (options->running.json) {
+        json_t *object = json_object(), *cpu = json_object(), *libraries = json_object();
+        for (size_t i = 0; i < count; i++)
+            cli_json_set(cpu, features[i].name, json_boolean(features[i].present));
+        cli_json_set(libraries, "jansson", cli_json_text(JANSSON_VERSION));
+        cli_json_set(libraries, "libc", cli_json_text(gnu_get_libc_version()));
+        cli_json_set(object, "version", cli_json_text(PV_VERSION));
+        cli_json_set(object, "compiler", cli_json_text(COMPILER));
+        cli_json_set(object, "cpu", cpu);
+        cli_json_set(object, "kernels", cli_json_text(kernels()));
+        cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
+        cli_json_set(object, "libraries", libraries);
+        cli_json_print(object);
+        return CLI_OK;
+    }
+    printf("prevail %s\n", PV_VERSION);
+    printf("compiler   %s\n", COMPILER);
+    printf("processor  ");
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s%s", i ? ", " : "", features[i].present ? "" : "no ", features[i].name);
+    printf("\nkernels    %s\n", kernels());
+    printf("threads    %d\n", pv_ctx_threads(call->ctx));
+    printf("libraries  jansson %s, glibc %s\n", JANSSON_VERSION, gnu_get_libc_version());
+    return CLI_OK;
+}
+
+static const cli_argument arguments[] = {{NULL, NULL}};
+static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
+static const cli_example examples[] = {{NULL, NULL}};
+
+const cli_command cli_version = {
+    .name = "version",
+    .summary = "the version, and what was found on this machine",
+    .usage = "[--json]",
+    .text =
+        "Shows the version, the compiler, the processor's vector instructions with the kernels chosen for them, the "
+        "number of threads used by default and the versions of libraries.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(version_options),
+    .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, threads, "
+              "libraries (name: version).",
+    .examples = examples,
+    .run = run};

@@ -1,0 +1,173 @@
+/* prevail/base.h: status codes, the context, option tables.
+ *
+ * Every function that can fail returns a pv_status. Its message, and the file, line and column of bad input, are in the
+ * context until the next call that fails. The library never prints, exits or aborts on input, and has no globals.
+ */
+#ifndef PREVAIL_BASE_H
+#define PREVAIL_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PV_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define PV_MUST_USE __attribute__((warn_unused_result))
+#define PV_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+#else
+#define PV_MUST_USE
+#define PV_PRINTF(format_at, first_at)
+#endif
+
+/* ---- status ------------------------------------------------------------------------------------------------------ */
+
+#define PV_STATUS_LIST(X)                                                                                              \
+    X(OK, "ok", "done")                                                                                                \
+    X(ERR_MEMORY, "memory", "out of memory")                                                                           \
+    X(ERR_USAGE, "usage", "wrong argument or option")                                                                  \
+    X(ERR_INPUT, "input", "bad input data")                                                                            \
+    X(ERR_PATH, "path", "a file or folder cannot be used")                                                             \
+    X(ERR_FORMAT, "format", "not a file of the expected format, or damaged")                                           \
+    X(ERR_WRITE, "write", "writing failed")                                                                            \
+    X(ERR_NUMERIC, "numeric", "the numbers left their domain")                                                         \
+    X(ERR_INTERRUPTED, "interrupted", "stopped on request")                                                            \
+    X(ERR_INTERNAL, "internal", "a defect in prevail")
+
+typedef enum pv_status {
+#define PV_STATUS_ENUM(name, word, text) PV_##name,
+    PV_STATUS_LIST(PV_STATUS_ENUM)
+#undef PV_STATUS_ENUM
+} pv_status;
+
+const char *pv_status_name(pv_status status); /* "input"; never NULL */
+const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
+
+/* Why an optimiser stopped. Not an error. */
+#define PV_STOP_LIST(X)                                                                                                \
+    X(CONVERGED, "converged")                                                                                          \
+    X(COMPLETED, "completed") /* a schedule of fixed length ran to its end */                                          \
+    X(MAX_ITER, "max_iter")                                                                                            \
+    X(MAX_TIME, "max_time")                                                                                            \
+    X(DIVERGED, "diverged")                                                                                            \
+    X(INTERRUPTED, "interrupted")                                                                                      \
+    X(NO_PROGRESS, "no_progress")
+
+typedef enum pv_stop {
+#define PV_STOP_ENUM(name, word) PV_STOP_##name,
+    PV_STOP_LIST(PV_STOP_ENUM)
+#undef PV_STOP_ENUM
+} pv_stop;
+
+const char *pv_stop_name(pv_stop stop);
+
+/* ---- context ----------------------------------------------------------------------------------------------------- */
+
+/* The last error. file is NULL where no file is concerned; line and column count from 1, 0 where unknown. */
+typedef struct pv_error {
+    pv_status status;
+    char message[512];
+    char file[512]; /* empty where no file is concerned */
+    size_t line;
+    size_t column;
+} pv_error;
+
+typedef enum pv_log_level { PV_LOG_INFO, PV_LOG_WARNING } pv_log_level;
+
+typedef struct pv_progress {
+    const char *what; /* "fit" */
+    size_t step;
+    size_t steps;     /* 0 where unknown */
+    double value;     /* loss or bound */
+    double seconds;   /* since the work began */
+} pv_progress;
+
+typedef struct pv_allocator {
+    void *(*alloc)(void *state, size_t size);               /* as malloc */
+    void *(*resize)(void *state, void *block, size_t size); /* as realloc */
+    void (*release)(void *state, void *block);              /* as free */
+    void *state;
+} pv_allocator;
+
+typedef struct pv_ctx_options {
+    pv_allocator allocator;                                             /* all zero: malloc, realloc, free */
+    void (*log)(void *state, pv_log_level level, const char *message);  /* NULL: nowhere */
+    void (*progress)(void *state, const pv_progress *progress);         /* NULL: nowhere */
+    void *state;                                                        /* handed to log and progress */
+    int threads;                                                        /* 0: as many as the machine has */
+} pv_ctx_options;
+
+pv_ctx_options pv_ctx_options_default(void);
+
+typedef struct pv_ctx pv_ctx;
+
+/* The caller frees *ctx with pv_ctx_free. options may be NULL for the defaults. */
+PV_MUST_USE pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx);
+void pv_ctx_free(pv_ctx *ctx); /* NULL is fine */
+
+const pv_error *pv_ctx_error(const pv_ctx *ctx); /* never NULL; borrowed */
+int pv_ctx_threads(const pv_ctx *ctx);
+
+/* Asks whatever runs in this context to stop at its next step. Safe in a signal handler. */
+void pv_ctx_interrupt(pv_ctx *ctx);
+
+/* ---- files written whole or not at all ---------------------------------------------------------------------------
+ * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing
+ * file is replaced only by a complete one.
+ */
+typedef struct pv_output {
+    void *stream; /* FILE *, for fprintf and fwrite */
+    char *path;
+    char *temporary;
+} pv_output;
+
+PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output);
+PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
+void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
+
+/* ---- option tables ------------------------------------------------------------------------------------------------
+ * Options are plain structs. One table of rows describes each struct: the command line, --help, the man page and the
+ * record kept with a model are all made from it.
+ */
+typedef enum pv_option_type {
+    PV_OPTION_FLAG,   /* bool */
+    PV_OPTION_INT,    /* int64_t */
+    PV_OPTION_REAL,   /* double */
+    PV_OPTION_CHOICE, /* int, an index into choices */
+    PV_OPTION_TEXT    /* const char *, borrowed from the caller */
+} pv_option_type;
+
+typedef struct pv_option {
+    const char *name;    /* "prevalence-n" */
+    pv_option_type type;
+    size_t offset;       /* of the field in the struct */
+    const char *fallback; /* the default, as text; NULL: none */
+    double low, high;    /* inclusive range of INT and REAL */
+    const char *choices; /* "ig|iw|plain" for CHOICE */
+    const char *metavar; /* "P" in the help; NULL: made from the type */
+    const char *help;    /* one sentence or more */
+} pv_option; /* a table ends with a row whose name is NULL */
+
+/* Sets every field to its default. The defaults of a table are tested to parse. */
+void pv_options_default(const pv_option *table, void *options);
+
+/* Sets one field from text; a flag takes NULL, "true" or "false". The message of a failure names the option, what was
+ * given and what is allowed, and for an unknown name the nearest one. */
+PV_MUST_USE pv_status pv_option_set(pv_ctx *ctx, const pv_option *table, void *options, const char *name,
+                                    const char *text);
+const pv_option *pv_option_find(const pv_option *table, const char *name); /* NULL where there is none */
+
+/* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
+void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
+
+/* The entry of words (count of them) closest to given by edit distance, or NULL where none is near. */
+const char *pv_nearest(const char *given, const char *const *words, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,254 @@
+/* prevail/core.h: the paper's losses, usable alone from any framework.
+ *
+ * In: log-likelihoods f_n(y) = log p(y|x_n,w), as [n][classes], and what was observed. Out: the loss and its gradient
+ * with respect to the log-likelihoods. Nothing here knows where the log-likelihoods come from.
+ *
+ * Loss values are sums over rows (not means), as in the paper: the negative logarithm of a posterior.
+ */
+#ifndef PREVAIL_CORE_H
+#define PREVAIL_CORE_H
+
+#include "prevail/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what was observed, and what is known ------------------------------------------------------------------------ */
+
+/* Exactly one of label and frequency is given. Borrowed: the arrays must outlive the use. */
+typedef struct pv_targets {
+    size_t n;
+    int classes;
+    const int32_t *label;    /* [n], 0 .. classes-1 */
+    const double *frequency; /* [n][classes], soft labels (vote frequencies), each row sums to 1 */
+    const double *weight;    /* [n], >= 0; NULL: all 1 */
+} pv_targets;
+
+PV_MUST_USE pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets);
+
+/* n_y: the label mass of each class, sum over rows of weight x (label or frequency). */
+void pv_label_mass(const pv_targets *targets, double *mass /* [classes] */);
+
+/* The true population, as far as it is known. */
+typedef struct pv_population {
+    int classes;
+    const double *prevalence; /* [classes], p_Y(y): in (0,1), sums to 1 */
+    double prevalence_n;      /* N_pr: pseudo-observations behind it; INFINITY: known exactly */
+} pv_population;
+
+PV_MUST_USE pv_status pv_population_check(pv_ctx *ctx, const pv_population *population);
+
+#define PV_LOSS_LIST(X)                                                                                                \
+    X(IG, "ig", "information gain: each likelihood over the model's own marginal")                                     \
+    X(IW, "iw", "importance weighting: the log-loss with class weights prevalence/frequency")                          \
+    X(PLAIN, "plain", "log-loss; correct with predict --population")
+typedef enum pv_loss {
+#define PV_LOSS_ENUM(name, word, text) PV_LOSS_##name,
+    PV_LOSS_LIST(PV_LOSS_ENUM)
+#undef PV_LOSS_ENUM
+} pv_loss;
+
+#define PV_MARGINAL_LIST(X)                                                                                            \
+    X(PROFILE, "profile", "p(x) profiled out; in minibatches its per-sample twin, the selection likelihood")           \
+    X(PLUGIN, "plugin", "the paper's full-batch estimate, p(x) plugged in")                                            \
+    X(AUXILIARY_CONSTANT, "auxiliary:constant", "the paper's minibatch estimate, constant auxiliary network")          \
+    X(AUXILIARY_LINEAR, "auxiliary:linear", "the paper's minibatch estimate, linear auxiliary network")
+typedef enum pv_marginal {
+#define PV_MARGINAL_ENUM(name, word, text) PV_MARGINAL_##name,
+    PV_MARGINAL_LIST(PV_MARGINAL_ENUM)
+#undef PV_MARGINAL_ENUM
+} pv_marginal;
+
+const char *pv_loss_name(pv_loss loss);
+const char *pv_marginal_name(pv_marginal marginal);
+
+/* ---- the full batch ----------------------------------------------------------------------------------------------
+ *
+ *   plain             - sum_n v_n sum_y t_ny f_n(y)
+ *   iw                the same with each term times beta(y) = prevalence(y) / (n_y/N)
+ *   ig, plugin        plain + sum_y c_y log p(y|w),  p(y|w) = sum_n v_n sum_y' t_ny' prevalence(y')/n_y' . exp f_n(y)
+ *   ig, profile       plain - max over theta of [sum_n v_n log(N theta_n) - sum_y c_y log lambda_y],
+ *                     lambda_y = sum_n theta_n exp f_n(y)
+ *   with c_y = n_y - N_pr prevalence(y): the information gain and L_prev in one.
+ *
+ * N_pr infinite: with profile, lambda is held at the prevalence. With plugin there is no such limit of the loss itself;
+ * pv_full_loss_set_counts gives the multipliers of the constrained problem instead.
+ *
+ * A profile loss keeps the solution of its inner problem as the start of the next one.
+ */
+typedef struct pv_full_loss pv_full_loss;
+
+/* targets and population are copied as structs; the arrays they point to are borrowed for the life of the loss.
+ * population may be NULL for plain. The caller frees *full. */
+PV_MUST_USE pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
+                                       const pv_population *population, pv_full_loss **full);
+void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full);
+
+/* value: +INFINITY where the posterior is 0 (known prevalence outside the hull of the rows); dloglik is then zero.
+ * dloglik [n][classes] may be NULL. */
+PV_MUST_USE pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value,
+                                        double *dloglik);
+
+/* log p(y|w) of the last evaluation, [classes]; NULL for plain and iw. Borrowed. */
+const double *pv_full_loss_log_marginal(const pv_full_loss *full);
+
+/* The plug-in estimate of log p(y|w) for any model, [classes]: rows weighted towards prevalence, or as they are where it
+ * is NULL. */
+PV_MUST_USE pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const double *prevalence,
+                                             const double *loglik, double *log_marginal);
+
+/* theta of the last evaluation with profile, [n], summing to 1; NULL for other losses. Borrowed. */
+const double *pv_full_loss_theta(const pv_full_loss *full);
+
+/* ig with plugin: replaces the counts c_y, [classes], of sum_y c_y log p(y|w). */
+void pv_full_loss_set_counts(pv_full_loss *full, const double *counts);
+
+/* The selection likelihood, -log p_{s=1}(y_n|x_n,w) summed over rows: the profile's per-sample twin (Eq. likelihood
+ * with selection applied to the training set; logit adjustment). log_ratio[y] = log(design(y) / marginal(y)).
+ * dlog_ratio [classes] may be NULL: the gradient for a marginal that is learned. */
+PV_MUST_USE pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double *log_ratio,
+                                        const double *loglik, double *value, double *dloglik, double *dlog_ratio);
+
+/* ---- minibatches ------------------------------------------------------------------------------------------------- */
+
+/* expected: beta(1), omega(1), from the expected label shares; counted: beta(2), omega(2), from the batch's own. */
+typedef enum pv_weighting { PV_WEIGHT_COUNTED, PV_WEIGHT_EXPECTED } pv_weighting;
+
+/* How rows of the full data reach a batch: drawn at random within strata (the classes, unless labels are soft). */
+typedef struct pv_sampling {
+    int strata;
+    const double *full;     /* [strata], rows of the full data in each stratum */
+    const double *expected; /* [strata], expected share of each stratum in a batch */
+} pv_sampling;
+
+/* Everything a batch loss needs to know about the full data. Borrowed arrays. */
+typedef struct pv_batch_design {
+    pv_sampling sampling;
+    const double *mass;       /* [classes], label mass N_F(y) of the full data */
+    pv_population population;
+    pv_weighting population_weight; /* beta */
+    pv_weighting epoch_weight;      /* omega */
+    bool direct;              /* Eq. loss minibatch estimate as it stands instead of its lower-variance form */
+} pv_batch_design;
+
+/* For each row of the batch: epoch[n], with sum over the batch of epoch[n] g_n an unbiased estimate of the sum over the
+ * full data (N/n_B omega; row weights not included); population[n], with sum population[n] p(y|x_n,w) an estimate of
+ * p(y|w) (beta/n_B, row weights included). stratum NULL: the labels. Either output may be NULL.
+ * Fails with PV_ERR_INPUT where a stratum has no row in the batch under PV_WEIGHT_COUNTED. */
+PV_MUST_USE pv_status pv_batch_weights(pv_ctx *ctx, const pv_batch_design *design, const pv_targets *batch,
+                                       const int32_t *stratum, double *epoch, double *population);
+
+/* log p-hat_B(y;w) = logsumexp_n(log population[n] + f_n(y)). */
+void pv_batch_log_marginal(size_t n, int classes, const double *population, const double *loglik, double *log_marginal);
+
+/* The paper's three ways to the gradient of sum_y c_y log p(y|w) given log q(y) of the auxiliary network; they agree to
+ * rounding. Adds to dloglik [n][classes]. Returns the value each would report: 1: sum c alpha log p-hat;
+ * 2 and 3: sum c log q. */
+typedef enum pv_implementation { PV_IMPLEMENTATION_1 = 1, PV_IMPLEMENTATION_2, PV_IMPLEMENTATION_3 } pv_implementation;
+double pv_marginal_backward(pv_implementation implementation, size_t n, int classes, const double *counts,
+                            const double *population, const double *loglik, const double *log_batch_marginal,
+                            const double *log_q, double *dloglik);
+
+/* The minibatch estimate of the full-data loss (prior excluded) and its gradient.
+ *   log_q           [classes], the auxiliary network's output; ig only
+ *   log_batch_marginal [classes], out: the target of the auxiliary network; may be NULL
+ *   ig with PROFILE: the selection likelihood at log_q := log lambda. */
+typedef struct pv_batch_loss {
+    pv_loss loss;
+    pv_marginal marginal;
+    pv_implementation implementation;
+    pv_batch_design design;
+} pv_batch_loss;
+
+PV_MUST_USE pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch,
+                                         const int32_t *stratum, const double *loglik, const double *log_q,
+                                         double *value, double *dloglik, double *log_batch_marginal);
+
+/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D ------------------------------------------------------------ */
+
+typedef struct pv_auxiliary_options {
+    double rate_bias;   /* learning rates of b (or the logits of the constant network), o and A */
+    double rate_offset;
+    double rate_matrix;
+    double sparsity;    /* rate of the Laplace prior on the entries of A */
+} pv_auxiliary_options;
+
+pv_auxiliary_options pv_auxiliary_options_default(double main_rate); /* b 10x the main rate, o 1x, A 0.1x */
+
+typedef struct pv_auxiliary pv_auxiliary;
+
+/* marginal: PV_MARGINAL_AUXILIARY_CONSTANT or _LINEAR. start: log-probabilities the network starts at (NULL: uniform).
+ * w [n_params] is the value the offset starts at, linear only. The caller frees. */
+PV_MUST_USE pv_status pv_auxiliary_new(pv_ctx *ctx, pv_marginal marginal, int classes, size_t n_params,
+                                       const double *start, const double *w, pv_auxiliary **auxiliary);
+void pv_auxiliary_free(pv_ctx *ctx, pv_auxiliary *auxiliary);
+
+/* log q_psi(w), [classes]. */
+void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double *log_q);
+/* Gradient of the soft cross-entropy -sum_y target(y) log q(y) with respect to psi, at the last forward's log_q; w and
+ * target are constants here. Adds scale times it. Returns the loss. */
+double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
+                             double scale);
+void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *options, double rate_factor);
+
+/* Parameters and gradients by name, for tests and for saving: bias [classes], offset [n_params], matrix
+ * [n_params][classes]; NULL where the network has none. Borrowed. */
+typedef struct pv_auxiliary_view {
+    double *bias, *dbias;
+    double *offset, *doffset;
+    double *matrix, *dmatrix;
+} pv_auxiliary_view;
+pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary);
+
+/* ---- batch designs: section "Variance of estimators and minibatch design" ----------------------------------------- */
+
+/* Eq. estimate of the conditional variance, summed over the components of g [n][dims]; needs two rows a class. */
+PV_MUST_USE pv_status pv_conditional_variance(pv_ctx *ctx, size_t n, int classes, int dims, const int32_t *label,
+                                              const double *g, double *variance /* [classes] */,
+                                              double *mean /* [classes][dims], may be NULL */);
+
+/* Eq. g2 variance: of sum_y target(y) mean_{n: y}(g) with counts [classes] rows of each class. */
+double pv_fixed_design_variance(int classes, const double *target, const double *counts, const double *variance);
+/* The same of g1 when labels are drawn with probabilities expected [classes]; mean [classes][dims]. */
+double pv_random_design_variance(int classes, int dims, double n, const double *target, const double *expected,
+                                 const double *variance, const double *mean);
+
+/* The integer counts, at least 1 each and n in all, of smallest pv_fixed_design_variance. */
+PV_MUST_USE pv_status pv_optimal_counts(pv_ctx *ctx, int classes, size_t n, const double *target,
+                                        const double *variance, size_t *counts);
+
+/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream ------------ */
+
+typedef struct pv_rng {
+    uint64_t seed;
+    uint32_t purpose, position;
+    uint64_t index;
+    uint64_t word[2];
+    int left;
+    double spare;
+    bool has_spare;
+} pv_rng;
+
+pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index);
+uint64_t pv_rng_bits(pv_rng *rng);
+double pv_rng_uniform(pv_rng *rng);                    /* (0,1), 53 bits, never 0 or 1 */
+double pv_rng_normal(pv_rng *rng);
+size_t pv_rng_below(pv_rng *rng, size_t n);            /* 0 .. n-1, unbiased; n > 0 */
+double pv_rng_gamma(pv_rng *rng, double shape);        /* scale 1 */
+void pv_rng_shuffle(pv_rng *rng, size_t n, size_t *items);
+
+/* ---- special functions --------------------------------------------------------------------------------------------- */
+
+double pv_log_sum_exp(size_t n, const double *x); /* -INFINITY for n = 0 */
+void pv_log_softmax(int n, const double *logits, double *log_p);
+double pv_sigmoid(double x);
+double pv_log_sigmoid(double x);
+double pv_logit(double p);
+double pv_normal_cdf(double x);
+double pv_normal_quantile(double p); /* p in (0,1) */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,173 @@
+/* prevail/data.h: tables, CSV files, the encoding of a table into a matrix, embedded data, simulators. */
+#ifndef PREVAIL_DATA_H
+#define PREVAIL_DATA_H
+
+#include "prevail/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+typedef enum pv_column_type { PV_COLUMN_NUMBER, PV_COLUMN_TEXT } pv_column_type;
+
+typedef struct pv_column {
+    char *name;
+    pv_column_type type;
+    double *number;  /* [rows] of a NUMBER column; NaN where missing */
+    int32_t *code;   /* [rows] of a TEXT column: index into level; -1 where missing */
+    char **level;    /* [levels], in order of first appearance */
+    int32_t levels;
+} pv_column;
+
+typedef struct pv_table {
+    char *source;     /* file name, or what made the table */
+    size_t rows;
+    size_t columns;
+    pv_column *column; /* [columns] */
+    size_t *line;      /* [rows], the line each row starts at; NULL where that is row + 2. Read with pv_table_line */
+    uint64_t hash;     /* XXH3-64 of the bytes read; of names and cells where nothing was read */
+} pv_table;
+
+void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
+
+/* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
+size_t pv_table_line(const pv_table *table, size_t row);
+
+/* The column's index. On failure the message has the nearest name. option names the option that asked ("--target"). */
+PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
+                                    size_t *column);
+
+/* ---- CSV ----------------------------------------------------------------------------------------------------------
+ * RFC 4180 and what real files do: a header row; quoted fields with "" inside, commas and line breaks; CRLF or LF; a
+ * UTF-8 byte-order mark; blank lines skipped; spaces around unquoted fields dropped. Missing: empty, NA, NaN, nan,
+ * null, NULL, '.'. A column is of numbers when all its fields that are not missing are; of text when none is. A mixture
+ * is an error at the first field that does not fit, unless the column is named in text. A column of missing fields only
+ * counts as numbers. inf and infinity are numbers; pv_dataset_learn and _apply refuse them.
+ */
+typedef struct pv_csv_options {
+    char delimiter;           /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
+    const char *const *text;  /* columns to read as text whatever they hold */
+    size_t n_text;
+} pv_csv_options;
+
+/* Reads path ("-": standard input; "builtin:NAME": embedded data). options may be NULL. The caller frees *table. */
+PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
+
+/* Writes numbers so that they read back exactly (the shortest such form). output: from pv_output_open, or NULL for
+ * standard output. */
+PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output);
+
+/* Writes a double as the shortest text that reads back exactly; returns its length. size >= 32. */
+int pv_format_double(double value, char *text, size_t size);
+/* Appends a CSV field to stream (FILE *), quoted where needed. */
+void pv_csv_field(void *stream, const char *text);
+
+/* ---- from a table to a matrix -------------------------------------------------------------------------------------
+ * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
+ * COLUMN=LEVEL, against a reference level (the first in sorted order) and are not standardised. What was learned is
+ * stored in the model and applied as it stands to new tables.
+ */
+typedef struct pv_source_column {
+    char *name;
+    pv_column_type type;
+    double mean, sd;   /* NUMBER */
+    char **level;      /* TEXT: [levels], sorted; level[0] is the reference */
+    int32_t levels;
+} pv_source_column;
+
+typedef struct pv_encoding {
+    size_t sources;
+    pv_source_column *source; /* [sources] */
+    int features;
+    char **feature;           /* [features], names */
+} pv_encoding;
+
+/* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
+typedef struct pv_roles {
+    const char *target;
+    const char *weights;     /* counts or weights, one number a row, >= 0 */
+    const char *id;          /* copied to predictions, never a feature */
+    const char *exclude;     /* never features */
+    const char *features;    /* only these are features */
+    const char *categorical; /* numbers to treat as categories */
+    const char *positive;    /* two classes: the label that prevalence and rates speak of; default the last */
+    bool drop_missing;       /* drop rows with missing cells instead of refusing */
+    bool keep_collinear;     /* do not refuse exactly collinear columns */
+} pv_roles;
+
+/* The columns that pv_table_read must take as text for these roles (target and categorical). *list is freed with
+ * pv_string_list_free. */
+PV_MUST_USE pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n);
+/* The same for a table that pv_dataset_apply is to encode: the encoding's text columns, and target where not NULL. */
+PV_MUST_USE pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target,
+                                               char ***list, size_t *n);
+void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
+
+/* A matrix with what belongs to its rows. */
+typedef struct pv_dataset {
+    size_t rows;
+    int features;
+    double *x;         /* [rows][features] */
+    int32_t *label;    /* [rows]; NULL without a target */
+    double *weight;    /* [rows]; NULL without weights */
+    size_t *table_row; /* [rows], the row of the table each came from */
+    size_t dropped;    /* rows dropped for missing cells */
+    size_t zero_weight; /* rows left out because their weight is 0 */
+    int classes;       /* with a target */
+} pv_dataset;
+
+void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
+pv_targets pv_dataset_targets(const pv_dataset *dataset); /* borrows */
+
+/* Learns encoding and labels from a training table and encodes it. *labels [dataset->classes] are sorted (as numbers
+ * where all are), the positive one last where named. The caller frees all three. Refuses: missing or infinite cells
+ * (place, advice), one class only, constant columns, exactly collinear columns, text columns with more than 200 levels,
+ * negative weights. */
+PV_MUST_USE pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                       pv_encoding **encoding, char ***labels, pv_dataset **dataset);
+void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding);
+
+/* Encodes another table. labels [classes] are the model's; with a target (roles->target not NULL) a label the model
+ * does not know is refused with its place. Columns are found by name; extra ones are ignored; a level never seen in
+ * training is refused with its place. Labels and levels match by bytes, else as numbers ("1" and "1.0"). */
+PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                       const pv_encoding *encoding, char *const *labels, int classes,
+                                       pv_dataset **dataset);
+
+/* "0.01", "0.99,0.01" in label order, or "label=p,..." in any; each in (0,1), the sum 1 to 1e-9 (then normalised). For
+ * two classes one is enough: a number alone is for the positive (last) one. An interval "0.005-0.02" is two-class only:
+ * *low and *high are then set (else to NaN) and prevalence to its geometric middle. option is for messages. */
+PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
+                                          int classes, double *prevalence, double *low, double *high);
+
+/* ---- embedded and simulated data ----------------------------------------------------------------------------------
+ * builtin:contingency  the paper's table: x, y, count (4 rows)
+ * builtin:esoph        Ille-et-Vilaine case-control study of oesophageal cancer: age, alcohol, tobacco (text groups),
+ *                      cancer (0/1), count; 975 people in 200 cases and 775 controls
+ */
+PV_MUST_USE pv_status pv_table_builtin(pv_ctx *ctx, const char *name, pv_table **table);
+
+typedef struct pv_simulation {
+    int64_t rows;        /* of a population draw; ignored where cases or controls are given */
+    int64_t cases;       /* >= 0 with controls: a case-control sample of that population; -1: not */
+    int64_t controls;
+    double prevalence;   /* of the population */
+    int64_t dimensions;  /* gaussian: features */
+    double separation;   /* gaussian: distance of the class means, in standard deviations */
+    uint64_t seed;
+} pv_simulation;
+
+/* kind "nodules": age, sex, smoking, emphysema, lobe, diameter, solidity (numbers, binaries as 0/1 under the names
+ * age, female, smoker, emphysema, upper_lobe, diameter, part_solid) and malignant 0/1. Logistic, with
+ * log odds ratios of published size and an intercept that makes the population prevalence exact.
+ * kind "gaussian": x1..xd and y 0/1, unit-covariance normals; logistic, by construction.
+ * truth, where not NULL, receives [features+1] coefficients on the raw scale, the intercept first. */
+PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
+                                  double *truth);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* prevail.h: calibrated classifiers from data whose classes were sampled by design.
+ *
+ *   base.h     status codes, context, option tables
+ *   core.h     the losses: log-likelihoods and labels in, loss and gradient out; usable alone
+ *   data.h     tables, CSV, encoding, embedded and simulated data
+ *   model.h    architectures over one flat parameter block
+ *   infer.h    fit: from data to a classifier; model files
+ *   predict.h  probabilities in the true, or another, population
+ *   assess.h   metrics
+ *
+ * The short way: pv_table_read, pv_dataset_learn, pv_fit, pv_classifier_save; later pv_classifier_load,
+ * pv_dataset_apply, pv_predict_loglik, pv_predict_population.
+ */
+#ifndef PREVAIL_H
+#define PREVAIL_H
+
+#include "prevail/assess.h"
+#include "prevail/predict.h"
+
+#endif

@@ -1,0 +1,170 @@
+/* The context: allocator, last error, log, progress, interruption. */
+#include "base.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *libc_alloc(void *state, size_t size) {
+    (void)state;
+    return malloc(size);
+}
+
+static void *libc_resize(void *state, void *block, size_t size) {
+    (void)state;
+    return realloc(block, size);
+}
+
+static void libc_release(void *state, void *block) {
+    (void)state;
+    free(block);
+}
+
+pv_ctx_options pv_ctx_options_default(void) {
+    return (pv_ctx_options){0};
+}
+
+pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
+    *ctx = NULL;
+    pv_ctx_options chosen = options ? *options : pv_ctx_options_default();
+    if (!chosen.allocator.alloc)
+        chosen.allocator = (pv_allocator){libc_alloc, libc_resize, libc_release, NULL};
+    if (chosen.threads <= 0) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        chosen.threads = processors > 0 ? (int)processors : 1;
+    }
+    pv_ctx *made = chosen.allocator.alloc(chosen.allocator.state, sizeof *made);
+    if (!made)
+        return PV_ERR_MEMORY;
+    memset(made, 0, sizeof *made);
+    made->options = chosen;
+    *ctx = made;
+    return PV_OK;
+}
+
+void pv_ctx_free(pv_ctx *ctx) {
+    if (ctx)
+        ctx->options.allocator.release(ctx->options.allocator.state, ctx);
+}
+
+const pv_error *pv_ctx_error(const pv_ctx *ctx) {
+    return &ctx->error;
+}
+
+int pv_ctx_threads(const pv_ctx *ctx) {
+    return ctx->options.threads;
+}
+
+void pv_ctx_interrupt(pv_ctx *ctx) {
+    ctx->interrupted = 1;
+}
+
+bool pv__interrupted(const pv_ctx *ctx) {
+    return ctx->interrupted != 0;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static pv_status no_memory(pv_ctx *ctx, size_t count, size_t size) {
+    return pv__fail(ctx, PV_ERR_MEMORY, "out of memory: %zu items of %zu bytes were asked for", count, size);
+}
+
+pv_status pv__alloc(pv_ctx *ctx, size_t count, size_t size, void *block) {
+    void *made = NULL;
+    memcpy(block, &made, sizeof made);
+    if (size != 0 && count > SIZE_MAX / size)
+        return no_memory(ctx, count, size);
+    size_t bytes = count * size;
+    made = ctx->options.allocator.alloc(ctx->options.allocator.state, bytes ? bytes : 1);
+    if (!made)
+        return no_memory(ctx, count, size);
+    memset(made, 0, bytes);
+    memcpy(block, &made, sizeof made);
+    return PV_OK;
+}
+
+pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *block) {
+    void *held;
+    memcpy(&held, block, sizeof held);
+    if (size != 0 && count > SIZE_MAX / size)
+        return no_memory(ctx, count, size);
+    size_t bytes = count * size;
+    void *made = ctx->options.allocator.resize(ctx->options.allocator.state, held, bytes ? bytes : 1);
+    if (!made)
+        return no_memory(ctx, count, size);
+    memcpy(block, &made, sizeof made);
+    return PV_OK;
+}
+
+void pv__free(pv_ctx *ctx, const void *block) {
+    if (!block)
+        return;
+    void *writable; /* ownership is being given up, so shedding const is right here and nowhere else */
+    memcpy(&writable, &block, sizeof writable);
+    ctx->options.allocator.release(ctx->options.allocator.state, writable);
+}
+
+pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
+    size_t size = strlen(text) + 1;
+    PV_TRY(pv__alloc(ctx, size, 1, copy));
+    memcpy(*copy, text, size);
+    return PV_OK;
+}
+
+/* ---- errors, log, progress ---------------------------------------------------------------------------------------- */
+
+static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column,
+                                        const char *format, va_list arguments) {
+    pv_error *error = &ctx->error;
+    /* The arguments may point into the error being replaced. */
+    char message[sizeof error->message];
+    vsnprintf(message, sizeof message, format, arguments);
+    memcpy(error->message, message, sizeof message);
+    error->status = status;
+    if (file != error->file)
+        snprintf(error->file, sizeof error->file, "%s", file ? file : "");
+    error->line = line;
+    error->column = column;
+    return status;
+}
+
+pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(ctx, status, NULL, 0, 0, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
+                      ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(ctx, status, file, line, column, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
+    if (!ctx->options.log)
+        return;
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    ctx->options.log(ctx->options.state, level, message);
+}
+
+void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
+    if (ctx->options.progress)
+        ctx->options.progress(ctx->options.state, progress);
+}
+
+double pv__seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,116 @@
+/* Files: opened with a clear refusal, written whole or not at all. */
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
+    *stream = NULL;
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
+    if (S_ISDIR(about.st_mode))
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+    *stream = fopen(path, "rb");
+    if (!*stream)
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check its permissions", strerror(errno));
+    return PV_OK;
+}
+
+/* Where path is a symbolic link the file it points to is replaced, not the link. */
+static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
+    char *real = realpath(path, NULL);
+    pv_status status = pv__strdup(ctx, real ? real : path, resolved);
+    free(real);
+    return status;
+}
+
+static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
+    size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
+    PV_TRY(pv__alloc(ctx, size, 1, &output->temporary));
+    snprintf(output->temporary, size, "%s.partial.XXXXXX", output->path);
+    *descriptor = mkstemp(output->temporary);
+    if (*descriptor < 0) {
+        int cause = errno;
+        pv__free(ctx, output->temporary);
+        output->temporary = NULL;
+        return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
+                           "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
+    }
+    struct stat existing;
+    mode_t mask = umask(0);
+    umask(mask);
+    /* An existing file keeps its mode; a new one gets the usual mode, not mkstemp's private one. A failure here costs
+     * the mode only. */
+    mode_t mode = stat(output->path, &existing) == 0 ? existing.st_mode & 07777 : 0666 & ~mask;
+    if (fchmod(*descriptor, mode) != 0)
+        pv__log(ctx, PV_LOG_WARNING, "%s: the mode could not be set: %s", output->path, strerror(errno));
+    return PV_OK;
+}
+
+pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
+    *output = (pv_output){0};
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+    bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    pv_status status;
+    PV_GOTO(fail, resolve(ctx, path, &output->path));
+    if (special) { /* a pipe or /dev/null: nothing to replace */
+        output->stream = fopen(path, "wb");
+    } else {
+        int descriptor;
+        PV_GOTO(fail, make_temporary(ctx, output, &descriptor));
+        output->stream = fdopen(descriptor, "wb");
+        if (!output->stream)
+            close(descriptor);
+    }
+    if (!output->stream) {
+        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s", strerror(errno));
+        goto fail;
+    }
+    return PV_OK;
+fail:
+    pv_output_discard(ctx, output);
+    return status;
+}
+
+pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
+    FILE *stream = output->stream;
+    errno = 0;
+    bool good = fflush(stream) == 0 && !ferror(stream);
+    if (good && output->temporary)
+        good = fsync(fileno(stream)) == 0;
+    int cause = errno;
+    good = (fclose(stream) == 0) && good;
+    output->stream = NULL;
+    if (good && output->temporary && rename(output->temporary, output->path) != 0) {
+        cause = errno;
+        good = false;
+    }
+    pv_status status = PV_OK;
+    if (good) {
+        pv__free(ctx, output->temporary);
+        output->temporary = NULL;
+    } else {
+        status = pv__fail_at(ctx, PV_ERR_WRITE, output->path, 0, 0,
+                             "could not be written completely: %s; what was there before is unchanged",
+                             cause ? strerror(cause) : "the disk may be full");
+    }
+    pv_output_discard(ctx, output);
+    return status;
+}
+
+void pv_output_discard(pv_ctx *ctx, pv_output *output) {
+    if (output->stream)
+        fclose(output->stream);
+    if (output->temporary)
+        unlink(output->temporary);
+    pv__free(ctx, output->temporary);
+    pv__free(ctx, output->path);
+    *output = (pv_output){0};
+}

@@ -1,0 +1,206 @@
+/* Option tables: set fields of a plain struct from text, print them back, suggest the nearest name. */
+#include "base.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *field(const pv_option *row, void *options) {
+    return (char *)options + row->offset;
+}
+
+const pv_option *pv_option_find(const pv_option *table, const char *name) {
+    for (const pv_option *row = table; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+/* ---- nearest word ------------------------------------------------------------------------------------------------- */
+
+enum { WORD_MAX = 64 };
+
+/* Edit distance with transpositions (optimal string alignment), letters compared without case. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > WORD_MAX || m > WORD_MAX)
+        return WORD_MAX;
+    size_t before[WORD_MAX + 1], last[WORD_MAX + 1], now[WORD_MAX + 1];
+    for (size_t j = 0; j <= m; j++) {
+        last[j] = j;
+        before[j] = 0;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+            size_t best = last[j - 1] + (ca != cb);
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+        memcpy(before, last, sizeof before);
+        memcpy(last, now, sizeof last);
+    }
+    return last[m];
+}
+
+const char *pv_nearest(const char *given, const char *const *words, size_t count) {
+    const char *nearest = NULL;
+    size_t best = strlen(given) / 2 + 1; /* farther than this is no likely slip */
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(given, words[i]);
+        bool begins = strlen(given) >= 3 && strncmp(words[i], given, strlen(given)) == 0;
+        if (begins && distance > 1)
+            distance = 1;
+        if (distance < best) {
+            best = distance;
+            nearest = words[i];
+        }
+    }
+    return nearest;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------------------------ */
+
+static bool parse_real(const char *text, double *value) {
+    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    char *end;
+    *value = c ? strtod_l(text, &end, c) : strtod(text, &end);
+    if (c)
+        freelocale(c);
+    return end != text && *end == '\0' && !isspace((unsigned char)*text) && isfinite(*value);
+}
+
+static bool parse_int(const char *text, int64_t *value) {
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    *value = parsed;
+    return end != text && *end == '\0' && errno == 0 && !isspace((unsigned char)*text);
+}
+
+static bool parse_choice(const char *choices, const char *text, int *index) {
+    size_t length = strlen(text);
+    int at = 0;
+    for (const char *word = choices; *word; at++) {
+        size_t size = strcspn(word, "|");
+        if (size == length && strncmp(word, text, size) == 0) {
+            *index = at;
+            return true;
+        }
+        word += size + (word[size] == '|');
+    }
+    return false;
+}
+
+static pv_status out_of_range(pv_ctx *ctx, const pv_option *row, const char *text) {
+    if (row->low == -HUGE_VAL)
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at most %g", row->name, text, row->high);
+    if (row->high == HUGE_VAL)
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at least %g", row->name, text, row->low);
+    return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %g and %g", row->name, text, row->low, row->high);
+}
+
+static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, const char *text) {
+    void *target = field(row, options);
+    switch (row->type) {
+    case PV_OPTION_FLAG:
+        if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s takes no value", row->name);
+        *(bool *)target = !text || strcmp(text, "true") == 0;
+        return PV_OK;
+    case PV_OPTION_INT: {
+        int64_t value;
+        if (!parse_int(text, &value))
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: not a whole number", row->name, text);
+        if ((double)value < row->low || (double)value > row->high)
+            return out_of_range(ctx, row, text);
+        *(int64_t *)target = value;
+        return PV_OK;
+    }
+    case PV_OPTION_REAL: {
+        double value;
+        if (!parse_real(text, &value))
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: not a number", row->name, text);
+        if (value < row->low || value > row->high)
+            return out_of_range(ctx, row, text);
+        *(double *)target = value;
+        return PV_OK;
+    }
+    case PV_OPTION_CHOICE:
+        if (!parse_choice(row->choices, text, (int *)target))
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: choose one of %s", row->name, text, row->choices);
+        return PV_OK;
+    case PV_OPTION_TEXT:
+        *(const char **)target = text;
+        return PV_OK;
+    }
+    return pv__fail(ctx, PV_ERR_INTERNAL, "option --%s has no type", row->name);
+}
+
+pv_status pv_option_set(pv_ctx *ctx, const pv_option *table, void *options, const char *name, const char *text) {
+    const pv_option *row = pv_option_find(table, name);
+    if (!row) {
+        const char *words[WORD_MAX];
+        size_t count = 0;
+        for (const pv_option *at = table; at->name && count < WORD_MAX; at++)
+            words[count++] = at->name;
+        const char *near = pv_nearest(name, words, count);
+        if (near)
+            return pv__fail(ctx, PV_ERR_USAGE, "unknown option --%s; did you mean --%s?", name, near);
+        return pv__fail(ctx, PV_ERR_USAGE, "unknown option --%s; --help lists them", name);
+    }
+    if (!text && row->type != PV_OPTION_FLAG)
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s needs a value", name);
+    return set_field(ctx, row, options, text);
+}
+
+void pv_options_default(const pv_option *table, void *options) {
+    /* A default that does not parse is a defect; the unit test sets every row of every table, so the context made for
+     * its message would never be read. */
+    pv_ctx unused = {.options = pv_ctx_options_default()};
+    for (const pv_option *row = table; row->name; row++) {
+        if (row->type == PV_OPTION_FLAG && !row->fallback)
+            *(bool *)field(row, options) = false;
+        else if (row->type == PV_OPTION_TEXT)
+            *(const char **)field(row, options) = row->fallback;
+        else if (row->fallback && set_field(&unused, row, options, row->fallback) != PV_OK)
+            continue;
+    }
+}
+
+void pv_option_get(const pv_option *row, const void *options, char *text, size_t size) {
+    const void *source = (const char *)options + row->offset;
+    switch (row->type) {
+    case PV_OPTION_FLAG:
+        snprintf(text, size, "%s", *(const bool *)source ? "true" : "false");
+        return;
+    case PV_OPTION_INT:
+        snprintf(text, size, "%lld", (long long)*(const int64_t *)source);
+        return;
+    case PV_OPTION_REAL:
+        snprintf(text, size, "%.17g", *(const double *)source);
+        return;
+    case PV_OPTION_CHOICE: {
+        const char *word = row->choices;
+        for (int at = *(const int *)source; at > 0 && *word; at--)
+            word += strcspn(word, "|") + 1;
+        snprintf(text, size, "%.*s", (int)strcspn(word, "|"), word);
+        return;
+    }
+    case PV_OPTION_TEXT: {
+        const char *value = *(const char *const *)source;
+        snprintf(text, size, "%s", value ? value : "");
+        return;
+    }
+    }
+}

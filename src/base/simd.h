@@ -1,0 +1,110 @@
+/* src/base/simd.h: one vector type for kernels compiled once per instruction set (files named *_kernels.c).
+ *
+ * PV_ISA is baseline, avx2 or avx512; PV_KERNEL(name) gives each copy its own symbol. Kernels are reached through a
+ * table of functions chosen at run time, so that one binary serves every x86-64. Lanes are summed in an order that
+ * depends on the vector width: results agree between instruction sets to rounding, and are the same bits on one.
+ */
+#ifndef PV_SRC_SIMD_H
+#define PV_SRC_SIMD_H
+
+#include <immintrin.h>
+#include <sleef.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define PV_GLUE_(a, b) a##_##b
+#define PV_GLUE(a, b) PV_GLUE_(a, b)
+#define PV_KERNEL(name) PV_GLUE(name, PV_ISA)
+
+#if defined(PV_ISA_avx512)
+typedef double vd __attribute__((vector_size(64)));
+enum { VL = 8 };
+static inline vd v_exp(vd x) {
+    return (vd)Sleef_expd8_u10avx512f((__m512d)x);
+}
+static inline vd v_log(vd x) {
+    return (vd)Sleef_logd8_u10avx512f((__m512d)x);
+}
+static inline vd v_log1p(vd x) {
+    return (vd)Sleef_log1pd8_u10avx512f((__m512d)x);
+}
+static inline vd v_min(vd a, vd b) {
+    return (vd)_mm512_min_pd((__m512d)a, (__m512d)b);
+}
+static inline vd v_max(vd a, vd b) {
+    return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
+}
+#elif defined(PV_ISA_avx2)
+typedef double vd __attribute__((vector_size(32)));
+enum { VL = 4 };
+static inline vd v_exp(vd x) {
+    return (vd)Sleef_expd4_u10avx2((__m256d)x);
+}
+static inline vd v_log(vd x) {
+    return (vd)Sleef_logd4_u10avx2((__m256d)x);
+}
+static inline vd v_log1p(vd x) {
+    return (vd)Sleef_log1pd4_u10avx2((__m256d)x);
+}
+static inline vd v_min(vd a, vd b) {
+    return (vd)_mm256_min_pd((__m256d)a, (__m256d)b);
+}
+static inline vd v_max(vd a, vd b) {
+    return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+#else
+typedef double vd __attribute__((vector_size(16)));
+enum { VL = 2 };
+static inline vd v_exp(vd x) {
+    return (vd)Sleef_expd2_u10sse2((__m128d)x);
+}
+static inline vd v_log(vd x) {
+    return (vd)Sleef_logd2_u10sse2((__m128d)x);
+}
+static inline vd v_log1p(vd x) {
+    return (vd)Sleef_log1pd2_u10sse2((__m128d)x);
+}
+static inline vd v_min(vd a, vd b) {
+    return (vd)_mm_min_pd((__m128d)a, (__m128d)b);
+}
+static inline vd v_max(vd a, vd b) {
+    return (vd)_mm_max_pd((__m128d)a, (__m128d)b);
+}
+#endif
+
+static inline vd v_load(const double *p) {
+    vd v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void v_store(double *p, vd v) {
+    memcpy(p, &v, sizeof v);
+}
+
+static inline vd v_set(double x) {
+    vd v;
+    for (int i = 0; i < VL; i++)
+        v[i] = x;
+    return v;
+}
+
+/* The first count (< VL) values of p, the rest filled with fill. */
+static inline vd v_load_part(const double *p, size_t count, double fill) {
+    vd v = v_set(fill);
+    memcpy(&v, p, count * sizeof *p);
+    return v;
+}
+
+static inline void v_store_part(double *p, vd v, size_t count) {
+    memcpy(p, &v, count * sizeof *p);
+}
+
+static inline double v_sum(vd v) {
+    double sum = 0;
+    for (int i = 0; i < VL; i++)
+        sum += v[i];
+    return sum;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* src/compute/compute.h: dense arithmetic in double precision, one table of operations per backend.
+ *
+ * `reference` is plain C, complete, and the oracle of the others; the vector backends are one source compiled per
+ * instruction set (dense_kernels.c). All are single-threaded: parallel work is split by the callers into parts that do
+ * not depend on the number of threads.
+ */
+#ifndef PV_SRC_COMPUTE_H
+#define PV_SRC_COMPUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct pv__compute {
+    const char *name;
+    /* z[n] = bias + x[n][d] . w[d] */
+    void (*rows_dot)(size_t n, size_t d, const double *x, const double *w, double bias, double *z);
+    /* g[d] += sum_n r[n] x[n][d]; returns sum_n r[n] */
+    double (*rows_add)(size_t n, size_t d, const double *x, const double *r, double *g);
+    /* C[m][n] (+)= A B; A[i][p] is at a[i a_row + p a_column], B [k][n], C [m][n], both contiguous */
+    void (*matmul)(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
+                   double *c, bool add);
+    /* loglik[n][2] of logits z[n]: log sigmoid(-z), log sigmoid(z) */
+    void (*logistic)(size_t n, const double *z, double *loglik);
+    /* dz[n] = dloglik1 - p1 (dloglik0 + dloglik1) */
+    void (*logistic_backward)(size_t n, const double *loglik, const double *dloglik, double *dz);
+} pv__compute;
+
+extern const pv__compute pv__compute_reference;
+const pv__compute *pv__compute_best(void); /* the fastest this processor has */
+
+#endif

@@ -1,0 +1,190 @@
+/* The vector backends: one source, compiled once per instruction set (base/simd.h). */
+#include "base/simd.h"
+#include "compute/compute.h"
+
+/* ---- a tall matrix with a vector: limited by memory, so each row is read once -------------------------------------------- */
+
+static double dot(size_t d, const double *x, const double *w) {
+    vd sum = v_set(0);
+    size_t j = 0;
+    for (; j + VL <= d; j += VL)
+        sum += v_load(x + j) * v_load(w + j);
+    double total = v_sum(sum);
+    for (; j < d; j++)
+        total += x[j] * w[j];
+    return total;
+}
+
+static void rows_dot(size_t n, size_t d, const double *x, const double *w, double bias, double *z) {
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) { /* four rows share the loads of w and hide each other's latency */
+        const double *x0 = x + i * d, *x1 = x0 + d, *x2 = x1 + d, *x3 = x2 + d;
+        vd s0 = v_set(0), s1 = s0, s2 = s0, s3 = s0;
+        size_t j = 0;
+        for (; j + VL <= d; j += VL) {
+            vd wj = v_load(w + j);
+            s0 += v_load(x0 + j) * wj;
+            s1 += v_load(x1 + j) * wj;
+            s2 += v_load(x2 + j) * wj;
+            s3 += v_load(x3 + j) * wj;
+        }
+        double t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+        for (; j < d; j++) {
+            t0 += x0[j] * w[j];
+            t1 += x1[j] * w[j];
+            t2 += x2[j] * w[j];
+            t3 += x3[j] * w[j];
+        }
+        z[i] = bias + (v_sum(s0) + t0);
+        z[i + 1] = bias + (v_sum(s1) + t1);
+        z[i + 2] = bias + (v_sum(s2) + t2);
+        z[i + 3] = bias + (v_sum(s3) + t3);
+    }
+    for (; i < n; i++)
+        z[i] = bias + dot(d, x + i * d, w);
+}
+
+/* g[width vectors] += r x over rows, the sums held in registers. */
+#define ADD_COLUMNS(width)                                                                                             \
+    static void add_columns_##width(size_t n, size_t d, const double *x, const double *r, double *g) {                 \
+        vd sum[width];                                                                                                 \
+        for (int c = 0; c < width; c++)                                                                                \
+            sum[c] = v_load(g + c * VL);                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            vd ri = v_set(r[i]);                                                                                       \
+            for (int c = 0; c < width; c++)                                                                            \
+                sum[c] += ri * v_load(x + i * d + c * VL);                                                             \
+        }                                                                                                              \
+        for (int c = 0; c < width; c++)                                                                                \
+            v_store(g + c * VL, sum[c]);                                                                               \
+    }
+ADD_COLUMNS(8)
+ADD_COLUMNS(4)
+ADD_COLUMNS(2)
+ADD_COLUMNS(1)
+
+static double rows_add(size_t n, size_t d, const double *x, const double *r, double *g) {
+    enum { ROWS = 64 }; /* few enough that the columns' passes find the rows in the first cache */
+    double total = 0;
+    for (size_t first = 0; first < n; first += ROWS) {
+        size_t rows = n - first < ROWS ? n - first : ROWS, j = 0;
+        const double *xf = x + first * d, *rf = r + first;
+        for (; j + 8 * VL <= d; j += 8 * VL)
+            add_columns_8(rows, d, xf + j, rf, g + j);
+        if (j + 4 * VL <= d) {
+            add_columns_4(rows, d, xf + j, rf, g + j);
+            j += 4 * VL;
+        }
+        if (j + 2 * VL <= d) {
+            add_columns_2(rows, d, xf + j, rf, g + j);
+            j += 2 * VL;
+        }
+        if (j + VL <= d) {
+            add_columns_1(rows, d, xf + j, rf, g + j);
+            j += VL;
+        }
+        for (; j < d; j++) {
+            double sum = g[j];
+            for (size_t i = 0; i < rows; i++)
+                sum += rf[i] * xf[i * d + j];
+            g[j] = sum;
+        }
+        for (size_t i = 0; i < rows; i++)
+            total += rf[i];
+    }
+    return total;
+}
+
+/* ---- matrix products of layers: 4 rows by `width` vectors in registers ----------------------------------------------------- */
+
+#define TILE(rows, width)                                                                                              \
+    static void tile_##rows##x##width(size_t k, size_t n, const double *a, size_t a_row, size_t a_column,              \
+                                      const double *b, double *c, bool add) {                                          \
+        vd sum[rows][width];                                                                                           \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            for (int v = 0; v < width; v++)                                                                            \
+                sum[i][v] = add ? v_load(c + (size_t)i * n + (size_t)v * VL) : v_set(0);                               \
+        for (size_t p = 0; p < k; p++) {                                                                               \
+            vd bv[width];                                                                                              \
+            for (int v = 0; v < width; v++)                                                                            \
+                bv[v] = v_load(b + p * n + (size_t)v * VL);                                                            \
+            for (int i = 0; i < rows; i++) {                                                                           \
+                vd ai = v_set(a[(size_t)i * a_row + p * a_column]);                                                    \
+                for (int v = 0; v < width; v++)                                                                        \
+                    sum[i][v] += ai * bv[v];                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            for (int v = 0; v < width; v++)                                                                            \
+                v_store(c + (size_t)i * n + (size_t)v * VL, sum[i][v]);                                                \
+    }
+TILE(4, 4)
+TILE(4, 1)
+TILE(1, 4)
+TILE(1, 1)
+
+static void edge(size_t rows, size_t columns, size_t k, size_t n, const double *a, size_t a_row, size_t a_column,
+                 const double *b, double *c, bool add) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            double sum = add ? c[i * n + j] : 0;
+            for (size_t p = 0; p < k; p++)
+                sum += a[i * a_row + p * a_column] * b[p * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
+                   double *c, bool add) {
+    size_t j = 0;
+    while (j + VL <= n) {
+        bool wide = j + 4 * VL <= n;
+        size_t i = 0;
+        for (; i + 4 <= m; i += 4)
+            (wide ? tile_4x4 : tile_4x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
+        for (; i < m; i++)
+            (wide ? tile_1x4 : tile_1x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
+        j += wide ? 4 * VL : VL;
+    }
+    if (j < n)
+        edge(m, n - j, k, n, a, a_row, a_column, b + j, c + j, add);
+}
+
+/* ---- two classes ------------------------------------------------------------------------------------------------------------ */
+
+static void logistic(size_t n, const double *z, double *loglik) {
+    vd zero = v_set(0);
+    for (size_t i = 0; i < n; i += VL) {
+        size_t left = n - i < VL ? n - i : VL;
+        vd zi = left == VL ? v_load(z + i) : v_load_part(z + i, left, 0);
+        vd tail = v_log1p(v_exp(v_min(zi, -zi)));
+        vd f0 = v_min(-zi, zero) - tail, f1 = v_min(zi, zero) - tail;
+        for (size_t lane = 0; lane < left; lane++) {
+            loglik[2 * (i + lane)] = f0[lane];
+            loglik[2 * (i + lane) + 1] = f1[lane];
+        }
+    }
+}
+
+static void logistic_backward(size_t n, const double *loglik, const double *dloglik, double *dz) {
+    for (size_t i = 0; i < n; i += VL) {
+        size_t left = n - i < VL ? n - i : VL;
+        vd f1 = v_set(0), d0 = v_set(0), d1 = v_set(0);
+        for (size_t lane = 0; lane < left; lane++) {
+            f1[lane] = loglik[2 * (i + lane) + 1];
+            d0[lane] = dloglik[2 * (i + lane)];
+            d1[lane] = dloglik[2 * (i + lane) + 1];
+        }
+        vd result = d1 - v_exp(f1) * (d0 + d1);
+        if (left == VL)
+            v_store(dz + i, result);
+        else
+            v_store_part(dz + i, result, left);
+    }
+}
+
+#define PV_TEXT_(x) #x
+#define PV_TEXT(x) PV_TEXT_(x)
+
+extern const pv__compute PV_KERNEL(pv__compute);
+const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add, matmul, logistic, logistic_backward};

@@ -1,0 +1,58 @@
+/* The plain C backend, and the choice of the fastest one. */
+#include <math.h>
+
+#include "compute/compute.h"
+
+static void rows_dot(size_t n, size_t d, const double *x, const double *w, double bias, double *z) {
+    for (size_t i = 0; i < n; i++) {
+        z[i] = bias;
+        for (size_t j = 0; j < d; j++)
+            z[i] += x[i * d + j] * w[j];
+    }
+}
+
+static double rows_add(size_t n, size_t d, const double *x, const double *r, double *g) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += r[i];
+        for (size_t j = 0; j < d; j++)
+            g[j] += r[i] * x[i * d + j];
+    }
+    return sum;
+}
+
+static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
+                   double *c, bool add) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = add ? c[i * n + j] : 0;
+            for (size_t p = 0; p < k; p++)
+                sum += a[i * a_row + p * a_column] * b[p * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+static void logistic(size_t n, const double *z, double *loglik) {
+    for (size_t i = 0; i < n; i++) {
+        double tail = log1p(exp(-fabs(z[i])));
+        loglik[2 * i] = fmin(-z[i], 0) - tail;
+        loglik[2 * i + 1] = fmin(z[i], 0) - tail;
+    }
+}
+
+static void logistic_backward(size_t n, const double *loglik, const double *dloglik, double *dz) {
+    for (size_t i = 0; i < n; i++)
+        dz[i] = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
+}
+
+const pv__compute pv__compute_reference = {"reference", rows_dot, rows_add, matmul, logistic, logistic_backward};
+
+extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
+
+const pv__compute *pv__compute_best(void) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &pv__compute_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &pv__compute_avx2;
+    return &pv__compute_baseline;
+}

@@ -1,0 +1,74 @@
+/* src/core/core.h: what the core's files share. */
+#ifndef PV_SRC_CORE_H
+#define PV_SRC_CORE_H
+
+#include "base/base.h"
+#include "core/vector.h"
+#include "prevail/core.h"
+
+/* Row n's share of class y: 1 or 0 for hard labels. */
+static inline double pv__share(const pv_targets *targets, size_t n, int y) {
+    if (targets->label)
+        return targets->label[n] == y ? 1 : 0;
+    return targets->frequency[n * (size_t)targets->classes + (size_t)y];
+}
+
+static inline double pv__weight(const pv_targets *targets, size_t n) {
+    return targets->weight ? targets->weight[n] : 1;
+}
+
+/* rows begin .. begin+n-1 of targets, borrowed. */
+pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n);
+
+/* Returns -sum_n v_n sum_y factor_y t_ny f_ny and writes (add: adds) its gradient to dloglik [n][classes]. */
+double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add);
+
+/* The selection likelihood of rows, single-threaded; dloglik is scratch as well as output and must not be NULL.
+ * row_factor [n] multiplies rows beside their weights (NULL: 1); dlog_ratio is added to (NULL: not wanted). sums [n] is
+ * scratch. */
+double pv__selection_rows(const pv_targets *targets, const double *row_factor, const double *log_ratio,
+                          const double *loglik, double *dloglik, double *dlog_ratio, double *sums);
+
+/* rho_n = v_n sum_y t_ny prevalence_y / mass_y: the weights of the plug-in marginal, summing to 1. */
+void pv__plugin_weights(const pv_targets *targets, const double *prevalence, const double *mass, double *rho);
+
+/* log sum_n rho_n exp f_n(y), and e [n][classes] = exp(f_n(y) - top_y) with sum [classes] = sum_n rho_n e_n(y) on the
+ * way: rho_n e_ny / sum_y is the row's share of the marginal. */
+pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
+                          double *log_marginal, double *sum, double *e);
+
+/* ---- the profile's inner problem (profile.c) ---------------------------------------------------------------------- */
+
+typedef struct pv__profile {
+    size_t n;
+    int classes, reference;  /* the class without a multiplier: the commonest */
+    const double *weight;    /* v, NULL: all 1 */
+    double total;            /* W = sum v */
+    double entropy;          /* sum v log v */
+    double *counts;          /* [classes], c; where known: n_y */
+    bool known;
+    double *log_lambda;      /* [classes], the solution, and the start of the next solve */
+    double *multiplier;      /* [classes], m_y = mu_y lambda_y; 0 for the reference */
+    double *a;               /* [n][classes-1]: p_ny / lambda_y at the solution, the reference left out */
+    double *theta;           /* [n] */
+    double *partial;         /* per chunk sums */
+    double *scratch;         /* small matrices */
+} pv__profile;
+
+pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
+                           const pv_population *population);
+void pv__profile_clear(pv_ctx *ctx, pv__profile *profile);
+
+/* Solves for loglik. *value = sum v log q + sum c log lambda - sum v log v (what is added to the plain loss), +INFINITY
+ * where the known prevalence lies outside the hull of the rows. */
+pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value);
+
+/* Adds d value / d loglik. */
+void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik);
+
+/* Solves A x = b in place (A [n][n] is destroyed, b becomes x) by elimination with pivoting; false where singular. */
+bool pv__solve_small(int n, double *a, double *b);
+/* Whether the symmetric part of a [n][n] is positive definite; a is destroyed. */
+bool pv__positive_definite(size_t n, double *a);
+
+#endif

@@ -1,0 +1,216 @@
+/* Minibatch losses: Appendix A (generalized minibatch estimates), Appendix B (estimates of the marginal and its
+ * gradient, implementations 1, 2 and 3).
+ *
+ *   L ~ - sum_n u_n v_n sum_y t_ny f_n(y) + sum_y c_y log q(y)
+ *
+ * u_n = N_s/n_B(s) or N_s/(n_B share_s) makes sums over the batch unbiased for sums over the full data: N/n_B omega(2)
+ * or omega(1) of the paper, whose classes are here the strata that rows are drawn from (the classes themselves, unless
+ * labels are soft). c_y = N_F(y) - N_pr prevalence(y) in the lower-variance form (Eq. bias-free minibatch estimate), or
+ * with N_F(y) estimated from the batch as well (Eq. loss minibatch estimate) when `direct`.
+ *
+ * log q stands for log p(y|w) in the value; its gradient is taken from the batch, never through q.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* Beyond this the exponential of f - log q is held, so that a stray auxiliary network gives a large gradient, not an
+ * infinite one. */
+static const double EXPONENT_MAX = 600;
+
+static int stratum_of(const pv_targets *batch, const int32_t *stratum, size_t n) {
+    return stratum ? stratum[n] : batch->label[n];
+}
+
+static pv_status epoch_by_stratum(pv_ctx *ctx, const pv_sampling *sampling, pv_weighting weighting,
+                                  const pv_targets *batch, const int32_t *stratum, double *by_stratum) {
+    size_t strata = (size_t)sampling->strata;
+    if (!stratum && !batch->label)
+        return pv__fail(ctx, PV_ERR_USAGE, "soft labels need the stratum each row was drawn from");
+    memset(by_stratum, 0, strata * sizeof *by_stratum);
+    for (size_t n = 0; n < batch->n; n++) {
+        int s = stratum_of(batch, stratum, n);
+        if (s < 0 || s >= sampling->strata)
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu of the batch: stratum %d, outside 0 to %d", n + 1, s,
+                            sampling->strata - 1);
+        by_stratum[s] += 1;
+    }
+    for (size_t s = 0; s < strata; s++) {
+        if (weighting == PV_WEIGHT_EXPECTED) {
+            by_stratum[s] = sampling->full[s] / ((double)batch->n * sampling->expected[s]);
+            continue;
+        }
+        if (by_stratum[s] == 0 && sampling->full[s] > 0)
+            return pv__fail(ctx, PV_ERR_INPUT,
+                            "class %zu has no row in a batch of %zu; counted weights need one of each: use larger or "
+                            "balanced batches, or expected weights",
+                            s, batch->n);
+        by_stratum[s] = sampling->full[s] / fmax(by_stratum[s], 1);
+    }
+    return PV_OK;
+}
+
+pv_status pv_batch_weights(pv_ctx *ctx, const pv_batch_design *design, const pv_targets *batch, const int32_t *stratum,
+                           double *epoch, double *population) {
+    size_t strata = (size_t)design->sampling.strata;
+    double *by_stratum;
+    PV_TRY(pv__alloc(ctx, strata, sizeof *by_stratum, &by_stratum));
+    pv_status status = PV_OK;
+    if (epoch) {
+        PV_GOTO(done, epoch_by_stratum(ctx, &design->sampling, design->epoch_weight, batch, stratum, by_stratum));
+        for (size_t n = 0; n < batch->n; n++)
+            epoch[n] = by_stratum[stratum_of(batch, stratum, n)];
+    }
+    if (population) {
+        PV_GOTO(done, epoch_by_stratum(ctx, &design->sampling, design->population_weight, batch, stratum, by_stratum));
+        pv__plugin_weights(batch, design->population.prevalence, design->mass, population);
+        for (size_t n = 0; n < batch->n; n++)
+            population[n] *= by_stratum[stratum_of(batch, stratum, n)];
+    }
+done:
+    pv__free(ctx, by_stratum);
+    return status;
+}
+
+void pv_batch_log_marginal(size_t n, int classes, const double *population, const double *loglik,
+                           double *log_marginal) {
+    size_t k = (size_t)classes;
+    for (size_t y = 0; y < k; y++) {
+        double top = -HUGE_VAL, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            if (population[i] > 0)
+                top = fmax(top, loglik[i * k + y]);
+        if (isinf(top)) {
+            log_marginal[y] = -HUGE_VAL;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            sum += population[i] * exp(loglik[i * k + y] - top);
+        log_marginal[y] = top + log(sum);
+    }
+}
+
+/* ---- the marginal's gradient, three ways ----------------------------------------------------------------------------- */
+
+/* population_n exp f_n(y) / p-hat(y): the gradient of log p-hat(y) with respect to f_n(y) (grad F in the paper). */
+static double log_marginal_slope(double population, double f, double log_batch_marginal) {
+    return population > 0 ? population * exp(f - log_batch_marginal) : 0;
+}
+
+static double correction(double log_batch_marginal, double log_q) {
+    return exp(fmin(log_batch_marginal - log_q, EXPONENT_MAX));
+}
+
+double pv_marginal_backward(pv_implementation implementation, size_t n, int classes, const double *counts,
+                            const double *population, const double *loglik, const double *log_batch_marginal,
+                            const double *log_q, double *dloglik) {
+    size_t k = (size_t)classes;
+    double value = 0;
+    for (size_t y = 0; y < k; y++) {
+        double alpha = correction(log_batch_marginal[y], log_q[y]);
+        value += counts[y] * (implementation == PV_IMPLEMENTATION_1 ? alpha * log_batch_marginal[y] : log_q[y]);
+        for (size_t i = 0; i < n; i++) {
+            double f = loglik[i * k + y], slope;
+            if (implementation == PV_IMPLEMENTATION_3) /* from f and log q alone, past log p-hat */
+                slope = population[i] * exp(fmin(f - log_q[y], EXPONENT_MAX));
+            else /* 1: alpha is a detached factor of the loss; 2: the custom backward multiplies by it. One product. */
+                slope = alpha * log_marginal_slope(population[i], f, log_batch_marginal[y]);
+            dloglik[i * k + y] += counts[y] * slope;
+        }
+    }
+    return value;
+}
+
+/* ---- the losses ------------------------------------------------------------------------------------------------------- */
+
+typedef struct batch_work {
+    double *epoch, *population, *sums; /* [n] */
+    double *factor, *counts, *log_p, *log_ratio; /* [classes] */
+    double *block;
+} batch_work;
+
+static pv_status batch_work_new(pv_ctx *ctx, size_t n, size_t k, batch_work *work) {
+    PV_TRY(pv__alloc(ctx, 3 * n + 4 * k, sizeof *work->block, &work->block));
+    work->epoch = work->block;
+    work->population = work->epoch + n;
+    work->sums = work->population + n;
+    work->factor = work->sums + n;
+    work->counts = work->factor + k;
+    work->log_p = work->counts + k;
+    work->log_ratio = work->log_p + k;
+    return PV_OK;
+}
+
+static double total_mass(const pv_batch_design *design, size_t k) {
+    double total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += design->mass[y];
+    return total;
+}
+
+static double selection_term(const pv_batch_design *design, const pv_targets *batch, const double *loglik,
+                             const double *log_q, double *dloglik, batch_work *work) {
+    size_t k = (size_t)batch->classes;
+    double total = total_mass(design, k);
+    for (size_t y = 0; y < k; y++)
+        work->log_ratio[y] = log(design->mass[y] / total) - log_q[y];
+    double value = pv__selection_rows(batch, work->epoch, work->log_ratio, loglik, dloglik, NULL, work->sums);
+    double strength = design->population.prevalence_n;
+    for (size_t y = 0; isfinite(strength) && y < k; y++)
+        value -= strength * design->population.prevalence[y] * log_q[y];
+    return value;
+}
+
+static double data_term(const pv_targets *batch, const double *loglik, double *dloglik, batch_work *work) {
+    /* The epoch weights join the row weights for the length of the call. */
+    for (size_t n = 0; n < batch->n; n++)
+        work->sums[n] = work->epoch[n] * pv__weight(batch, n);
+    pv_targets weighted = *batch;
+    weighted.weight = work->sums;
+    return pv__data_term(&weighted, work->factor, loglik, dloglik, false);
+}
+
+static void marginal_counts(const pv_batch_design *design, const pv_targets *batch, batch_work *work) {
+    size_t k = (size_t)batch->classes;
+    for (size_t y = 0; y < k; y++)
+        work->counts[y] = design->direct ? 0 : design->mass[y];
+    for (size_t n = 0; design->direct && n < batch->n; n++)
+        for (size_t y = 0; y < k; y++)
+            work->counts[y] += work->epoch[n] * pv__weight(batch, n) * pv__share(batch, n, (int)y);
+    double strength = design->population.prevalence_n;
+    for (size_t y = 0; isfinite(strength) && y < k; y++)
+        work->counts[y] -= strength * design->population.prevalence[y];
+}
+
+pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch, const int32_t *stratum,
+                             const double *loglik, const double *log_q, double *value, double *dloglik,
+                             double *log_batch_marginal) {
+    const pv_batch_design *design = &loss->design;
+    size_t k = (size_t)batch->classes;
+    bool selection = loss->loss == PV_LOSS_IG && loss->marginal == PV_MARGINAL_PROFILE;
+    bool auxiliary = loss->loss == PV_LOSS_IG && !selection;
+    batch_work work;
+    PV_TRY(batch_work_new(ctx, batch->n, k, &work));
+    pv_status status;
+    PV_GOTO(done, pv_batch_weights(ctx, design, batch, stratum, work.epoch, auxiliary ? work.population : NULL));
+    if (selection) {
+        *value = selection_term(design, batch, loglik, log_q, dloglik, &work);
+        goto done;
+    }
+    double total = total_mass(design, k);
+    for (size_t y = 0; y < k; y++)
+        work.factor[y] =
+            loss->loss == PV_LOSS_IW ? design->population.prevalence[y] * total / design->mass[y] : 1;
+    *value = data_term(batch, loglik, dloglik, &work);
+    if (auxiliary) {
+        double *log_p = log_batch_marginal ? log_batch_marginal : work.log_p;
+        pv_batch_log_marginal(batch->n, batch->classes, work.population, loglik, log_p);
+        marginal_counts(design, batch, &work);
+        *value += pv_marginal_backward(loss->implementation, batch->n, batch->classes, work.counts, work.population,
+                                       loglik, log_p, log_q, dloglik);
+    }
+done:
+    pv__free(ctx, work.block);
+    return status;
+}

@@ -1,0 +1,294 @@
+/* Full-batch losses.
+ *
+ *   plain         L = - sum_n v_n sum_y t_ny f_n(y)                                        (Eq. batch loss function)
+ *   iw            L = - sum_n v_n sum_y beta(y) t_ny f_n(y), beta = prevalence / frequency (Eq. weighted MLE)
+ *   ig            L = plain + sum_y c_y log p(y|w),  c_y = n_y - N_pr prevalence(y)
+ *                 (Eq. batch loss function -- bias corrected, and Eq. loss -- prevalence term)
+ *     plugin      p(y|w) = sum_n rho_n exp f_n(y)                    (Eq. empirical marginal estimate, full batch)
+ *     profile     p(x) profiled out: profile.c
+ *
+ * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Everything is done on logarithms, so that prevalences
+ * of 1e-9 and logits of 1e4 stay finite.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+
+struct pv_full_loss {
+    pv_loss loss;
+    pv_marginal marginal;
+    pv_targets targets;
+    double *factor;       /* [classes], beta of iw; 1 otherwise */
+    double *counts;       /* [classes], c of ig */
+    double *rho;          /* [n], plugin */
+    double *e;            /* [n][classes], plugin */
+    double *log_marginal; /* [classes] */
+    double *sum;          /* [classes] */
+    pv__profile profile;
+};
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+
+double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add) {
+    size_t classes = (size_t)targets->classes;
+    double value = 0;
+    if (dloglik && !add)
+        memset(dloglik, 0, targets->n * classes * sizeof *dloglik);
+    for (size_t n = 0; n < targets->n; n++) {
+        double weight = pv__weight(targets, n);
+        if (targets->label) {
+            size_t at = n * classes + (size_t)targets->label[n];
+            double w = weight * factor[targets->label[n]];
+            value -= w * loglik[at];
+            if (dloglik)
+                dloglik[at] -= w;
+            continue;
+        }
+        for (size_t y = 0; y < classes; y++) {
+            size_t at = n * classes + y;
+            double w = weight * factor[y] * targets->frequency[at];
+            if (w == 0) /* a class without votes may have log-likelihood -INFINITY */
+                continue;
+            value -= w * loglik[at];
+            if (dloglik)
+                dloglik[at] -= w;
+        }
+    }
+    return value;
+}
+
+void pv__plugin_weights(const pv_targets *targets, const double *prevalence, const double *mass, double *rho) {
+    for (size_t n = 0; n < targets->n; n++) {
+        double ratio = 0;
+        if (targets->label)
+            ratio = prevalence[targets->label[n]] / mass[targets->label[n]];
+        else
+            for (int y = 0; y < targets->classes; y++)
+                ratio += pv__share(targets, n, y) * prevalence[y] / mass[y];
+        rho[n] = pv__weight(targets, n) * ratio;
+    }
+}
+
+static void largest_by_class(size_t n, int classes, const double *loglik, double *top) {
+    for (int y = 0; y < classes; y++)
+        top[y] = -HUGE_VAL;
+    for (size_t i = 0; i < n; i++)
+        for (int y = 0; y < classes; y++) {
+            double f = loglik[i * (size_t)classes + (size_t)y];
+            top[y] = f > top[y] ? f : top[y];
+        }
+}
+
+pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
+                          double *log_marginal, double *sum, double *e) {
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    size_t chunks = pv__chunks(n), k = (size_t)classes;
+    double *partial;
+    PV_TRY(pv__alloc(ctx, chunks, k * sizeof *partial, &partial));
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++)
+        largest_by_class(pv__chunk_rows(n, c), classes, loglik + c * PV_CHUNK * k, partial + c * k);
+    for (size_t y = 0; y < k; y++) {
+        log_marginal[y] = -HUGE_VAL;
+        for (size_t c = 0; c < chunks; c++)
+            log_marginal[y] = fmax(log_marginal[y], partial[c * k + y]);
+        if (isinf(log_marginal[y])) /* no row gives the class any probability: shift by nothing */
+            log_marginal[y] = 0;
+    }
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++) {
+        size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(n, c);
+        kernels->exp_rows(rows, classes, loglik + begin * k, log_marginal, e + begin * k);
+        memset(partial + c * k, 0, k * sizeof *partial);
+        for (size_t i = begin; i < begin + rows; i++)
+            for (size_t y = 0; y < k; y++)
+                partial[c * k + y] += rho[i] * e[i * k + y];
+    }
+    for (size_t y = 0; y < k; y++) {
+        sum[y] = 0;
+        for (size_t c = 0; c < chunks; c++)
+            sum[y] += partial[c * k + y];
+        log_marginal[y] += log(sum[y]);
+    }
+    pv__free(ctx, partial);
+    return PV_OK;
+}
+
+pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const double *prevalence, const double *loglik,
+                                 double *log_marginal) {
+    size_t k = (size_t)targets->classes;
+    double *rho = NULL, *e = NULL, *small = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, targets->n, sizeof *rho, &rho));
+    PV_GOTO(done, pv__alloc(ctx, targets->n, k * sizeof *e, &e));
+    PV_GOTO(done, pv__alloc(ctx, 3 * k, sizeof *small, &small));
+    double *mass = small, *sum = small + k, *share = small + 2 * k;
+    pv_label_mass(targets, mass);
+    double total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += mass[y];
+    for (size_t y = 0; y < k; y++)
+        share[y] = prevalence ? prevalence[y] : mass[y] / total;
+    pv__plugin_weights(targets, share, mass, rho);
+    status = pv__log_mixture(ctx, targets->n, targets->classes, rho, loglik, log_marginal, sum, e);
+done:
+    pv__free(ctx, rho);
+    pv__free(ctx, e);
+    pv__free(ctx, small);
+    return status;
+}
+
+/* ---- making one --------------------------------------------------------------------------------------------------- */
+
+static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {
+    for (int y = 0; y < targets->classes; y++)
+        if (!(mass[y] > 0))
+            return pv__fail(ctx, PV_ERR_INPUT,
+                            "class %d has a prevalence but no row (or only weight 0); every class must be sampled", y);
+    return PV_OK;
+}
+
+static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_population *population, double *mass) {
+    pv_targets *targets = &full->targets;
+    size_t k = (size_t)targets->classes;
+    pv_label_mass(targets, mass);
+    double total = 0;
+    for (size_t y = 0; y < k; y++) {
+        full->factor[y] = 1;
+        total += mass[y];
+    }
+    if (full->loss == PV_LOSS_PLAIN)
+        return PV_OK;
+    PV_TRY(pv_population_check(ctx, population));
+    if (population->classes != targets->classes)
+        return pv__fail(ctx, PV_ERR_USAGE, "the prevalence is of %d classes, the data have %d", population->classes,
+                        targets->classes);
+    PV_TRY(check_masses(ctx, targets, mass));
+    if (full->loss == PV_LOSS_IW) {
+        for (size_t y = 0; y < k; y++)
+            full->factor[y] = population->prevalence[y] * total / mass[y];
+        return PV_OK;
+    }
+    if (full->marginal == PV_MARGINAL_PROFILE)
+        return pv__profile_init(ctx, &full->profile, targets, mass, population);
+    if (full->marginal != PV_MARGINAL_PLUGIN)
+        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s needs minibatches; a full batch takes profile or plugin",
+                        pv_marginal_name(full->marginal));
+    for (size_t y = 0; y < k; y++)
+        full->counts[y] =
+            isinf(population->prevalence_n) ? mass[y] : mass[y] - population->prevalence_n * population->prevalence[y];
+    PV_TRY(pv__alloc(ctx, targets->n, sizeof *full->rho, &full->rho));
+    PV_TRY(pv__alloc(ctx, targets->n, k * sizeof *full->e, &full->e));
+    pv__plugin_weights(targets, population->prevalence, mass, full->rho);
+    return PV_OK;
+}
+
+pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
+                           const pv_population *population, pv_full_loss **full) {
+    *full = NULL;
+    PV_TRY(pv_targets_check(ctx, targets));
+    if (!population && loss != PV_LOSS_PLAIN)
+        return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", pv_loss_name(loss));
+    pv_full_loss *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->loss = loss;
+    made->marginal = marginal;
+    made->targets = *targets;
+    size_t k = (size_t)targets->classes;
+    double *mass = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof *mass, &mass));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->factor, &made->factor));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->counts, &made->counts));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->log_marginal, &made->log_marginal));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->sum, &made->sum));
+    PV_GOTO(fail, prepare(ctx, made, population, mass));
+    pv__free(ctx, mass);
+    *full = made;
+    return PV_OK;
+fail:
+    pv__free(ctx, mass);
+    pv_full_loss_free(ctx, made);
+    return status;
+}
+
+void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
+    if (!full)
+        return;
+    pv__free(ctx, full->factor);
+    pv__free(ctx, full->counts);
+    pv__free(ctx, full->rho);
+    pv__free(ctx, full->e);
+    pv__free(ctx, full->log_marginal);
+    pv__free(ctx, full->sum);
+    pv__profile_clear(ctx, &full->profile);
+    pv__free(ctx, full);
+}
+
+/* ---- evaluating ---------------------------------------------------------------------------------------------------- */
+
+static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
+    const pv_targets *targets = &full->targets;
+    size_t chunks = pv__chunks(targets->n), k = (size_t)targets->classes;
+    double *partial;
+    PV_TRY(pv__alloc(ctx, chunks, sizeof *partial, &partial));
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++) {
+        size_t begin = c * PV_CHUNK;
+        pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(targets->n, c));
+        partial[c] =
+            pv__data_term(&slice, full->factor, loglik + begin * k, dloglik ? dloglik + begin * k : NULL, false);
+    }
+    *value = 0;
+    for (size_t c = 0; c < chunks; c++)
+        *value += partial[c];
+    pv__free(ctx, partial);
+    return PV_OK;
+}
+
+static pv_status plugin_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
+    size_t n = full->targets.n, k = (size_t)full->targets.classes;
+    PV_TRY(pv__log_mixture(ctx, n, (int)k, full->rho, loglik, full->log_marginal, full->sum, full->e));
+    for (size_t y = 0; y < k; y++)
+        *value += full->counts[y] * full->log_marginal[y];
+    if (!dloglik)
+        return PV_OK;
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t i = 0; i < n; i++)
+        for (size_t y = 0; y < k; y++)
+            dloglik[i * k + y] += full->counts[y] * full->rho[i] * full->e[i * k + y] / full->sum[y];
+    return PV_OK;
+}
+
+pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
+    PV_TRY(data_term(ctx, full, loglik, value, dloglik));
+    if (full->loss != PV_LOSS_IG)
+        return PV_OK;
+    if (full->marginal == PV_MARGINAL_PLUGIN)
+        return plugin_term(ctx, full, loglik, value, dloglik);
+    double term;
+    PV_TRY(pv__profile_solve(ctx, &full->profile, loglik, &term));
+    *value += term;
+    if (!dloglik)
+        return PV_OK;
+    if (isinf(term))
+        memset(dloglik, 0, full->targets.n * (size_t)full->targets.classes * sizeof *dloglik);
+    else
+        pv__profile_backward(ctx, &full->profile, dloglik);
+    return PV_OK;
+}
+
+const double *pv_full_loss_log_marginal(const pv_full_loss *full) {
+    if (full->loss != PV_LOSS_IG)
+        return NULL;
+    return full->marginal == PV_MARGINAL_PROFILE ? full->profile.log_lambda : full->log_marginal;
+}
+
+const double *pv_full_loss_theta(const pv_full_loss *full) {
+    return full->loss == PV_LOSS_IG && full->marginal == PV_MARGINAL_PROFILE ? full->profile.theta : NULL;
+}
+
+void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
+    memcpy(full->counts, counts, (size_t)full->targets.classes * sizeof *counts);
+}

@@ -1,0 +1,584 @@
+/* The marginal with p(x) profiled out (empirical likelihood; Qin and Lawless 1994, Scott and Wild 1997).
+ *
+ *   value = - max over theta in the simplex of [ sum_n v_n log(W theta_n) - sum_y c_y log lambda_y ],
+ *   lambda_y = sum_n theta_n p_ny,   c_y = n_y - N_pr prevalence_y,   W = sum_n v_n ;
+ *   N_pr infinite: lambda is held at the prevalence and c_y = n_y.
+ *
+ * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, with m the
+ * maximiser of the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0; j runs over all classes but a
+ * reference, whose multiplier is 0. Written with p/lambda instead of p - lambda, nothing depends on the scale of lambda:
+ * prevalences of 1e-9 are as good as 0.5.
+ *
+ * lambda is stationary where W m_j = c_j - c_ref lambda_j/lambda_ref. Put into the equations above this leaves K-1
+ * equations in log lambda, E_j(log lambda) = sum_n v_n r_nj / q_n = 0, one pass over the rows per Newton step, and few
+ * steps from the last solution. The equations have spurious roots; a root is accepted only with all q_n > 0 and the
+ * second-order condition of a maximum. Otherwise the outer problem is climbed with the inner one solved exactly
+ * (`climb`), which is slower and always gets to a maximum.
+ *
+ * Limits: where the signs of c differ, the outer problem need not be concave; the maximum found is the one next to the
+ * last solution, at first next to the prevalence.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* Sums over rows at (log lambda, m), laid out in one block so that chunks can be added: see moments(). */
+typedef struct sums {
+    double weight;   /* sum v/q */
+    double smallest; /* min q */
+    double log_q;    /* sum v log q */
+    double *r;       /* [J] sum v r_j/q */
+    double *rq;      /* [J] sum v r_j/q^2 */
+    double *rr;      /* [J][J] sum v r_i r_j/q^2 */
+} sums;
+
+static size_t dims(const pv__profile *profile) {
+    return (size_t)profile->classes - 1;
+}
+
+/* Class of the j-th multiplier. */
+static size_t class_of(const pv__profile *profile, size_t j) {
+    return j < (size_t)profile->reference ? j : j + 1;
+}
+
+static size_t block_size(size_t J) {
+    return 3 + 2 * J + J * J;
+}
+
+pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
+                           const pv_population *population) {
+    *profile = (pv__profile){.n = targets->n, .classes = targets->classes, .weight = targets->weight};
+    size_t k = (size_t)targets->classes, J = k - 1;
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->counts));
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->log_lambda));
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->multiplier));
+    PV_TRY(pv__alloc(ctx, targets->n, J * sizeof(double), &profile->a));
+    PV_TRY(pv__alloc(ctx, targets->n, sizeof(double), &profile->theta));
+    PV_TRY(pv__alloc(ctx, pv__chunks(targets->n) + 1, block_size(J) * sizeof(double), &profile->partial));
+    PV_TRY(pv__alloc(ctx, 14 * J + 4 * J * J + k, sizeof(double), &profile->scratch));
+    profile->known = isinf(population->prevalence_n);
+    for (size_t y = 0; y < k; y++) {
+        profile->total += mass[y];
+        profile->counts[y] =
+            profile->known ? mass[y] : mass[y] - population->prevalence_n * population->prevalence[y];
+        profile->log_lambda[y] = log(population->prevalence[y]);
+        if (population->prevalence[y] > population->prevalence[profile->reference])
+            profile->reference = (int)y;
+    }
+    for (size_t n = 0; n < targets->n; n++) {
+        double v = pv__weight(targets, n);
+        profile->entropy += v > 0 ? v * log(v) : 0;
+    }
+    return PV_OK;
+}
+
+void pv__profile_clear(pv_ctx *ctx, pv__profile *profile) {
+    pv__free(ctx, profile->counts);
+    pv__free(ctx, profile->log_lambda);
+    pv__free(ctx, profile->multiplier);
+    pv__free(ctx, profile->a);
+    pv__free(ctx, profile->theta);
+    pv__free(ctx, profile->partial);
+    pv__free(ctx, profile->scratch);
+}
+
+/* ---- sums over rows ------------------------------------------------------------------------------------------------ */
+
+static void row_block(const pv__profile *profile, size_t begin, size_t rows, const double *scale, const double *m,
+                      bool want_log, double *block) {
+    size_t J = dims(profile);
+    const double *v = profile->weight ? profile->weight + begin : NULL;
+    if (J == 1) {
+        pv__profile_sums s = pv__core_kernels_get()->profile_sums(rows, profile->a + begin, v, scale[0], m[0]);
+        block[0] = s.weight, block[1] = s.smallest, block[2] = 0;
+        block[3] = s.r, block[4] = s.rq, block[5] = s.rr;
+        for (size_t i = 0; want_log && s.smallest > 0 && i < rows; i++)
+            block[2] += (v ? v[i] : 1) * log1p(m[0] * (scale[0] * profile->a[begin + i] - 1));
+        return;
+    }
+    double *r = block + 3, *rq = r + J, *rr = rq + J;
+    memset(block, 0, block_size(J) * sizeof *block);
+    block[1] = HUGE_VAL;
+    for (size_t i = 0; i < rows; i++) {
+        const double *a = profile->a + (begin + i) * J;
+        double rise = 0, weight = v ? v[i] : 1;
+        for (size_t j = 0; j < J; j++)
+            rise += m[j] * (scale[j] * a[j] - 1);
+        double q = 1 + rise;
+        block[1] = q < block[1] ? q : block[1];
+        if (!(q > 0))
+            return;
+        block[0] += weight / q;
+        if (want_log)
+            block[2] += weight * log1p(rise);
+        for (size_t j = 0; j < J; j++) {
+            double rj = scale[j] * a[j] - 1;
+            r[j] += weight * rj / q;
+            rq[j] += weight * rj / (q * q);
+            for (size_t l = 0; l <= j; l++)
+                rr[j * J + l] += weight * rj * (scale[l] * a[l] - 1) / (q * q);
+        }
+    }
+}
+
+/* All sums at log lambda (as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
+static bool moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
+                    sums *out) {
+    size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++)
+        row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log, profile->partial + c * size);
+    double *total = profile->partial + chunks * size;
+    memset(total, 0, size * sizeof *total);
+    total[1] = HUGE_VAL;
+    for (size_t c = 0; c < chunks; c++) {
+        const double *block = profile->partial + c * size;
+        double smallest = fmin(total[1], block[1]);
+        for (size_t i = 0; i < size; i++)
+            total[i] += block[i];
+        total[1] = smallest;
+    }
+    *out = (sums){total[0], total[1], total[2], total + 3, total + 3 + J, total + 3 + 2 * J};
+    for (size_t j = 0; j < J; j++)
+        for (size_t l = 0; l < j; l++)
+            out->rr[l * J + j] = out->rr[j * J + l];
+    return out->smallest > 0 && isfinite(out->weight);
+}
+
+/* ---- where we are: log lambda of all classes but the reference -------------------------------------------------------- */
+
+typedef struct point {
+    double *log_lambda; /* [J] */
+    double *ratio;      /* [J] lambda_j / lambda_ref */
+    double *lambda;     /* [J] */
+    double log_reference;
+    double *scale;      /* [J] lambda_start / lambda */
+    double *m;          /* [J] */
+} point;
+
+/* Fills in what follows from log_lambda. False where the lambdas leave nothing for the reference. */
+static bool settle(const pv__profile *profile, const double *start, point *at) {
+    size_t J = dims(profile);
+    double rest = 1;
+    for (size_t j = 0; j < J; j++) {
+        at->lambda[j] = exp(at->log_lambda[j]);
+        at->scale[j] = exp(start[j] - at->log_lambda[j]);
+        rest -= at->lambda[j];
+    }
+    if (!(rest > 0))
+        return false;
+    at->log_reference = log(rest);
+    for (size_t j = 0; j < J; j++)
+        at->ratio[j] = at->lambda[j] / rest;
+    return true;
+}
+
+/* m of a stationary lambda. */
+static void stationary_m(const pv__profile *profile, point *at) {
+    for (size_t j = 0; j < dims(profile); j++)
+        at->m[j] =
+            (profile->counts[class_of(profile, j)] - profile->counts[profile->reference] * at->ratio[j]) / profile->total;
+}
+
+/* d m_k / d log lambda_i of stationary_m. */
+static double m_slope(const pv__profile *profile, const point *at, size_t k, size_t i) {
+    double c = profile->counts[profile->reference] / profile->total;
+    return -c * ((k == i ? at->ratio[k] : 0) + at->ratio[k] * at->ratio[i]);
+}
+
+/* E_log_lambda at fixed m: d/d log lambda_i of sum v r_j/q. */
+static double residual_slope(const sums *s, const point *at, size_t J, size_t j, size_t i) {
+    return (i == j ? -(s->r[j] + s->weight) : 0) + at->m[i] * (s->rr[j * J + i] + s->rq[j]);
+}
+
+static double largest(size_t n, const double *x) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = !(fabs(x[i]) <= most) ? fabs(x[i]) : most;
+    return most;
+}
+
+/* Second derivative of the outer problem over W: B^-1 D, into h [J][J], with B made invertible; tmp [J][J]. */
+static bool outer_curvature(const pv__profile *profile, const sums *s, const double *D, double *h, double *tmp,
+                            double *column) {
+    size_t J = dims(profile);
+    for (size_t i = 0; i < J; i++) {
+        memcpy(tmp, s->rr, J * J * sizeof *tmp);
+        for (size_t j = 0; j < J; j++) {
+            tmp[j * J + j] += 1e-14 * profile->total;
+            column[j] = D[j * J + i];
+        }
+        if (!pv__solve_small((int)J, tmp, column))
+            return false;
+        for (size_t j = 0; j < J; j++)
+            h[j * J + i] = column[j];
+    }
+    return true;
+}
+
+/* ---- the fast way: Newton on the stationarity equations ----------------------------------------------------------------- */
+
+static void newton_matrix(const pv__profile *profile, const sums *s, const point *at, double *D) {
+    size_t J = dims(profile);
+    for (size_t j = 0; j < J; j++)
+        for (size_t i = 0; i < J; i++) {
+            double d = residual_slope(s, at, J, j, i);
+            for (size_t k = 0; k < J; k++)
+                d -= s->rr[j * J + k] * m_slope(profile, at, k, i);
+            D[j * J + i] = d;
+        }
+}
+
+static bool is_maximum(const pv__profile *profile, const sums *s, const point *at, double *matrices) {
+    size_t J = dims(profile);
+    double *D = matrices, *h = D + J * J, *tmp = h + J * J, *column = tmp + J * J;
+    newton_matrix(profile, s, at, D);
+    if (J == 1)
+        return D[0] < 0;
+    if (!outer_curvature(profile, s, D, h, tmp, column))
+        return false;
+    for (size_t i = 0; i < J * J; i++)
+        h[i] = -h[i];
+    return pv__positive_definite(J, h);
+}
+
+static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+    size_t J = dims(profile);
+    double *before = work, *step = before + J, *residual = step + J, *matrices = residual + J;
+    double tolerance = 1e-13 * profile->total;
+    sums s;
+    if (!settle(profile, start, at))
+        return false;
+    stationary_m(profile, at);
+    if (!moments(ctx, profile, at->scale, at->m, false, &s))
+        return false;
+    for (int iteration = 0; iteration < 60; iteration++) {
+        memcpy(residual, s.r, J * sizeof *residual);
+        double error = largest(J, residual);
+        if (error <= tolerance)
+            return is_maximum(profile, &s, at, matrices);
+        newton_matrix(profile, &s, at, matrices);
+        for (size_t j = 0; j < J; j++)
+            step[j] = -residual[j];
+        if (!pv__solve_small((int)J, matrices, step))
+            return false;
+        double size = largest(J, step), shrink = size > 1 ? 1 / size : 1;
+        memcpy(before, at->log_lambda, J * sizeof *before);
+        bool better = false;
+        for (int halving = 0; halving < 30 && !better; halving++, shrink *= 0.5) {
+            for (size_t j = 0; j < J; j++)
+                at->log_lambda[j] = before[j] + shrink * step[j];
+            if (!settle(profile, start, at))
+                continue;
+            stationary_m(profile, at);
+            better = moments(ctx, profile, at->scale, at->m, false, &s) &&
+                     (largest(J, s.r) < error || (size < 1e-9 && largest(J, s.r) <= 1e-9 * profile->total));
+        }
+        if (!better)
+            return false;
+        if (size < 1e-9) /* converged to rounding: the next residual is noise */
+            return is_maximum(profile, &s, at, matrices);
+    }
+    return false;
+}
+
+/* ---- the inner problem for given lambda: m maximises sum v log q ---------------------------------------------------------- */
+
+/* One dimension: the derivative falls through zero between the ends of the domain. */
+static bool inner_line(pv_ctx *ctx, pv__profile *profile, point *at, sums *s) {
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (size_t i = 0; i < profile->n; i++) {
+        if (profile->weight && profile->weight[i] == 0)
+            continue;
+        double r = at->scale[0] * profile->a[i] - 1;
+        least = fmin(least, r);
+        most = fmax(most, r);
+    }
+    if (fmax(fabs(least), fabs(most)) < 1e-12) { /* all rows alike, at lambda: every m is as good */
+        at->m[0] = 0;
+        return moments(ctx, profile, at->scale, at->m, false, s);
+    }
+    if (!(least < 0 && most > 0))
+        return false;
+    double low = -1 / most, high = -1 / least; /* q > 0 strictly between */
+    if (!(at->m[0] > low && at->m[0] < high))
+        at->m[0] = 0;
+    for (int iteration = 0; iteration < 200; iteration++) {
+        bool inside = moments(ctx, profile, at->scale, at->m, false, s);
+        if (inside && fabs(s->r[0]) <= 1e-14 * profile->total)
+            return true;
+        if (!inside) /* rounding at an end of the domain */
+            return false;
+        *(s->r[0] > 0 ? &low : &high) = at->m[0];
+        double next = at->m[0] + s->r[0] / s->rr[0];
+        if (!(next > low && next < high))
+            next = 0.5 * (low + high);
+        if (fabs(next - at->m[0]) <= 1e-15 * fabs(next))
+            return true;
+        at->m[0] = next;
+    }
+    return true;
+}
+
+static bool inner(pv_ctx *ctx, pv__profile *profile, point *at, sums *s, double *work) {
+    size_t J = dims(profile);
+    if (J == 1)
+        return inner_line(ctx, profile, at, s);
+    double *before = work, *step = before + J, *matrix = step + J;
+    if (!moments(ctx, profile, at->scale, at->m, true, s)) {
+        memset(at->m, 0, J * sizeof *at->m);
+        if (!moments(ctx, profile, at->scale, at->m, true, s))
+            return false;
+    }
+    for (int iteration = 0; iteration < 200; iteration++) {
+        if (largest(J, s->r) <= 1e-13 * profile->total)
+            return true;
+        memcpy(step, s->r, J * sizeof *step);
+        memcpy(matrix, s->rr, J * J * sizeof *matrix);
+        for (size_t j = 0; j < J; j++)
+            matrix[j * J + j] += 1e-14 * profile->total;
+        double value = s->log_q, gain = 0, shrink = 1;
+        if (!pv__solve_small((int)J, matrix, step))
+            return false;
+        for (size_t j = 0; j < J; j++)
+            gain += s->r[j] * step[j];
+        memcpy(before, at->m, J * sizeof *before);
+        bool better = false;
+        for (int halving = 0; halving < 60 && !better; halving++, shrink *= 0.5) {
+            for (size_t j = 0; j < J; j++)
+                at->m[j] = before[j] + shrink * step[j];
+            better = moments(ctx, profile, at->scale, at->m, true, s) && s->log_q >= value + 1e-4 * shrink * gain -
+                                                                                         1e-14 * fabs(value);
+        }
+        if (!better || largest(J, at->m) > 1e15)
+            return false;
+        if (gain <= 1e-20 * profile->total)
+            break;
+    }
+    /* Outside the hull of the rows sum v log q has no maximum; Newton then runs away with sum theta off 1. */
+    return fabs(s->weight / profile->total - 1) <= 1e-7;
+}
+
+/* ---- the slow way: climb the outer problem with the inner one solved ------------------------------------------------------ */
+
+static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, sums *s, double *work) {
+    if (!settle(profile, start, at) || !inner(ctx, profile, at, s, work))
+        return -HUGE_VAL;
+    if (!moments(ctx, profile, at->scale, at->m, true, s))
+        return -HUGE_VAL;
+    double value = -s->log_q - profile->counts[profile->reference] * at->log_reference;
+    for (size_t j = 0; j < dims(profile); j++)
+        value -= profile->counts[class_of(profile, j)] * at->log_lambda[j];
+    return value;
+}
+
+static void outer_direction(const pv__profile *profile, const sums *s, const point *at, const double *gradient,
+                            double *direction, double *matrices) {
+    size_t J = dims(profile);
+    double *D = matrices, *h = D + J * J, *copy = h + J * J, *column = copy + J * J;
+    newton_matrix(profile, s, at, D);
+    if (outer_curvature(profile, s, D, h, copy, column)) {
+        for (size_t i = 0; i < J * J; i++)
+            copy[i] = h[i] = -profile->total * h[i];
+        if (pv__positive_definite(J, copy)) {
+            memcpy(direction, gradient, J * sizeof *direction);
+            if (pv__solve_small((int)J, h, direction))
+                return;
+        }
+    }
+    for (size_t j = 0; j < J; j++)
+        direction[j] = gradient[j] / (profile->total * fabs(at->m[j]) + fabs(profile->counts[class_of(profile, j)]) +
+                                      1e-3 * profile->total);
+}
+
+static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+    size_t J = dims(profile);
+    double *before = work, *direction = before + J, *gradient = direction + J, *matrices = gradient + J;
+    sums s;
+    memset(at->m, 0, J * sizeof *at->m);
+    double value = outer_value(ctx, profile, start, at, &s, matrices);
+    if (isinf(value))
+        return false;
+    for (int iteration = 0; iteration < 500; iteration++) {
+        for (size_t j = 0; j < J; j++)
+            gradient[j] = profile->total * at->m[j] - profile->counts[class_of(profile, j)] +
+                          profile->counts[profile->reference] * at->ratio[j];
+        if (largest(J, gradient) <= 1e-11 * profile->total)
+            return true;
+        outer_direction(profile, &s, at, gradient, direction, matrices);
+        double size = largest(J, direction), shrink = size > 1 ? 1 / size : 1, slope = 0, next = -HUGE_VAL;
+        for (size_t j = 0; j < J; j++)
+            slope += gradient[j] * direction[j];
+        memcpy(before, at->log_lambda, J * sizeof *before);
+        for (int halving = 0; halving < 60; halving++, shrink *= 0.5) {
+            for (size_t j = 0; j < J; j++)
+                at->log_lambda[j] = before[j] + shrink * direction[j];
+            next = outer_value(ctx, profile, start, at, &s, matrices);
+            if (next >= value + 1e-4 * shrink * slope - 1e-15 * fabs(value))
+                break;
+        }
+        if (isinf(next))
+            return false;
+        if (size * shrink < 1e-13)
+            return true;
+        value = next;
+    }
+    return true;
+}
+
+/* ---- solve ------------------------------------------------------------------------------------------------------------- */
+
+/* The largest log p over rows, by class but the reference. */
+static void largest_log_p(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
+    size_t J = dims(profile), k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++)
+        for (size_t j = 0; j < J; j++) {
+            const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
+            double most = -HUGE_VAL;
+            for (size_t i = 0; i < pv__chunk_rows(profile->n, c); i++)
+                most = f[i * k] > most ? f[i * k] : most;
+            profile->partial[c * J + j] = most;
+        }
+    for (size_t j = 0; j < J; j++) {
+        top[j] = -HUGE_VAL;
+        for (size_t c = 0; c < chunks; c++)
+            top[j] = fmax(top[j], profile->partial[c * J + j]);
+    }
+}
+
+/* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
+static void mean_log_p(const pv__profile *profile, const double *start, double *mean) {
+    size_t J = dims(profile);
+    for (size_t j = 0; j < J; j++) {
+        double sum = 0;
+        for (size_t n = 0; n < profile->n; n++)
+            sum += (profile->weight ? profile->weight[n] : 1) * profile->a[n * J + j];
+        mean[j] = start[j] + log(sum / profile->total);
+    }
+}
+
+/* a = p / exp(start), the reference class left out. */
+static void ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, const double *start) {
+    size_t J = dims(profile), k = (size_t)profile->classes;
+    double *shift = profile->scratch + 14 * J + 4 * J * J;
+    for (size_t j = 0; j < J; j++)
+        shift[class_of(profile, j)] = start[j];
+    shift[profile->reference] = 0;
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    size_t reference = (size_t)profile->reference;
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < pv__chunks(profile->n); c++) {
+        enum { BLOCK = 256 };
+        double p[BLOCK * 2];
+        size_t begin = c * PV_CHUNK, end = begin + pv__chunk_rows(profile->n, c);
+        if (k == 2) {
+            for (size_t n = begin; n < end; n += BLOCK) {
+                size_t rows = end - n < BLOCK ? end - n : BLOCK;
+                kernels->exp_rows(rows, 2, loglik + 2 * n, shift, p);
+                for (size_t i = 0; i < rows; i++)
+                    profile->a[n + i] = p[2 * i + 1 - reference];
+            }
+            continue;
+        }
+        for (size_t n = begin; n < end; n++)
+            for (size_t j = 0; j < J; j++) {
+                size_t y = class_of(profile, j);
+                profile->a[n * J + j] = exp(loglik[n * k + y] - shift[y]);
+            }
+    }
+}
+
+/* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
+static double keep(pv_ctx *ctx, pv__profile *profile, const point *at) {
+    size_t J = dims(profile), chunks = pv__chunks(profile->n);
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    for (size_t j = 0; j < J; j++) {
+        size_t y = class_of(profile, j);
+        profile->log_lambda[y] = at->log_lambda[j];
+        profile->multiplier[y] = at->m[j];
+    }
+    profile->log_lambda[profile->reference] = at->log_reference;
+    profile->multiplier[profile->reference] = 0;
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++) {
+        size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(profile->n, c);
+        for (size_t n = begin; n < begin + rows; n++) {
+            double q = 1;
+            for (size_t j = 0; j < J; j++) {
+                profile->a[n * J + j] *= at->scale[j];
+                q += at->m[j] * (profile->a[n * J + j] - 1);
+            }
+            profile->theta[n] = q;
+        }
+        const double *v = profile->weight ? profile->weight + begin : NULL;
+        profile->partial[c] = kernels->log_sum(rows, profile->theta + begin, v);
+        for (size_t n = 0; n < rows; n++)
+            profile->theta[begin + n] = (v ? v[n] : 1) / (profile->total * profile->theta[begin + n]);
+    }
+    double log_q = 0;
+    for (size_t c = 0; c < chunks; c++)
+        log_q += profile->partial[c];
+    return log_q;
+}
+
+static bool solve_known(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+    sums s;
+    for (size_t j = 0; j < dims(profile); j++)
+        at->m[j] = profile->multiplier[class_of(profile, j)];
+    return settle(profile, start, at) && inner(ctx, profile, at, &s, work);
+}
+
+static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+    size_t J = dims(profile);
+    if (newton(ctx, profile, start, at, work))
+        return true;
+    /* The last lambda may lie outside the hull of the rows as they are now; their mean cannot. */
+    double *mean = work;
+    work += J;
+    mean_log_p(profile, start, mean);
+    memcpy(at->log_lambda, mean, J * sizeof *mean);
+    if (newton(ctx, profile, start, at, work))
+        return true;
+    memcpy(at->log_lambda, mean, J * sizeof *mean);
+    return climb(ctx, profile, start, at, work);
+}
+
+pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
+    size_t J = dims(profile);
+    double *start = profile->scratch, *top = start + J, *work = top + 6 * J;
+    point at = {.log_lambda = top + J, .ratio = top + 2 * J, .lambda = top + 3 * J, .scale = top + 4 * J,
+                .m = top + 5 * J};
+    largest_log_p(ctx, profile, loglik, top);
+    for (size_t j = 0; j < J; j++) {
+        at.log_lambda[j] = profile->log_lambda[class_of(profile, j)];
+        /* Far from the rows the ratios would overflow. */
+        start[j] = fmax(at.log_lambda[j], top[j] - 600);
+        if (!profile->known)
+            at.log_lambda[j] = start[j];
+    }
+    ratios(ctx, profile, loglik, start);
+    bool solved =
+        profile->known ? solve_known(ctx, profile, start, &at, work) : solve_free(ctx, profile, start, &at, work);
+    if (!solved && profile->known) {
+        *value = HUGE_VAL;
+        return PV_OK;
+    }
+    if (!solved)
+        return pv__fail(ctx, PV_ERR_NUMERIC, "the profile's inner problem was not solved: are the log-likelihoods finite?");
+    *value = keep(ctx, profile, &at) - profile->entropy;
+    for (int y = 0; y < profile->classes; y++)
+        *value += profile->counts[y] * profile->log_lambda[y];
+    return PV_OK;
+}
+
+void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik) {
+    size_t J = dims(profile), k = (size_t)profile->classes;
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t n = 0; n < profile->n; n++)
+        for (size_t j = 0; j < J; j++) {
+            size_t y = class_of(profile, j);
+            dloglik[n * k + y] += profile->total * profile->theta[n] * profile->multiplier[y] * profile->a[n * J + j];
+        }
+}

@@ -1,0 +1,76 @@
+/* Random streams: Philox 4x32-10 (Salmon et al. 2011; Random123), keyed by seed, counted by (position, purpose, index).
+ * A stream's draws depend on nothing but its own key and position, so results do not depend on the number of threads. */
+#include <math.h>
+#include <string.h>
+
+#include <Random123/philox.h>
+
+#include "prevail/core.h"
+
+pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index) {
+    return (pv_rng){.seed = seed, .purpose = purpose, .index = index};
+}
+
+uint64_t pv_rng_bits(pv_rng *rng) {
+    if (rng->left == 0) {
+        philox4x32_ctr_t counter = {{rng->position++, rng->purpose, (uint32_t)rng->index, (uint32_t)(rng->index >> 32)}};
+        philox4x32_key_t key = {{(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)}};
+        philox4x32_ctr_t block = philox4x32(counter, key);
+        rng->word[1] = (uint64_t)block.v[0] << 32 | block.v[1];
+        rng->word[0] = (uint64_t)block.v[2] << 32 | block.v[3];
+        rng->left = 2;
+    }
+    return rng->word[--rng->left];
+}
+
+double pv_rng_uniform(pv_rng *rng) {
+    return ((double)(pv_rng_bits(rng) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Box and Muller; the pair's second value is kept for the next call. */
+double pv_rng_normal(pv_rng *rng) {
+    if (rng->has_spare) {
+        rng->has_spare = false;
+        return rng->spare;
+    }
+    double radius = sqrt(-2 * log(pv_rng_uniform(rng)));
+    double angle = 2 * 3.14159265358979323846 * pv_rng_uniform(rng);
+    rng->spare = radius * sin(angle);
+    rng->has_spare = true;
+    return radius * cos(angle);
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+/* Lemire 2019, with rejection. */
+size_t pv_rng_below(pv_rng *rng, size_t n) {
+    uint64_t range = n, floor = (0 - range) % range;
+    for (;;) {
+        wide product = (wide)pv_rng_bits(rng) * range;
+        if ((uint64_t)product >= floor)
+            return (size_t)(product >> 64);
+    }
+}
+
+/* Marsaglia and Tsang 2000; shapes below 1 by the power of a uniform. */
+double pv_rng_gamma(pv_rng *rng, double shape) {
+    if (shape < 1)
+        return pv_rng_gamma(rng, shape + 1) * exp(log(pv_rng_uniform(rng)) / shape);
+    double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        double x = pv_rng_normal(rng), v = 1 + c * x;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        if (log(pv_rng_uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v))
+            return d * v;
+    }
+}
+
+void pv_rng_shuffle(pv_rng *rng, size_t n, size_t *items) {
+    for (size_t i = n; i > 1; i--) {
+        size_t j = pv_rng_below(rng, i), held = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = held;
+    }
+}

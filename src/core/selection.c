@@ -1,0 +1,75 @@
+/* The selection likelihood, -log p_{s=1}(y_n|x_n,w) with p_{s=1}(y|x,w) proportional to p(y|x,w) design(y)/marginal(y):
+ * Eq. likelihood with selection applied to the training set, the per-sample twin of the profile marginal. A sum over
+ * rows, so minibatches and fused passes need nothing else.
+ *
+ * Domain: sum_y exp f_n(y) = 1; |log_ratio| up to 600.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+
+double pv__selection_rows(const pv_targets *targets, const double *row_factor, const double *log_ratio,
+                          const double *loglik, double *dloglik, double *dlog_ratio, double *sums) {
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    size_t n = targets->n, k = (size_t)targets->classes;
+    double value = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t y = 0; y < k; y++)
+            dloglik[i * k + y] = loglik[i * k + y] + log_ratio[y];
+    kernels->exp_all(n * k, dloglik);
+    for (size_t i = 0; i < n; i++) {
+        sums[i] = 0;
+        for (size_t y = 0; y < k; y++)
+            sums[i] += dloglik[i * k + y];
+        for (size_t y = 0; y < k; y++)
+            dloglik[i * k + y] /= sums[i];
+    }
+    kernels->log_all(n, sums);
+    for (size_t i = 0; i < n; i++) {
+        double weight = pv__weight(targets, i) * (row_factor ? row_factor[i] : 1);
+        double *d = dloglik + i * k; /* p_s now, the gradient after */
+        value += weight * sums[i];
+        for (size_t y = 0; y < k; y++) {
+            double share = pv__share(targets, i, (int)y);
+            if (share > 0)
+                value -= weight * share * (loglik[i * k + y] + log_ratio[y]);
+            d[y] = weight * (d[y] - share);
+            if (dlog_ratio)
+                dlog_ratio[y] += d[y];
+        }
+    }
+    return value;
+}
+
+pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double *log_ratio, const double *loglik,
+                            double *value, double *dloglik, double *dlog_ratio) {
+    size_t n = targets->n, k = (size_t)targets->classes, chunks = pv__chunks(n);
+    double *scratch = NULL, *sums = NULL, *partial = NULL;
+    pv_status status;
+    if (!dloglik)
+        PV_GOTO(done, pv__alloc(ctx, n, k * sizeof *scratch, &scratch));
+    double *d = dloglik ? dloglik : scratch;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *sums, &sums));
+    PV_GOTO(done, pv__alloc(ctx, chunks, (k + 1) * sizeof *partial, &partial));
+#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+    for (size_t c = 0; c < chunks; c++) {
+        size_t begin = c * PV_CHUNK;
+        pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(n, c));
+        double *out = partial + c * (k + 1);
+        out[k] = pv__selection_rows(&slice, NULL, log_ratio, loglik + begin * k, d + begin * k, out, sums + begin);
+    }
+    *value = 0;
+    if (dlog_ratio)
+        memset(dlog_ratio, 0, k * sizeof *dlog_ratio);
+    for (size_t c = 0; c < chunks; c++) {
+        *value += partial[c * (k + 1) + k];
+        for (size_t y = 0; dlog_ratio && y < k; y++)
+            dlog_ratio[y] += partial[c * (k + 1) + y];
+    }
+done:
+    pv__free(ctx, scratch);
+    pv__free(ctx, sums);
+    pv__free(ctx, partial);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* What was observed and what is known of the population: checks, label masses, names. */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+
+const char *pv_loss_name(pv_loss loss) {
+    static const char *const names[] = {
+#define NAME(name, word, text) word,
+        PV_LOSS_LIST(NAME)
+#undef NAME
+    };
+    return (size_t)loss < sizeof names / sizeof *names ? names[loss] : "unknown";
+}
+
+const char *pv_marginal_name(pv_marginal marginal) {
+    static const char *const names[] = {
+#define NAME(name, word, text) word,
+        PV_MARGINAL_LIST(NAME)
+#undef NAME
+    };
+    return (size_t)marginal < sizeof names / sizeof *names ? names[marginal] : "unknown";
+}
+
+pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
+    if (targets->n == 0)
+        return pv__fail(ctx, PV_ERR_INPUT, "no rows");
+    if (targets->classes < 2)
+        return pv__fail(ctx, PV_ERR_INPUT, "a classifier needs at least 2 classes, not %d", targets->classes);
+    if (!targets->label == !targets->frequency)
+        return pv__fail(ctx, PV_ERR_USAGE, "give either labels or label frequencies");
+    for (size_t n = 0; n < targets->n; n++) {
+        double weight = pv__weight(targets, n);
+        if (!(weight >= 0 && weight < HUGE_VAL))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: weight %g; weights must be finite and not negative", n + 1,
+                            weight);
+        if (targets->label) {
+            if (targets->label[n] < 0 || targets->label[n] >= targets->classes)
+                return pv__fail(ctx, PV_ERR_INPUT, "row %zu: label %d, outside 0 to %d", n + 1, (int)targets->label[n],
+                                targets->classes - 1);
+            continue;
+        }
+        double sum = 0, least = 0;
+        for (int y = 0; y < targets->classes; y++) {
+            sum += pv__share(targets, n, y);
+            least = fmin(least, pv__share(targets, n, y));
+        }
+        if (!(least >= 0 && fabs(sum - 1) <= 1e-9))
+            return pv__fail(ctx, PV_ERR_INPUT,
+                            "row %zu: label frequencies must not be negative and must sum to 1 (they sum to %.17g)",
+                            n + 1, sum);
+    }
+    return PV_OK;
+}
+
+pv_status pv_population_check(pv_ctx *ctx, const pv_population *population) {
+    double sum = 0;
+    for (int y = 0; y < population->classes; y++) {
+        double p = population->prevalence[y];
+        if (!(p > 0 && p < 1))
+            return pv__fail(ctx, PV_ERR_USAGE, "prevalence of class %d is %g; it must lie strictly between 0 and 1", y,
+                            p);
+        sum += p;
+    }
+    if (!(fabs(sum - 1) <= 1e-9))
+        return pv__fail(ctx, PV_ERR_USAGE, "prevalences sum to %.17g; they must sum to 1", sum);
+    if (!(population->prevalence_n >= 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "prevalence_n is %g; it must be 0 or more", population->prevalence_n);
+    return PV_OK;
+}
+
+void pv_label_mass(const pv_targets *targets, double *mass) {
+    memset(mass, 0, (size_t)targets->classes * sizeof *mass);
+    for (size_t n = 0; n < targets->n; n++) {
+        if (targets->label) {
+            mass[targets->label[n]] += pv__weight(targets, n);
+            continue;
+        }
+        for (int y = 0; y < targets->classes; y++)
+            mass[y] += pv__weight(targets, n) * pv__share(targets, n, y);
+    }
+}
+
+pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n) {
+    pv_targets slice = *targets;
+    slice.n = n;
+    if (slice.label)
+        slice.label += begin;
+    if (slice.frequency)
+        slice.frequency += begin * (size_t)targets->classes;
+    if (slice.weight)
+        slice.weight += begin;
+    return slice;
+}

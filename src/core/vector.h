@@ -1,0 +1,41 @@
+/* src/core/vector.h: the core's loops over rows, one table of them per instruction set. */
+#ifndef PV_CORE_VECTOR_H
+#define PV_CORE_VECTOR_H
+
+#include <stddef.h>
+
+/* Sums over rows of the profile's inner problem for two classes, with r = scale a - 1, q = 1 + m r. */
+typedef struct pv__profile_sums {
+    double weight;   /* sum v / q */
+    double r;        /* sum v r / q */
+    double rr;       /* sum v r^2 / q^2 */
+    double rq;       /* sum v r / q^2 */
+    double smallest; /* min q; <= 0: outside the domain, the sums mean nothing */
+} pv__profile_sums;
+
+typedef struct pv__core_kernels {
+    const char *name;
+    /* y[n][k] = exp(x[n][k] - shift[k]) */
+    void (*exp_rows)(size_t n, int k, const double *x, const double *shift, double *y);
+    /* sum over n of v log x; v NULL: all 1 */
+    double (*log_sum)(size_t n, const double *x, const double *v);
+    pv__profile_sums (*profile_sums)(size_t n, const double *a, const double *v, double scale, double m);
+    /* in place */
+    void (*exp_all)(size_t n, double *x);
+    void (*log_all)(size_t n, double *x);
+} pv__core_kernels;
+
+const pv__core_kernels *pv__core_kernels_get(void); /* the best this processor has */
+
+/* Rows are worked on in chunks of fixed size, whose partial sums are added in order: the same bits for any number of
+ * threads. */
+enum { PV_CHUNK = 4096 };
+static inline size_t pv__chunks(size_t n) {
+    return (n + PV_CHUNK - 1) / PV_CHUNK;
+}
+static inline size_t pv__chunk_rows(size_t n, size_t chunk) {
+    size_t begin = chunk * PV_CHUNK;
+    return n - begin < PV_CHUNK ? n - begin : PV_CHUNK;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* Loops over rows that dominate full-batch evaluations; compiled once per instruction set (base/simd.h). */
+#include <math.h>
+
+#include "base/simd.h"
+#include "core/vector.h"
+
+static void exp_rows(size_t n, int k, const double *x, const double *shift, double *y) {
+    size_t total = n * (size_t)k;
+    /* The shifts repeat with period k; every VL values they start at another class. */
+    size_t i = 0, class = 0;
+    for (; i + VL <= total; i += VL) {
+        vd s;
+        for (int lane = 0; lane < VL; lane++) {
+            s[lane] = shift[class];
+            class = class + 1 == (size_t)k ? 0 : class + 1;
+        }
+        v_store(y + i, v_exp(v_load(x + i) - s));
+    }
+    if (i < total) {
+        vd s = v_set(0);
+        for (size_t lane = 0; lane < total - i; lane++) {
+            s[lane] = shift[class];
+            class = class + 1 == (size_t)k ? 0 : class + 1;
+        }
+        v_store_part(y + i, v_exp(v_load_part(x + i, total - i, 0) - s), total - i);
+    }
+}
+
+/* Two classes: the shifts alternate, so one vector of them serves throughout. */
+static void exp_rows_any(size_t n, int k, const double *x, const double *shift, double *y) {
+    if (k != 2) {
+        exp_rows(n, k, x, shift, y);
+        return;
+    }
+    vd s;
+    for (int lane = 0; lane < VL; lane++)
+        s[lane] = shift[lane & 1];
+    size_t total = 2 * n, i = 0;
+    for (; i + VL <= total; i += VL)
+        v_store(y + i, v_exp(v_load(x + i) - s));
+    if (i < total)
+        v_store_part(y + i, v_exp(v_load_part(x + i, total - i, 0) - s), total - i);
+}
+
+static double log_sum(size_t n, const double *x, const double *v) {
+    vd sum = v_set(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vd term = v_log(v_load(x + i));
+        sum += v ? term * v_load(v + i) : term;
+    }
+    if (i < n) {
+        vd term = v_log(v_load_part(x + i, n - i, 1));
+        sum += v ? term * v_load_part(v + i, n - i, 0) : term;
+    }
+    return v_sum(sum);
+}
+
+static void exp_all(size_t n, double *x) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        v_store(x + i, v_exp(v_load(x + i)));
+    if (i < n)
+        v_store_part(x + i, v_exp(v_load_part(x + i, n - i, 0)), n - i);
+}
+
+static void log_all(size_t n, double *x) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        v_store(x + i, v_log(v_load(x + i)));
+    if (i < n)
+        v_store_part(x + i, v_log(v_load_part(x + i, n - i, 1)), n - i);
+}
+
+static pv__profile_sums profile_sums(size_t n, const double *a, const double *v, double scale, double m) {
+    vd one = v_set(1), weight = v_set(0), r1 = v_set(0), rr = v_set(0), rq = v_set(0), smallest = v_set(HUGE_VAL);
+    for (size_t i = 0; i < n; i += VL) {
+        size_t left = n - i;
+        bool whole = left >= VL;
+        /* Rows beyond the end get weight 0 and the first row's a, which leaves the minimum alone. */
+        vd av = whole ? v_load(a + i) : v_load_part(a + i, left, a[0]);
+        vd vv = !v ? (whole ? one : v_load_part((const double *)&one, left, 0))
+                   : (whole ? v_load(v + i) : v_load_part(v + i, left, 0));
+        vd r = av * scale - one;
+        vd q = one + r * m;
+        smallest = v_min(smallest, q);
+        vd inverse = one / q, share = vv * inverse;
+        weight += share;
+        r1 += share * r;
+        vd ratio = r * inverse;
+        rq += share * ratio;
+        rr += vv * ratio * ratio;
+    }
+    double least = smallest[0];
+    for (int lane = 1; lane < VL; lane++)
+        least = fmin(least, smallest[lane]);
+    return (pv__profile_sums){v_sum(weight), v_sum(r1), v_sum(rr), v_sum(rq), least};
+}
+
+#define PV_TEXT_(x) #x
+#define PV_TEXT(x) PV_TEXT_(x)
+
+extern const pv__core_kernels PV_KERNEL(pv__core_kernels);
+const pv__core_kernels PV_KERNEL(pv__core_kernels) = {PV_TEXT(PV_ISA), exp_rows_any, log_sum, profile_sums, exp_all,
+                                                        log_all};

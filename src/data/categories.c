@@ -1,0 +1,103 @@
+/* Values of a column as categories. */
+#include <string.h>
+
+#include "data/encode.h"
+
+void pv__categories_free(pv_ctx *ctx, pv_column *categories) {
+    pv__free(ctx, categories->code);
+    pv_string_list_free(ctx, categories->level, (size_t)categories->levels);
+    *categories = (pv_column){0};
+}
+
+static pv_status add_level(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *categories, const char *text,
+                           int32_t *code) {
+    uint64_t hash;
+    size_t length = strlen(text);
+    *code = pv__dictionary_find(dictionary, categories, text, length, &hash);
+    if (*code >= 0)
+        return PV_OK;
+    *code = categories->levels;
+    return pv__dictionary_add(ctx, dictionary, categories, text, length, hash);
+}
+
+pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, const pv_dataset *data, int32_t limit,
+                              pv_column *categories) {
+    const pv_column *column = &table->column[c];
+    pv__dictionary dictionary = {0};
+    int32_t *known = NULL; /* of a text column: level to code + 1, so that each is looked up once */
+    pv_status status;
+    *categories = (pv_column){.name = column->name, .type = PV_COLUMN_TEXT};
+    PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *categories->code, &categories->code));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)column->levels, sizeof *known, &known));
+    for (size_t i = 0; i < data->rows && categories->levels <= limit; i++) {
+        size_t row = data->table_row[i];
+        char text[32];
+        if (column->type == PV_COLUMN_NUMBER) {
+            pv_format_double(column->number[row], text, sizeof text);
+            PV_GOTO(done, add_level(ctx, &dictionary, categories, text, &categories->code[i]));
+            continue;
+        }
+        int32_t level = column->code[row];
+        if (known[level] == 0) {
+            PV_GOTO(done, add_level(ctx, &dictionary, categories, column->level[level], &known[level]));
+            known[level]++;
+        }
+        categories->code[i] = known[level] - 1;
+    }
+done:
+    pv__dictionary_free(ctx, &dictionary);
+    pv__free(ctx, known);
+    if (status != PV_OK)
+        pv__categories_free(ctx, categories);
+    return status;
+}
+
+pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, pv_column *categories) {
+    int32_t *order = NULL, *rank = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *order, &order));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *rank, &rank));
+    PV_GOTO(done, pv__labels_sort(ctx, categories->level, categories->levels, order));
+    for (int32_t i = 0; i < categories->levels; i++)
+        rank[order[i]] = i;
+    for (size_t i = 0; i < data->rows; i++)
+        categories->code[i] = rank[categories->code[i]];
+done:
+    pv__free(ctx, order);
+    pv__free(ctx, rank);
+    return status;
+}
+
+static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t c, size_t row, const char *given,
+                               char *const *labels, int32_t n, const char *what) {
+    char *const *words = labels;
+    const char *near = pv_nearest(given, (const char *const *)words, (size_t)n);
+    char hint[300];
+    if (near) {
+        snprintf(hint, sizeof hint, "did you mean '%s'?", pv__show(near).text);
+    } else {
+        char joined[240];
+        pv__join(labels, (size_t)n, 6, joined, sizeof joined);
+        snprintf(hint, sizeof hint, "known: %s", joined);
+    }
+    return PV__FAIL_CELL(ctx, table, row, c, "'%s' in column '%s' is not a %s the model knows; %s",
+                         pv__show(given).text, pv__show(table->column[c].name).text, what, hint);
+}
+
+pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, size_t c, const pv_dataset *data,
+                               char *const *labels, int32_t n, const char *what, pv_column *categories) {
+    int32_t *match;
+    PV_TRY(pv__alloc(ctx, (size_t)categories->levels, sizeof *match, &match));
+    pv_status status = PV_OK;
+    for (int32_t i = 0; i < categories->levels; i++)
+        match[i] = pv__label_find(labels, n, categories->level[i], strlen(categories->level[i]));
+    for (size_t i = 0; i < data->rows && status == PV_OK; i++) {
+        int32_t code = categories->code[i];
+        if (match[code] < 0)
+            status = unknown_level(ctx, table, c, data->table_row[i], categories->level[code], labels, n, what);
+        else
+            categories->code[i] = match[code];
+    }
+    pv__free(ctx, match);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* Exactly collinear features.
+ *
+ * Pivoted Cholesky factorisation of the correlation matrix (which takes the intercept out): a feature whose residual
+ * variance, given those before it, is below 1e-10 of its variance is a linear combination of them. A sample of rows
+ * clears most tables cheaply; only a deficiency there is looked at with all rows. Row weights do not matter: all are
+ * positive.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/encode.h"
+
+enum { SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
+static const double tolerance = 1e-10;
+
+typedef struct factor {
+    size_t n;      /* features */
+    size_t rank;
+    double *c;     /* [n][n], correlations, lower triangle */
+    double *l;     /* [n][n], row of each feature, columns in order of the pivots */
+    double *rest;  /* [n], residual variances */
+    size_t *pivot; /* [n], feature of each step */
+    bool *chosen;  /* [n] */
+    double *mean, *scale; /* [n] */
+    double *block; /* [BLOCK][n] */
+} factor;
+
+static void factor_free(pv_ctx *ctx, factor *f) {
+    void *owned[] = {f->c, f->l, f->rest, f->pivot, f->chosen, f->mean, f->scale, f->block};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        pv__free(ctx, owned[i]);
+    *f = (factor){0};
+}
+
+static pv_status factor_new(pv_ctx *ctx, size_t n, factor *f) {
+    *f = (factor){.n = n};
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, n * n, sizeof *f->c, &f->c));
+    PV_GOTO(fail, pv__alloc(ctx, n * n, sizeof *f->l, &f->l));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->rest, &f->rest));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->pivot, &f->pivot));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->chosen, &f->chosen));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->mean, &f->mean));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->scale, &f->scale));
+    PV_GOTO(fail, pv__alloc(ctx, BLOCK * n, sizeof *f->block, &f->block));
+    return PV_OK;
+fail:
+    factor_free(ctx, f);
+    return status;
+}
+
+/* Row i of m evenly spaced ones. */
+static const double *sampled_row(const pv_dataset *data, size_t i, size_t m) {
+    size_t row = m == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)m));
+    return data->x + row * (size_t)data->features;
+}
+
+static void correlate(const pv_dataset *data, size_t m, factor *f) {
+    size_t n = f->n;
+    memset(f->mean, 0, n * sizeof *f->mean);
+    memset(f->scale, 0, n * sizeof *f->scale);
+    memset(f->c, 0, n * n * sizeof *f->c);
+    for (size_t i = 0; i < m; i++) {
+        const double *x = sampled_row(data, i, m);
+        for (size_t j = 0; j < n; j++)
+            f->mean[j] += x[j] / (double)m;
+    }
+    for (size_t i = 0; i < m; i++) {
+        const double *x = sampled_row(data, i, m);
+        for (size_t j = 0; j < n; j++)
+            f->scale[j] += (x[j] - f->mean[j]) * (x[j] - f->mean[j]);
+    }
+    for (size_t j = 0; j < n; j++) /* a feature that is constant in the sample has correlation 0, also with itself */
+        f->scale[j] = f->scale[j] > 0 ? 1 / sqrt(f->scale[j]) : 0;
+    for (size_t begin = 0; begin < m; begin += BLOCK) {
+        size_t rows = begin + BLOCK < m ? BLOCK : m - begin;
+        for (size_t r = 0; r < rows; r++) {
+            const double *x = sampled_row(data, begin + r, m);
+            for (size_t j = 0; j < n; j++)
+                f->block[r * n + j] = (x[j] - f->mean[j]) * f->scale[j];
+        }
+        for (size_t j = 0; j < n; j++)
+            for (size_t r = 0; r < rows; r++) {
+                double value = f->block[r * n + j];
+                const double *restrict other = f->block + r * n;
+                double *restrict c = f->c + j * n;
+                for (size_t k = 0; k <= j; k++)
+                    c[k] += value * other[k];
+            }
+    }
+}
+
+/* The feature of largest residual variance; of nearly equal ones the first, so that copies are blamed on the later. */
+static size_t next_pivot(const factor *f) {
+    size_t best = f->n;
+    for (size_t j = 0; j < f->n; j++)
+        if (!f->chosen[j] && f->rest[j] > (best == f->n ? tolerance : f->rest[best] * (1 + 1e-8)))
+            best = j;
+    return best;
+}
+
+static void decompose(factor *f) {
+    size_t n = f->n;
+    memset(f->chosen, 0, n * sizeof *f->chosen);
+    for (size_t j = 0; j < n; j++)
+        f->rest[j] = f->c[j * n + j];
+    for (f->rank = 0; f->rank < n; f->rank++) {
+        size_t step = f->rank, p = next_pivot(f);
+        if (p == n)
+            return;
+        f->chosen[p] = true;
+        f->pivot[step] = p;
+        double root = sqrt(f->rest[p]);
+        f->l[p * n + step] = root;
+        for (size_t j = 0; j < n; j++) {
+            if (f->chosen[j])
+                continue;
+            double value = j > p ? f->c[j * n + p] : f->c[p * n + j];
+            for (size_t k = 0; k < step; k++)
+                value -= f->l[j * n + k] * f->l[p * n + k];
+            f->l[j * n + step] = value / root;
+            f->rest[j] -= value / root * (value / root);
+        }
+    }
+}
+
+static const char *source_of(const pv_encoding *encoding, size_t feature) {
+    size_t s = 0;
+    for (size_t after = 0; s < encoding->sources; s++) {
+        after += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
+        if (feature < after)
+            break;
+    }
+    return encoding->source[s].name;
+}
+
+/* The coefficients of feature j on the pivots solve L' b = l_j; those that are not 0 tell what determines it. */
+static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_encoding *encoding, factor *f) {
+    size_t n = f->n, j = 0, found = 0;
+    while (f->chosen[j])
+        j++;
+    double *b = f->rest, *by_feature = f->mean; /* no longer needed */
+    memset(by_feature, 0, n * sizeof *by_feature);
+    for (size_t step = f->rank; step-- > 0;) {
+        double value = f->l[j * n + step];
+        for (size_t k = step + 1; k < f->rank; k++)
+            value -= f->l[f->pivot[k] * n + step] * b[k];
+        b[step] = value / f->l[f->pivot[step] * n + step];
+        by_feature[f->pivot[step]] = b[step];
+    }
+    char **names;
+    PV_TRY(pv__alloc(ctx, n, sizeof *names, &names));
+    for (size_t k = 0; k < n; k++)
+        if (fabs(by_feature[k]) > 1e-6)
+            names[found++] = encoding->feature[k];
+    char joined[240];
+    pv__join(names, found, 3, joined, sizeof joined);
+    pv__free(ctx, names);
+    const char *source = source_of(encoding, j);
+    return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
+                       "'%s' is collinear: it is %s%s; leave it out with --exclude %s, or go on with --collinear keep",
+                       pv__show(encoding->feature[j]).text,
+                       found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined,
+                       pv__show(source).text);
+}
+
+pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
+                              const pv_encoding *encoding) {
+    size_t n = (size_t)data->features;
+    if (data->rows <= n)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                           "%zu features on %zu rows are always collinear; choose fewer with --features, or go on with "
+                           "--collinear keep",
+                           n, data->rows);
+    if (n > FEATURES_MAX) {
+        pv__log(ctx, PV_LOG_WARNING, "%zu features: not checked for collinear ones, there are more than %d", n,
+                FEATURES_MAX);
+        return PV_OK;
+    }
+    factor f;
+    PV_TRY(factor_new(ctx, n, &f));
+    size_t fewest = 2 * n + 100, m = (size_t)(4e9 / ((double)n * (double)n)); /* some seconds' work at most */
+    m = m > SAMPLE ? SAMPLE : m < fewest ? fewest : m;
+    correlate(data, m < data->rows ? m : data->rows, &f);
+    decompose(&f);
+    if (f.rank < n && m < data->rows) {
+        correlate(data, data->rows, &f);
+        decompose(&f);
+    }
+    pv_status status = f.rank < n ? refuse(ctx, table, encoding, &f) : PV_OK;
+    factor_free(ctx, &f);
+    return status;
+}

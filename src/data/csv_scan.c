@@ -1,0 +1,193 @@
+/* The CSV reader's input window and its scanner of fields. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/csv.h"
+
+enum { BLOCK = 1 << 18, PADDING = 16 };
+
+pv_status pv__input_open(pv_ctx *ctx, const char *path, pv__input *input) {
+    *input = (pv__input){.name = path, .line = 1, .descriptor = STDIN_FILENO, .room = BLOCK};
+    if (strcmp(path, "-") == 0) {
+        input->name = "standard input";
+    } else {
+        PV_TRY(pv__file_open(ctx, path, &input->stream));
+        input->descriptor = fileno(input->stream);
+    }
+    struct stat about;
+    if (fstat(input->descriptor, &about) == 0 && S_ISREG(about.st_mode))
+        input->expected = (uint64_t)about.st_size;
+    XXH3_64bits_reset(&input->hash);
+    return pv__alloc(ctx, BLOCK + PADDING, 1, &input->buffer);
+}
+
+void pv__input_close(pv_ctx *ctx, pv__input *input) {
+    if (input->stream)
+        fclose(input->stream);
+    pv__free(ctx, input->buffer);
+    input->stream = NULL;
+    input->buffer = NULL;
+}
+
+static size_t count_breaks(const char *from, const char *to) {
+    size_t n = 0;
+    while ((from = memchr(from, '\n', (size_t)(to - from)))) {
+        n++;
+        from++;
+    }
+    return n;
+}
+
+/* Up to the whole of the window's free part; less only at the end of the file. */
+static pv_status read_block(pv_ctx *ctx, pv__input *input) {
+    size_t begin = input->end;
+    while (input->end < input->room && !input->final) {
+        ssize_t got = read(input->descriptor, input->buffer + input->end, input->room - input->end);
+        if (pv__interrupted(ctx))
+            return pv__fail_at(ctx, PV_ERR_INTERRUPTED, input->name, input->line, 0, "reading was interrupted");
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return pv__fail_at(ctx, PV_ERR_PATH, input->name, 0, 0, "cannot be read: %s", strerror(errno));
+        input->final = got == 0;
+        input->end += (size_t)got;
+    }
+    char *from = input->buffer + begin;
+    size_t size = input->end - begin;
+    input->read += size;
+    XXH3_64bits_update(&input->hash, from, size);
+    const char *zero = memchr(from, '\0', size);
+    if (zero)
+        return pv__fail_at(ctx, PV_ERR_INPUT, input->name, input->line + count_breaks(input->buffer, zero), 0,
+                           "a NUL byte: this is not a CSV file; if it is compressed, unpack it; if it is UTF-16, save "
+                           "it as UTF-8");
+    return PV_OK;
+}
+
+pv_status pv__input_fill(pv_ctx *ctx, pv__input *input) {
+    size_t left = input->end - input->at;
+    memmove(input->buffer, input->buffer + input->at, left);
+    input->at = 0;
+    input->end = left;
+    if (left > input->room / 2) {
+        PV_TRY(pv__resize(ctx, 2 * input->room + PADDING, 1, &input->buffer));
+        input->room *= 2;
+    }
+    PV_TRY(read_block(ctx, input));
+    /* At the end of the file read_block stopped short of room, so there is a byte for the line break. */
+    if (input->final && input->end > 0 && input->buffer[input->end - 1] != '\n')
+        input->buffer[input->end++] = '\n';
+    memset(input->buffer + input->end, 0, PADDING);
+    return PV_OK;
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+void pv__scanner_delimiter(pv__scanner *scanner, char delimiter) {
+    scanner->delimiter = delimiter;
+    memset(scanner->stop, 0, sizeof scanner->stop);
+    scanner->stop[(unsigned char)delimiter] = 1;
+    scanner->stop['\n'] = scanner->stop['\r'] = scanner->stop['\0'] = 1;
+}
+
+static const char *skip_blanks(const pv__scanner *scanner, const char *text) {
+    while (*text == ' ' || (*text == '\t' && scanner->delimiter != '\t'))
+        text++;
+    return text;
+}
+
+bool pv__scan_blank(const pv__scanner *scanner, const char *text, const char **next) {
+    text = skip_blanks(scanner, text);
+    if (*text == '\r' && text[1] != '\0')
+        text++;
+    else if (*text == '\r')
+        text = "";
+    *next = *text == '\n' ? text + 1 : NULL;
+    return *text == '\n' || *text == '\0';
+}
+
+static pv_status too_long(const pv__scanner *scanner, bool quoted) {
+    return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
+                       "a field of more than 1 MiB%s",
+                       quoted ? "; it begins with a double quote that may lack its partner" : "");
+}
+
+static pv_status scan_plain(pv__scanner *scanner, const char *text, pv__field *field) {
+    const char *at = text;
+    for (;; at++) {
+        while (!scanner->stop[(unsigned char)*at])
+            at++;
+        if (*at != '\r' || at[1] == '\n' || at[1] == '\0')
+            break; /* a carriage return elsewhere is part of the text */
+    }
+    if (at - text > PV__FIELD_MAX)
+        return too_long(scanner, false);
+    bool window_ends = *at == '\0' || (*at == '\r' && at[1] == '\0');
+    field->next = window_ends ? NULL : at + (*at == '\r');
+    while (at > text && (at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    field->text = text;
+    field->length = (size_t)(at - text);
+    return PV_OK;
+}
+
+/* text [n] with "" made ", into the scratch. */
+static pv_status unescape(pv__scanner *scanner, const char *text, size_t n, pv__field *field) {
+    if (n + 1 > scanner->scratch_room) {
+        PV_TRY(pv__resize(scanner->ctx, 2 * n + 64, 1, &scanner->scratch));
+        scanner->scratch_room = 2 * n + 64;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        scanner->scratch[used++] = text[i];
+        i += text[i] == '"';
+    }
+    scanner->scratch[used] = '\0';
+    field->text = scanner->scratch;
+    field->length = used;
+    return PV_OK;
+}
+
+/* text is behind the opening quote. */
+static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *field) {
+    const char *at = text;
+    size_t breaks = 0;
+    bool escaped = false;
+    for (; *at != '\0' && (*at != '"' || at[1] == '"'); at++) {
+        breaks += *at == '\n';
+        if (*at == '"') {
+            escaped = true;
+            at++;
+        }
+    }
+    field->next = NULL;
+    if (at - text > PV__FIELD_MAX)
+        return too_long(scanner, true);
+    if (*at == '\0' && scanner->input->final)
+        return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
+                           "the quoted field that begins here is never closed; add the missing double quote");
+    if (*at == '\0')
+        return PV_OK;
+    const char *after = skip_blanks(scanner, at + 1);
+    if (*after == '\0' || (*after == '\r' && after[1] == '\0'))
+        return PV_OK;
+    after += *after == '\r' && after[1] == '\n';
+    if (*after != scanner->delimiter && *after != '\n')
+        return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line + breaks, scanner->column,
+                           "text after a closing double quote: '%s'; a quote inside a quoted field is written twice",
+                           pv__show_n(after, strcspn(after, "\r\n")).text);
+    field->next = after;
+    scanner->line += breaks;
+    if (escaped)
+        return unescape(scanner, text, (size_t)(at - text), field);
+    field->text = text;
+    field->length = (size_t)(at - text);
+    return PV_OK;
+}
+
+pv_status pv__scan_field(pv__scanner *scanner, const char *text, pv__field *field) {
+    text = skip_blanks(scanner, text);
+    return *text == '"' ? scan_quoted(scanner, text + 1, field) : scan_plain(scanner, text, field);
+}

@@ -1,0 +1,71 @@
+/* src/data/data.h: what the files of this part share: text in messages, name lists, dictionaries, table building. */
+#ifndef PV_SRC_DATA_H
+#define PV_SRC_DATA_H
+
+#include "base/base.h"
+#include "prevail/data.h"
+
+/* ---- text (text.c) ----------------------------------------------------------------------------------------------- */
+
+/* Text from outside made fit for a message: control characters and invalid UTF-8 escaped, cut where long. Returned by
+ * value so that pv__show(name).text can stand among printf's arguments. */
+typedef struct pv__shown {
+    char text[72];
+} pv__shown;
+
+pv__shown pv__show(const char *text);
+pv__shown pv__show_n(const char *text, size_t n);
+
+/* "a, b, c and 4 more" of at most size bytes. */
+void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size);
+
+/* Splits "a,b" (CSV quoting) into names. option names the option in messages. NULL or empty text: none. The caller
+ * frees with pv_string_list_free. */
+PV_MUST_USE pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n);
+bool pv__names_have(char *const *list, size_t n, const char *name);
+
+/* Sorts in place: as numbers where all are, else by bytes. order [n], where not NULL, receives the index each came
+ * from. */
+PV_MUST_USE pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order);
+/* The label equal to text [length]: by bytes, else as a number; -1 where there is none. */
+int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t length);
+
+/* The first index whose name occurs earlier, with *earlier; n where all differ. */
+PV_MUST_USE pv_status pv__names_duplicate(pv_ctx *ctx, char *const *names, size_t n, size_t *at, size_t *earlier);
+
+/* ---- dictionaries (dictionary.c) --------------------------------------------------------------------------------- */
+
+/* Texts to codes 0, 1, ... in order of first appearance. The texts live in the level array of a column; slots hold
+ * codes only, so that the dictionary costs at most 11 bytes a text. */
+typedef struct pv__dictionary {
+    int32_t *slot; /* [slots], a power of two; 0: empty, else code + 1 */
+    size_t slots;
+    size_t room; /* allocated entries of level */
+} pv__dictionary;
+
+/* The code of text [length], or -1. *hash goes to pv__dictionary_add. */
+int32_t pv__dictionary_find(const pv__dictionary *dictionary, const pv_column *column, const char *text, size_t length,
+                            uint64_t *hash);
+/* Adds a text that find did not find. */
+PV_MUST_USE pv_status pv__dictionary_add(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text,
+                                         size_t length, uint64_t hash);
+void pv__dictionary_free(pv_ctx *ctx, pv__dictionary *dictionary);
+
+/* ---- tables (table.c) -------------------------------------------------------------------------------------------- */
+
+/* A table with names only; the columns are numbers without an array until the caller makes one. The caller frees. */
+PV_MUST_USE pv_status pv__table_new(pv_ctx *ctx, const char *source, const char *const *names, size_t columns,
+                                    size_t rows, pv_table **table);
+/* The hash of a table that was not read from a file: of its names and cells. */
+uint64_t pv__table_hash(const pv_table *table);
+/* The index of the column, or table->columns. */
+size_t pv__table_lookup(const pv_table *table, const char *name);
+/* The name nearest to given, in a form for the end of a message: "; did you mean 'x'?", or the first few names. */
+void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size);
+bool pv__cell_missing(const pv_column *column, size_t row);
+
+/* pv__fail_at at a cell. */
+#define PV__FAIL_CELL(ctx, table, row, at_column, ...)                                                                 \
+    pv__fail_at(ctx, PV_ERR_INPUT, (table)->source, pv_table_line(table, row), (at_column) + 1, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,65 @@
+/* The dictionary of a text column: open addressing, linear probing, at most three quarters full. */
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "data/data.h"
+
+int32_t pv__dictionary_find(const pv__dictionary *dictionary, const pv_column *column, const char *text, size_t length,
+                            uint64_t *hash) {
+    *hash = XXH3_64bits(text, length);
+    if (dictionary->slots == 0)
+        return -1;
+    size_t mask = dictionary->slots - 1;
+    for (size_t at = *hash & mask; dictionary->slot[at] != 0; at = (at + 1) & mask) {
+        int32_t code = dictionary->slot[at] - 1;
+        if (strncmp(column->level[code], text, length) == 0 && column->level[code][length] == '\0')
+            return code;
+    }
+    return -1;
+}
+
+static void place(pv__dictionary *dictionary, int32_t code, uint64_t hash) {
+    size_t mask = dictionary->slots - 1, at = hash & mask;
+    while (dictionary->slot[at] != 0)
+        at = (at + 1) & mask;
+    dictionary->slot[at] = code + 1;
+}
+
+/* The old slots go before the new ones come: the texts themselves say where each belongs, and the peak stays low. */
+static pv_status grow_slots(pv_ctx *ctx, pv__dictionary *dictionary, const pv_column *column) {
+    size_t slots = dictionary->slots == 0 ? 16 : dictionary->slots * 2;
+    pv__free(ctx, dictionary->slot);
+    dictionary->slot = NULL;
+    dictionary->slots = 0;
+    PV_TRY(pv__alloc(ctx, slots, sizeof *dictionary->slot, &dictionary->slot));
+    dictionary->slots = slots;
+    for (int32_t code = 0; code < column->levels; code++)
+        place(dictionary, code, XXH3_64bits(column->level[code], strlen(column->level[code])));
+    return PV_OK;
+}
+
+pv_status pv__dictionary_add(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text,
+                             size_t length, uint64_t hash) {
+    size_t levels = (size_t)column->levels;
+    if (column->levels == INT32_MAX - 1)
+        return pv__fail(ctx, PV_ERR_INPUT, "column '%s' has more than 2147483646 different texts",
+                        pv__show(column->name).text);
+    if (4 * (levels + 1) > 3 * dictionary->slots)
+        PV_TRY(grow_slots(ctx, dictionary, column));
+    if (levels == dictionary->room) {
+        size_t room = levels + levels / 2 + 8;
+        PV_TRY(pv__resize(ctx, room, sizeof *column->level, &column->level));
+        dictionary->room = room;
+    }
+    PV_TRY(pv__alloc(ctx, length + 1, 1, &column->level[levels]));
+    memcpy(column->level[levels], text, length);
+    place(dictionary, column->levels++, hash);
+    return PV_OK;
+}
+
+void pv__dictionary_free(pv_ctx *ctx, pv__dictionary *dictionary) {
+    pv__free(ctx, dictionary->slot);
+    *dictionary = (pv__dictionary){0};
+}

@@ -1,0 +1,372 @@
+/* From a table to a matrix: learning an encoding and labels, and applying them.
+ *
+ * A number column becomes (x - mean) / sd with the weighted mean and population standard deviation of the training
+ * rows; a text column becomes one indicator for each level but the first.
+ */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "data/encode.h"
+#include "data/number.h"
+
+void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
+    if (!dataset)
+        return;
+    pv__free(ctx, dataset->x);
+    pv__free(ctx, dataset->label);
+    pv__free(ctx, dataset->weight);
+    pv__free(ctx, dataset->table_row);
+    pv__free(ctx, dataset);
+}
+
+pv_targets pv_dataset_targets(const pv_dataset *dataset) {
+    return (pv_targets){
+        .n = dataset->rows, .classes = dataset->classes, .label = dataset->label, .weight = dataset->weight};
+}
+
+void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding) {
+    if (!encoding)
+        return;
+    for (size_t s = 0; encoding->source && s < encoding->sources; s++) {
+        pv__free(ctx, encoding->source[s].name);
+        pv_string_list_free(ctx, encoding->source[s].level, (size_t)encoding->source[s].levels);
+    }
+    pv__free(ctx, encoding->source);
+    pv_string_list_free(ctx, encoding->feature, (size_t)encoding->features);
+    pv__free(ctx, encoding);
+}
+
+/* ---- the matrix -------------------------------------------------------------------------------------------------- */
+
+/* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
+ * [sources], of text sources [rows] each. */
+static void fill_matrix(const pv_table *table, const pv__plan *plan, const pv_encoding *encoding, int32_t *const *code,
+                        pv_dataset *data) {
+    enum { BLOCK = 256 };
+    const size_t features = (size_t)data->features;
+    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
+        size_t end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows, f = 0;
+        for (size_t s = 0; s < encoding->sources; s++) {
+            const pv_source_column *source = &encoding->source[s];
+            if (source->type == PV_COLUMN_NUMBER) {
+                const double *number = table->column[plan->feature[s]].number;
+                for (size_t i = begin; i < end; i++)
+                    data->x[i * features + f] = (number[data->table_row[i]] - source->mean) / source->sd;
+                f++;
+                continue;
+            }
+            size_t indicators = (size_t)source->levels - 1;
+            for (size_t i = begin; i < end; i++)
+                for (size_t k = 0; k < indicators; k++)
+                    data->x[i * features + f + k] = code[s][i] == (int32_t)k + 1;
+            f += indicators;
+        }
+    }
+}
+
+static pv_status make_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_encoding *encoding,
+                             int32_t *const *code, pv_dataset *data) {
+    data->features = encoding->features;
+    PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
+    fill_matrix(table, plan, encoding, code, data);
+    return PV_OK;
+}
+
+static void free_codes(pv_ctx *ctx, int32_t **code, size_t n) {
+    for (size_t s = 0; code && s < n; s++)
+        pv__free(ctx, code[s]);
+    pv__free(ctx, code);
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------------- */
+
+/* Weighted mean and population sd in a form that does not overflow: convex sums, deviations scaled by the largest.
+ * sd is 0 where all values are equal. */
+static void learn_scale(const double *number, const pv_dataset *data, double *mean, double *sd) {
+    double total = 0, first = number[data->table_row[0]], largest = 0, square = 0;
+    bool constant = true;
+    for (size_t i = 0; i < data->rows; i++) {
+        total += data->weight ? data->weight[i] : 1;
+        constant = constant && number[data->table_row[i]] == first;
+    }
+    *mean = 0;
+    for (int pass = 0; pass < 2; pass++) { /* the second removes the rounding error of the first */
+        double sum = 0;
+        for (size_t i = 0; i < data->rows; i++)
+            sum += (data->weight ? data->weight[i] : 1) / total * (number[data->table_row[i]] - *mean);
+        *mean += sum;
+    }
+    for (size_t i = 0; i < data->rows; i++)
+        largest = fmax(largest, fabs(number[data->table_row[i]] - *mean));
+    for (size_t i = 0; i < data->rows; i++) {
+        double deviation = (number[data->table_row[i]] - *mean) / largest;
+        square += (data->weight ? data->weight[i] : 1) / total * deviation * deviation;
+    }
+    *sd = constant ? 0 : largest * sqrt(square);
+}
+
+static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                              pv_source_column *source) {
+    learn_scale(table->column[column].number, data, &source->mean, &source->sd);
+    if (!isfinite(source->mean) || !isfinite(source->sd))
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                           "the values of column '%s' are too large to be standardised; scale them down",
+                           pv__show(source->name).text);
+    return PV_OK;
+}
+
+static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                              pv_source_column *source, int32_t **code) {
+    pv_column categories;
+    PV_TRY(pv__categories_make(ctx, table, column, data, PV__LEVELS_MAX, &categories));
+    pv_status status;
+    if (categories.levels > PV__LEVELS_MAX) {
+        char *text = categories.level[0], *comma = strchr(text, ',');
+        double value;
+        if (comma)
+            *comma = '.';
+        bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
+        pv__shown name = pv__show(source->name);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                             "column '%s' has more than %d different texts, too many for categories%s; leave it out "
+                             "with --exclude %s",
+                             name.text, PV__LEVELS_MAX,
+                             decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "",
+                             name.text);
+        goto done;
+    }
+    PV_GOTO(done, pv__categories_sort(ctx, data, &categories));
+    source->level = categories.level;
+    source->levels = categories.levels;
+    *code = categories.code;
+    categories.level = NULL;
+    categories.code = NULL;
+done:
+    pv__categories_free(ctx, &categories);
+    return status;
+}
+
+static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_encoding *encoding) {
+    char **names;
+    size_t n = 0;
+    PV_TRY(pv__alloc(ctx, encoding->sources, sizeof *names, &names));
+    for (size_t s = 0; s < encoding->sources; s++) {
+        const pv_source_column *source = &encoding->source[s];
+        if (source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2)
+            names[n++] = source->name;
+    }
+    pv_status status = PV_OK;
+    if (n > 0) {
+        char joined[320];
+        pv__join(names, n, 5, joined, sizeof joined);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
+                             "%s the same value in every row: %s; leave %s out with --exclude",
+                             n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them");
+    }
+    pv__free(ctx, names);
+    return status;
+}
+
+/* COLUMN, or COLUMN=LEVEL for all levels but the first. */
+static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *encoding) {
+    size_t features = 0;
+    for (size_t s = 0; s < encoding->sources; s++)
+        features += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
+    if (features > INT_MAX)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0, "too many features: %zu", features);
+    PV_TRY(pv__alloc(ctx, features, sizeof *encoding->feature, &encoding->feature));
+    for (size_t s = 0; s < encoding->sources; s++) {
+        const pv_source_column *source = &encoding->source[s];
+        if (source->type == PV_COLUMN_NUMBER)
+            PV_TRY(pv__strdup(ctx, source->name, &encoding->feature[encoding->features++]));
+        for (int32_t k = 1; source->type == PV_COLUMN_TEXT && k < source->levels; k++) {
+            size_t size = strlen(source->name) + strlen(source->level[k]) + 2;
+            char **name = &encoding->feature[encoding->features];
+            PV_TRY(pv__alloc(ctx, size, 1, name));
+            snprintf(*name, size, "%s=%s", source->name, source->level[k]);
+            encoding->features++;
+        }
+    }
+    size_t at, earlier;
+    PV_TRY(pv__names_duplicate(ctx, encoding->feature, features, &at, &earlier));
+    if (at < features)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                           "a column and a category of another are both called '%s'; rename the column",
+                           pv__show(encoding->feature[at]).text);
+    return PV_OK;
+}
+
+static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
+                               pv_encoding *encoding, int32_t **code) {
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *encoding->source, &encoding->source));
+    encoding->sources = plan->features;
+    for (size_t s = 0; s < encoding->sources; s++) {
+        pv_source_column *source = &encoding->source[s];
+        size_t column = plan->feature[s];
+        source->type = plan->category[s] ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER;
+        PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
+        if (plan->category[s])
+            PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));
+        else
+            PV_TRY(learn_number(ctx, table, column, data, source));
+    }
+    PV_TRY(refuse_constant(ctx, table, encoding));
+    return name_features(ctx, table, encoding);
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+    const char *name = table->column[plan->target].name;
+    if (labels->levels == 1)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
+                           "the target '%s' is '%s' in every row that is used; there is nothing to learn: check the "
+                           "column and which rows were kept",
+                           pv__show(name).text, pv__show(labels->level[0]).text);
+    if (labels->levels > PV__CLASSES_MAX)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
+                           "the target '%s' has more than %d different values; it looks like a number or an id, not "
+                           "like classes",
+                           pv__show(name).text, PV__CLASSES_MAX);
+    return PV_OK;
+}
+
+/* Labels are sorted, so that equal numbers written differently are neighbours. */
+static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+    for (int32_t i = 1; i < labels->levels; i++) {
+        double left, right;
+        const char *a = labels->level[i - 1], *b = labels->level[i];
+        if (pv__number_parse(a, strlen(a), &left) && pv__number_parse(b, strlen(b), &right) && left == right)
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
+                               "the target has the labels '%s' and '%s', one number in two spellings; use one",
+                               pv__show(a).text, pv__show(b).text);
+    }
+    return PV_OK;
+}
+
+static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *positive, pv_column *labels) {
+    char joined[200];
+    pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
+    if (labels->levels != 2)
+        return pv__fail(ctx, PV_ERR_USAGE, "--positive is for two classes; the target has %d: %s", (int)labels->levels,
+                        joined);
+    int32_t at = pv__label_find(labels->level, 2, positive, strlen(positive));
+    if (at < 0) {
+        char *const *words = labels->level;
+        const char *near = pv_nearest(positive, (const char *const *)words, 2);
+        return pv__fail(ctx, PV_ERR_USAGE, "--positive: the target has no label '%s'; %s%s%s", pv__show(positive).text,
+                        near ? "did you mean '" : "its labels are ", near ? pv__show(near).text : joined,
+                        near ? "'?" : "");
+    }
+    if (at == 0) {
+        char *first = labels->level[0];
+        labels->level[0] = labels->level[1];
+        labels->level[1] = first;
+        for (size_t i = 0; i < data->rows; i++)
+            labels->code[i] = 1 - labels->code[i];
+    }
+    return PV_OK;
+}
+
+static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
+                              pv_dataset *data, char ***labels) {
+    pv_column found;
+    PV_TRY(pv__categories_make(ctx, table, plan->target, data, PV__CLASSES_MAX, &found));
+    pv_status status;
+    PV_GOTO(done, check_labels(ctx, table, plan, &found));
+    PV_GOTO(done, pv__categories_sort(ctx, data, &found));
+    PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
+    if (positive)
+        PV_GOTO(done, move_positive(ctx, data, positive, &found));
+    data->label = found.code;
+    data->classes = found.levels;
+    PV_GOTO(done, pv__resize(ctx, (size_t)found.levels, sizeof *found.level, &found.level));
+    *labels = found.level;
+    found.level = NULL;
+done:
+    if (data->label)
+        found.code = NULL;
+    pv__categories_free(ctx, &found);
+    return status;
+}
+
+pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
+                           char ***labels, pv_dataset **dataset) {
+    *encoding = NULL;
+    *labels = NULL;
+    *dataset = NULL;
+    pv__plan plan;
+    PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
+    pv_encoding *made = NULL;
+    pv_dataset *data = NULL;
+    char **names = NULL;
+    int32_t **code = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *data, &data));
+    PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
+    PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
+    PV_GOTO(done, learn_labels(ctx, table, &plan, roles->positive, data, &names));
+    PV_GOTO(done, learn_sources(ctx, table, &plan, data, made, code));
+    PV_GOTO(done, make_matrix(ctx, table, &plan, made, code, data));
+    if (!roles->keep_collinear)
+        PV_GOTO(done, pv__collinear_check(ctx, table, data, made));
+    *encoding = made;
+    *labels = names;
+    *dataset = data;
+done:
+    free_codes(ctx, code, plan.features);
+    pv__plan_free(ctx, &plan);
+    if (status != PV_OK) {
+        pv_string_list_free(ctx, names, data && names ? (size_t)data->classes : 0);
+        pv_encoding_free(ctx, made);
+        pv_dataset_free(ctx, data);
+    }
+    return status;
+}
+
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
+
+/* The column's codes among the given levels. The caller frees *code. */
+static pv_status match_column(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                              char *const *levels, int32_t n, const char *what, int32_t **code) {
+    pv_column categories;
+    PV_TRY(pv__categories_make(ctx, table, column, data, INT32_MAX - 1, &categories));
+    pv_status status = pv__categories_match(ctx, table, column, data, levels, n, what, &categories);
+    if (status == PV_OK) {
+        *code = categories.code;
+        categories.code = NULL;
+    }
+    pv__categories_free(ctx, &categories);
+    return status;
+}
+
+pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
+                           char *const *labels, int classes, pv_dataset **dataset) {
+    *dataset = NULL;
+    pv__plan plan;
+    PV_TRY(pv__plan_apply(ctx, table, roles, encoding, &plan));
+    pv_dataset *data = NULL;
+    int32_t **code = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *data, &data));
+    PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
+    PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
+    if (plan.target < table->columns) {
+        PV_GOTO(done, match_column(ctx, table, plan.target, data, labels, classes, "label", &data->label));
+        data->classes = classes;
+    }
+    for (size_t s = 0; s < encoding->sources; s++)
+        if (plan.category[s])
+            PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, encoding->source[s].level,
+                                       encoding->source[s].levels, "level", &code[s]));
+    PV_GOTO(done, make_matrix(ctx, table, &plan, encoding, code, data));
+    *dataset = data;
+    data = NULL;
+done:
+    free_codes(ctx, code, plan.features);
+    pv__plan_free(ctx, &plan);
+    pv_dataset_free(ctx, data);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* src/data/encode.h: the steps from a table to a matrix. */
+#ifndef PV_SRC_DATA_ENCODE_H
+#define PV_SRC_DATA_ENCODE_H
+
+#include "data/data.h"
+
+enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 };
+
+/* ---- roles.c ----------------------------------------------------------------------------------------------------- */
+
+/* Columns of a table by the part they play; an index of table->columns means none. */
+typedef struct pv__plan {
+    size_t target;
+    size_t weights;
+    size_t *feature; /* [features], in the order of the table, or of the encoding */
+    size_t features;
+    bool *category;  /* [features], encoded by levels */
+} pv__plan;
+
+PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                     const pv_encoding *encoding, pv__plan *plan);
+void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
+
+/* ---- rows.c ------------------------------------------------------------------------------------------------------ */
+
+/* Which rows are used: fills rows, table_row, weight, dropped and zero_weight of data. Refuses missing cells unless
+ * drop_missing, infinite ones, bad weights, and a table of which nothing is left. */
+PV_MUST_USE pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool drop_missing,
+                                      pv_dataset *data);
+
+/* ---- categories.c ------------------------------------------------------------------------------------------------ */
+
+/* The column's values in the rows of data as a TEXT column of its own, code [data->rows], numbers in their shortest
+ * form. Stops once there are more than limit levels: categories->levels is then limit + 1. The caller frees with
+ * pv__categories_free. */
+PV_MUST_USE pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                                          int32_t limit, pv_column *categories);
+void pv__categories_free(pv_ctx *ctx, pv_column *categories);
+/* Sorts the levels and recodes the rows of data. */
+PV_MUST_USE pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, pv_column *categories);
+/* Recodes by the given labels: by bytes, else as numbers. A level that none matches is refused at its place; what says
+ * what the labels are. */
+PV_MUST_USE pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                                           char *const *labels, int32_t n, const char *what, pv_column *categories);
+
+/* ---- collinear.c ------------------------------------------------------------------------------------------------- */
+
+/* Refuses features of which one is a linear combination of others and the intercept. */
+PV_MUST_USE pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
+                                          const pv_encoding *encoding);
+
+#endif

@@ -1,0 +1,185 @@
+/* Which columns of a table play which part. */
+#include <string.h>
+
+#include "data/encode.h"
+
+/* target and the names, without repetition, as a list of their own. */
+static pv_status collect(pv_ctx *ctx, const char *target, char *const *names, size_t count, char ***list, size_t *n) {
+    *list = NULL;
+    *n = 0;
+    PV_TRY(pv__alloc(ctx, count + 1, sizeof **list, list));
+    pv_status status = PV_OK;
+    if (target) {
+        PV_GOTO(fail, pv__strdup(ctx, target, &(*list)[0]));
+        *n = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (pv__names_have(*list, *n, names[i]))
+            continue;
+        PV_GOTO(fail, pv__strdup(ctx, names[i], &(*list)[*n]));
+        (*n)++;
+    }
+    return PV_OK;
+fail:
+    pv_string_list_free(ctx, *list, *n);
+    *list = NULL;
+    *n = 0;
+    return status;
+}
+
+pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n) {
+    char **names;
+    size_t count;
+    *list = NULL;
+    *n = 0;
+    PV_TRY(pv__names_split(ctx, "--categorical", roles->categorical, &names, &count));
+    pv_status status = collect(ctx, roles->target, names, count, list, n);
+    pv_string_list_free(ctx, names, count);
+    return status;
+}
+
+pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target, char ***list,
+                                   size_t *n) {
+    char **names;
+    size_t count = 0;
+    *list = NULL;
+    *n = 0;
+    PV_TRY(pv__alloc(ctx, encoding->sources, sizeof *names, &names));
+    for (size_t s = 0; s < encoding->sources; s++)
+        if (encoding->source[s].type == PV_COLUMN_TEXT)
+            names[count++] = encoding->source[s].name;
+    pv_status status = collect(ctx, target, names, count, list, n);
+    pv__free(ctx, names);
+    return status;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
+    pv__free(ctx, plan->feature);
+    pv__free(ctx, plan->category);
+    *plan = (pv__plan){0};
+}
+
+static pv_status find_weights(pv_ctx *ctx, const pv_table *table, const char *name, size_t *column) {
+    PV_TRY(pv_table_find(ctx, table, "--weights", name, column));
+    const pv_column *found = &table->column[*column];
+    if (found->type == PV_COLUMN_NUMBER)
+        return PV_OK;
+    size_t row = 0;
+    while (row + 1 < table->rows && found->code[row] < 0)
+        row++;
+    return PV__FAIL_CELL(ctx, table, row, *column, "--weights: '%s' in column '%s' is not a number",
+                         found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text,
+                         pv__show(name).text);
+}
+
+/* Marks the listed columns. Those with a part of their own are refused where refuse is set. */
+static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, const char *text, const pv__plan *refuse,
+                      bool *marked) {
+    char **names;
+    size_t count;
+    PV_TRY(pv__names_split(ctx, option, text, &names, &count));
+    pv_status status = PV_OK;
+    for (size_t i = 0; i < count && status == PV_OK; i++) {
+        size_t c;
+        status = pv_table_find(ctx, table, option, names[i], &c);
+        if (status == PV_OK && refuse && (c == refuse->target || c == refuse->weights))
+            status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the %s and cannot be a feature", option,
+                              pv__show(names[i]).text, c == refuse->target ? "target" : "weights");
+        else if (status == PV_OK)
+            marked[c] = true;
+    }
+    pv_string_list_free(ctx, names, count);
+    return status;
+}
+
+/* The parts that are not features. */
+static pv_status find_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+    plan->target = plan->weights = table->columns;
+    if (roles->target)
+        PV_TRY(pv_table_find(ctx, table, "--target", roles->target, &plan->target));
+    if (roles->weights)
+        PV_TRY(find_weights(ctx, table, roles->weights, &plan->weights));
+    if (plan->target < table->columns && plan->target == plan->weights)
+        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both --target and --weights",
+                        pv__show(roles->target).text);
+    return PV_OK;
+}
+
+pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+    *plan = (pv__plan){0};
+    bool *wanted = NULL, *excluded = NULL, *category = NULL;
+    size_t n = table->columns, id;
+    bool only = roles->features && *roles->features;
+    pv_status status;
+    if (!roles->target)
+        return pv__fail(ctx, PV_ERR_USAGE, "--target is needed: the column to learn");
+    PV_GOTO(done, find_parts(ctx, table, roles, plan));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
+    PV_GOTO(done, mark(ctx, table, "--features", roles->features, plan, wanted));
+    PV_GOTO(done, mark(ctx, table, "--exclude", roles->exclude, NULL, excluded));
+    PV_GOTO(done, mark(ctx, table, "--categorical", roles->categorical, NULL, category));
+    if (roles->id) {
+        PV_GOTO(done, pv_table_find(ctx, table, "--id", roles->id, &id));
+        excluded[id] = true;
+    }
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
+    for (size_t c = 0; c < n; c++) {
+        if (c == plan->target || c == plan->weights || excluded[c] || (only && !wanted[c]))
+            continue;
+        plan->category[plan->features] = category[c] || table->column[c].type == PV_COLUMN_TEXT;
+        plan->feature[plan->features++] = c;
+    }
+    if (plan->features == 0)
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                             "no column is left as a feature beside the target; check --features and --exclude");
+done:
+    pv__free(ctx, wanted);
+    pv__free(ctx, excluded);
+    pv__free(ctx, category);
+    if (status != PV_OK)
+        pv__plan_free(ctx, plan);
+    return status;
+}
+
+/* A column of numbers in training must be one here; the other way round numbers can be read as texts. */
+static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source_column *source, size_t *column) {
+    *column = pv__table_lookup(table, source->name);
+    if (*column == table->columns) {
+        char suggestion[280];
+        pv__table_suggest(ctx, table, source->name, suggestion, sizeof suggestion);
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0, "the model needs a column '%s'%s",
+                           pv__show(source->name).text, suggestion);
+    }
+    const pv_column *found = &table->column[*column];
+    if (source->type == PV_COLUMN_TEXT || found->type == PV_COLUMN_NUMBER)
+        return PV_OK;
+    size_t row = 0;
+    while (row + 1 < table->rows && found->code[row] < 0)
+        row++;
+    return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'",
+                         pv__show(source->name).text,
+                         found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text);
+}
+
+pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
+                         pv__plan *plan) {
+    *plan = (pv__plan){0};
+    pv_status status;
+    PV_GOTO(fail, find_parts(ctx, table, roles, plan));
+    PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->feature, &plan->feature));
+    PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->category, &plan->category));
+    plan->features = encoding->sources;
+    for (size_t s = 0; s < encoding->sources; s++) {
+        PV_GOTO(fail, find_source(ctx, table, &encoding->source[s], &plan->feature[s]));
+        plan->category[s] = encoding->source[s].type == PV_COLUMN_TEXT;
+    }
+    return PV_OK;
+fail:
+    pv__plan_free(ctx, plan);
+    return status;
+}

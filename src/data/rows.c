@@ -1,0 +1,111 @@
+/* Which rows of a table are used. */
+#include <math.h>
+#include <string.h>
+
+#include "data/encode.h"
+
+enum { USED, NO_WEIGHT, MISSING };
+
+/* The state of every row of the table while the columns are gone through. */
+typedef struct row_states {
+    unsigned char *state; /* [rows] */
+    size_t missing;       /* rows with a missing cell */
+    size_t no_weight;
+    size_t first_row;     /* the first missing cell, by row */
+    size_t first_column;
+} row_states;
+
+static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column, row_states *states) {
+    const pv_column *weights = &table->column[column];
+    double total = 0;
+    for (size_t row = 0; row < table->rows; row++) {
+        double weight = weights->number[row];
+        if (weight < 0 || isinf(weight))
+            return PV__FAIL_CELL(ctx, table, row, column,
+                                 "weight %g in column '%s': weights are finite and not negative", weight,
+                                 pv__show(weights->name).text);
+        if (weight == 0) {
+            states->state[row] = NO_WEIGHT;
+            states->no_weight++;
+        }
+        total += isnan(weight) ? 0 : weight;
+    }
+    if (!(total > 0))
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1, "all weights in column '%s' are 0",
+                           pv__show(weights->name).text);
+    if (isinf(total))
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                           "the weights in column '%s' add up to more than a double holds; scale them down",
+                           pv__show(weights->name).text);
+    return PV_OK;
+}
+
+static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool feature, row_states *states) {
+    const pv_column *column = &table->column[c];
+    for (size_t row = 0; row < table->rows; row++) {
+        if (states->state[row] == NO_WEIGHT)
+            continue;
+        if (!pv__cell_missing(column, row)) {
+            if (feature && column->type == PV_COLUMN_NUMBER && isinf(column->number[row]))
+                return PV__FAIL_CELL(ctx, table, row, c, "'%s' is infinite here; correct the cell, or leave the column "
+                                     "out with --exclude", pv__show(column->name).text);
+            continue;
+        }
+        if (states->state[row] == USED)
+            states->missing++;
+        states->state[row] = MISSING;
+        if (row < states->first_row) {
+            states->first_row = row;
+            states->first_column = c;
+        }
+    }
+    return PV_OK;
+}
+
+static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool drop_missing,
+                               row_states *states) {
+    states->first_row = table->rows;
+    if (plan->weights < table->columns) {
+        PV_TRY(check_weights(ctx, table, plan->weights, states));
+        PV_TRY(check_column(ctx, table, plan->weights, false, states));
+    }
+    if (plan->target < table->columns)
+        PV_TRY(check_column(ctx, table, plan->target, false, states));
+    for (size_t f = 0; f < plan->features; f++)
+        PV_TRY(check_column(ctx, table, plan->feature[f], true, states));
+    if (states->missing > 0 && !drop_missing)
+        return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
+                             "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
+                             "rows out with --missing drop",
+                             pv__show(table->column[states->first_column].name).text, states->missing,
+                             table->rows);
+    if (states->missing + states->no_weight == table->rows)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                           "no row is left: %zu have missing cells, %zu have weight 0", states->missing,
+                           states->no_weight);
+    return PV_OK;
+}
+
+pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool drop_missing,
+                          pv_dataset *data) {
+    row_states states = {0};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, table->rows, 1, &states.state));
+    PV_GOTO(done, check_columns(ctx, table, plan, drop_missing, &states));
+    data->dropped = states.missing;
+    data->zero_weight = states.no_weight;
+    data->rows = table->rows - states.missing - states.no_weight;
+    PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *data->table_row, &data->table_row));
+    size_t used = 0;
+    for (size_t row = 0; row < table->rows; row++)
+        if (states.state[row] == USED)
+            data->table_row[used++] = row;
+    if (plan->weights < table->columns) {
+        PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *data->weight, &data->weight));
+        for (size_t i = 0; i < data->rows; i++)
+            data->weight[i] = table->column[plan->weights].number[data->table_row[i]];
+    }
+done:
+    pv__free(ctx, states.state);
+    return status;
+}

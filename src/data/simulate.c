@@ -1,0 +1,271 @@
+/* Populations with a known truth, and samples from them by design.
+ *
+ * Row i draws from the stream (seed, kind, i) and from nothing else, so no draw depends on the number of rows, their
+ * order or threads. A row of given label is drawn by rejection: candidates x from the population are accepted with
+ * probability p(y|x) / max_x p(y|x), which needs about as many candidates at prevalence 1e-6 as at 0.1.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+
+enum { PURPOSE_NODULES = 0x6E6F64, PURPOSE_GAUSSIAN = 0x676175 };
+
+/* ---- nodules --------------------------------------------------------------------------------------------------------
+ * Log odds ratios of published size. age, female, emphysema, upper_lobe and part_solid: the Brock model (McWilliams et
+ * al. 2013, N Engl J Med 369:910). smoker and diameter: the Mayo model (Swensen et al. 1997, Arch Intern Med 157:849).
+ * The distribution of the covariates is made up, within what screening studies report.
+ */
+enum { AGE, FEMALE, SMOKER, EMPHYSEMA, UPPER_LOBE, DIAMETER, PART_SOLID, NODULE_FEATURES };
+
+static const char *const nodule_name[] = {"age",        "female",   "smoker",     "emphysema",
+                                          "upper_lobe", "diameter", "part_solid", "malignant"};
+static const double nodule_slope[NODULE_FEATURES] = {0.0287, 0.6011, 0.7917, 0.2953, 0.6581, 0.1274, 0.3770};
+
+static const double age_mean = 62, age_sd = 10, age_low = 18, age_high = 90;
+static const double diameter_median = 7, diameter_sigma = 0.5, diameter_low = 3, diameter_high = 30; /* mm */
+static const double share_female = 0.45, share_smoker = 0.5, share_upper_lobe = 0.55, share_part_solid = 0.15;
+static const double share_emphysema[2] = {0.10, 0.45}; /* of others, of smokers */
+
+static double nodule_score(double intercept, const double *x) {
+    double z = intercept;
+    for (int j = 0; j < NODULE_FEATURES; j++)
+        z += nodule_slope[j] * x[j];
+    return z;
+}
+
+static void draw_covariates(pv_rng *rng, double *x) {
+    do
+        x[AGE] = age_mean + age_sd * pv_rng_normal(rng);
+    while (x[AGE] < age_low || x[AGE] > age_high);
+    do
+        x[DIAMETER] = diameter_median * exp(diameter_sigma * pv_rng_normal(rng));
+    while (x[DIAMETER] < diameter_low || x[DIAMETER] > diameter_high);
+    x[FEMALE] = pv_rng_uniform(rng) < share_female;
+    x[SMOKER] = pv_rng_uniform(rng) < share_smoker;
+    x[EMPHYSEMA] = pv_rng_uniform(rng) < share_emphysema[x[SMOKER] > 0];
+    x[UPPER_LOBE] = pv_rng_uniform(rng) < share_upper_lobe;
+    x[PART_SOLID] = pv_rng_uniform(rng) < share_part_solid;
+}
+
+/* label -1: drawn with the covariates. Returns the label. */
+static int draw_nodule(const double *truth, pv_rng *rng, int label, double *x) {
+    const double lowest[NODULE_FEATURES] = {[AGE] = age_low, [DIAMETER] = diameter_low};
+    const double highest[NODULE_FEATURES] = {age_high, 1, 1, 1, 1, diameter_high, 1}; /* every slope is positive */
+    double sign = label == 0 ? -1 : 1, top = 1;
+    if (label >= 0)
+        top = pv_sigmoid(sign * nodule_score(truth[0], label == 0 ? lowest : highest));
+    for (;;) {
+        draw_covariates(rng, x);
+        bool accept = pv_rng_uniform(rng) * top < pv_sigmoid(sign * nodule_score(truth[0], x));
+        if (label < 0)
+            return accept;
+        if (accept)
+            return label;
+    }
+}
+
+enum { NODES = 64, COMBINATIONS = 32, POINTS = COMBINATIONS * NODES * NODES };
+
+/* Gauss-Legendre nodes and weights on [low, high], by Newton's method on the Legendre polynomial. */
+static void gauss_legendre(double low, double high, double *node, double *weight) {
+    for (int i = 0; i < NODES; i++) {
+        double x = cos(3.14159265358979323846 * (i + 0.75) / (NODES + 0.5)), slope = 1;
+        for (int iteration = 0; iteration < 20; iteration++) {
+            double before = 1, now = x;
+            for (int k = 2; k <= NODES; k++) {
+                double next = ((2 * k - 1) * x * now - (k - 1) * before) / k;
+                before = now;
+                now = next;
+            }
+            slope = NODES * (x * now - before) / (x * x - 1);
+            double step = now / slope;
+            x -= step;
+            if (fabs(step) < 1e-15)
+                break;
+        }
+        node[i] = 0.5 * (low + high) + 0.5 * (high - low) * x;
+        weight[i] = (high - low) / ((1 - x * x) * slope * slope);
+    }
+}
+
+/* The score without intercept and the probability mass of every point of the quadrature: all combinations of the binary
+ * covariates by nodes in age and log diameter. */
+static void nodule_quadrature(double *score, double *mass) {
+    double age[NODES], age_weight[NODES], log_d[NODES], d_weight[NODES];
+    gauss_legendre(age_low, age_high, age, age_weight);
+    gauss_legendre(log(diameter_low), log(diameter_high), log_d, d_weight);
+    double total = 0;
+    for (int k = 0; k < POINTS; k++) {
+        int combination = k / (NODES * NODES), i = k / NODES % NODES, j = k % NODES;
+        double x[NODULE_FEATURES] = {[AGE] = age[i], [DIAMETER] = exp(log_d[j])};
+        static const int binary[] = {FEMALE, SMOKER, EMPHYSEMA, UPPER_LOBE, PART_SOLID};
+        for (int b = 0; b < 5; b++)
+            x[binary[b]] = combination >> b & 1;
+        const double share[] = {share_female, share_smoker, share_emphysema[x[SMOKER] > 0], share_upper_lobe,
+                                share_part_solid};
+        double a = (age[i] - age_mean) / age_sd, d = (log_d[j] - log(diameter_median)) / diameter_sigma;
+        mass[k] = age_weight[i] * d_weight[j] * exp(-0.5 * (a * a + d * d));
+        for (int b = 0; b < 5; b++)
+            mass[k] *= x[binary[b]] > 0 ? share[b] : 1 - share[b];
+        score[k] = nodule_score(0, x);
+        total += mass[k];
+    }
+    for (int k = 0; k < POINTS; k++)
+        mass[k] /= total;
+}
+
+/* b with sum_k mass_k sigmoid(b + score_k) = prevalence, by Newton's method on the logarithm of both sides (nearly
+ * linear in b for rare outcomes), kept inside a bracket. For common outcomes the same with the other label. */
+static double solve_intercept(const double *score, const double *mass, double prevalence) {
+    double sign = prevalence > 0.5 ? -1 : 1, log_wanted = log(prevalence > 0.5 ? 1 - prevalence : prevalence);
+    double low = score[0], high = score[0];
+    for (int k = 1; k < POINTS; k++) {
+        low = fmin(low, score[k]);
+        high = fmax(high, score[k]);
+    }
+    double left = pv_logit(prevalence) - high, right = pv_logit(prevalence) - low, b = 0.5 * (left + right);
+    for (int iteration = 0; iteration < 100; iteration++) {
+        double sum = 0, slope = 0;
+        for (int k = 0; k < POINTS; k++) {
+            double p = pv_sigmoid(sign * (b + score[k]));
+            sum += mass[k] * p;
+            slope += mass[k] * p * (1 - p);
+        }
+        double excess = log(sum) - log_wanted; /* rises with sign * b */
+        if (sign * excess > 0)
+            right = b;
+        else
+            left = b;
+        double next = b - sign * excess * sum / slope;
+        if (!(next > left && next < right))
+            next = 0.5 * (left + right);
+        if (fabs(excess) < 1e-13 || fabs(next - b) <= 1e-15 * fabs(b))
+            break;
+        b = next;
+    }
+    return b;
+}
+
+static pv_status nodule_truth(pv_ctx *ctx, double prevalence, double *truth) {
+    double *score = NULL, *mass = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *score, &score));
+    PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *mass, &mass));
+    nodule_quadrature(score, mass);
+    truth[0] = solve_intercept(score, mass, prevalence);
+    memcpy(truth + 1, nodule_slope, sizeof nodule_slope);
+done:
+    pv__free(ctx, score);
+    pv__free(ctx, mass);
+    return status;
+}
+
+/* ---- gaussian -------------------------------------------------------------------------------------------------------
+ * x | y ~ N(+-separation/2 u, I), u = (1, ..., 1)/sqrt(d): the log odds are logit(prevalence) + separation u'x.
+ */
+static void gaussian_truth(const pv_simulation *simulation, double *truth) {
+    truth[0] = pv_logit(simulation->prevalence);
+    for (int64_t j = 1; j <= simulation->dimensions; j++)
+        truth[j] = simulation->separation / sqrt((double)simulation->dimensions);
+}
+
+static int draw_gaussian(const pv_simulation *simulation, pv_rng *rng, int label, double *x) {
+    double first = pv_rng_uniform(rng);
+    int y = label >= 0 ? label : first < simulation->prevalence;
+    double shift = (y ? 0.5 : -0.5) * simulation->separation / sqrt((double)simulation->dimensions);
+    for (int64_t j = 0; j < simulation->dimensions; j++)
+        x[j] = shift + pv_rng_normal(rng);
+    return y;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static bool by_design(const pv_simulation *simulation) {
+    return simulation->cases >= 0 || simulation->controls >= 0;
+}
+
+static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulation *s) {
+    if (!(s->prevalence > 0 && s->prevalence < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "the prevalence %g is outside (0,1)", s->prevalence);
+    if (by_design(s) && (s->cases < 0 || s->controls < 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "a case-control sample needs both --cases and --controls");
+    if (by_design(s) && (s->cases > INT64_MAX - s->controls || s->cases + s->controls == 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "--cases %lld and --controls %lld: there must be one row at least",
+                        (long long)s->cases, (long long)s->controls);
+    if (!by_design(s) && s->rows < 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "--rows %lld: there must be one row at least", (long long)s->rows);
+    if (gaussian && (s->dimensions < 1 || s->dimensions > 100000))
+        return pv__fail(ctx, PV_ERR_USAGE, "--dimensions %lld is outside 1 to 100000", (long long)s->dimensions);
+    if (gaussian && !(s->separation >= 0 && isfinite(s->separation)))
+        return pv__fail(ctx, PV_ERR_USAGE, "--separation %g is not a finite number of at least 0", s->separation);
+    return PV_OK;
+}
+
+static pv_status make_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, size_t features, pv_table **table) {
+    size_t rows = (size_t)(by_design(s) ? s->cases + s->controls : s->rows);
+    PV_TRY(pv__table_new(ctx, gaussian ? "simulated gaussian" : "simulated nodules", gaussian ? NULL : nodule_name,
+                         features + 1, rows, table));
+    for (size_t j = 0; j <= features; j++) {
+        pv_column *column = &(*table)->column[j];
+        if (gaussian) {
+            char name[24] = "y";
+            if (j < features)
+                snprintf(name, sizeof name, "x%zu", j + 1);
+            PV_TRY(pv__strdup(ctx, name, &column->name));
+        }
+        PV_TRY(pv__resize(ctx, rows, sizeof *column->number, &column->number));
+    }
+    return PV_OK;
+}
+
+/* Cases come first, then controls. */
+static pv_status fill_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, const double *truth, double *x,
+                            pv_table *table) {
+    size_t features = table->columns - 1;
+    for (size_t row = 0; row < table->rows; row++) {
+        if (row % 4096 == 0 && pv__interrupted(ctx))
+            return pv__fail(ctx, PV_ERR_INTERRUPTED, "the simulation was interrupted");
+        pv_rng rng = pv_rng_stream(s->seed, gaussian ? PURPOSE_GAUSSIAN : PURPOSE_NODULES, row);
+        int label = by_design(s) ? row < (size_t)s->cases : -1;
+        label = gaussian ? draw_gaussian(s, &rng, label, x) : draw_nodule(truth, &rng, label, x);
+        for (size_t j = 0; j < features; j++)
+            table->column[j].number[row] = x[j];
+        table->column[features].number[row] = label;
+    }
+    return PV_OK;
+}
+
+pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table, double *truth) {
+    static const char *const kinds[] = {"nodules", "gaussian"};
+    *table = NULL;
+    bool gaussian = strcmp(kind, kinds[1]) == 0;
+    if (!gaussian && strcmp(kind, kinds[0]) != 0) {
+        const char *near = pv_nearest(kind, kinds, 2);
+        return pv__fail(ctx, PV_ERR_USAGE, "nothing is known of how to simulate '%s'; %s%s", pv__show(kind).text,
+                        near ? "did you mean " : "the kinds are nodules and gaussian", near ? near : "");
+    }
+    PV_TRY(check_simulation(ctx, gaussian, simulation));
+    size_t features = gaussian ? (size_t)simulation->dimensions : NODULE_FEATURES;
+    pv_table *made = NULL;
+    double *coefficients = NULL, *x = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, features + 1, sizeof *coefficients, &coefficients));
+    PV_GOTO(done, pv__alloc(ctx, features, sizeof *x, &x));
+    if (gaussian)
+        gaussian_truth(simulation, coefficients);
+    else
+        PV_GOTO(done, nodule_truth(ctx, simulation->prevalence, coefficients));
+    PV_GOTO(done, make_table(ctx, gaussian, simulation, features, &made));
+    PV_GOTO(done, fill_table(ctx, gaussian, simulation, coefficients, x, made));
+    made->hash = pv__table_hash(made);
+    if (truth)
+        memcpy(truth, coefficients, (features + 1) * sizeof *truth);
+    *table = made;
+    made = NULL;
+done:
+    pv_table_free(ctx, made);
+    pv__free(ctx, coefficients);
+    pv__free(ctx, x);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* Tables: making, finding columns, lines, hashes. */
+#include <math.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "data/data.h"
+
+void pv_table_free(pv_ctx *ctx, pv_table *table) {
+    if (!table)
+        return;
+    for (size_t c = 0; table->column && c < table->columns; c++) {
+        pv_column *column = &table->column[c];
+        pv__free(ctx, column->name);
+        pv__free(ctx, column->number);
+        pv__free(ctx, column->code);
+        pv_string_list_free(ctx, column->level, (size_t)column->levels);
+    }
+    pv__free(ctx, table->column);
+    pv__free(ctx, table->source);
+    pv__free(ctx, table->line);
+    pv__free(ctx, table);
+}
+
+pv_status pv__table_new(pv_ctx *ctx, const char *source, const char *const *names, size_t columns, size_t rows,
+                        pv_table **table) {
+    *table = NULL;
+    pv_table *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    pv_status status;
+    made->rows = rows;
+    PV_GOTO(fail, pv__strdup(ctx, source, &made->source));
+    PV_GOTO(fail, pv__alloc(ctx, columns, sizeof *made->column, &made->column));
+    made->columns = columns;
+    for (size_t c = 0; names && c < columns; c++)
+        PV_GOTO(fail, pv__strdup(ctx, names[c], &made->column[c].name));
+    *table = made;
+    return PV_OK;
+fail:
+    pv_table_free(ctx, made);
+    return status;
+}
+
+size_t pv_table_line(const pv_table *table, size_t row) {
+    return table->line ? table->line[row] : row + 2;
+}
+
+bool pv__cell_missing(const pv_column *column, size_t row) {
+    return column->type == PV_COLUMN_NUMBER ? isnan(column->number[row]) : column->code[row] < 0;
+}
+
+uint64_t pv__table_hash(const pv_table *table) {
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    for (size_t c = 0; c < table->columns; c++) {
+        const pv_column *column = &table->column[c];
+        XXH3_64bits_update(&state, column->name, strlen(column->name) + 1);
+        if (column->type == PV_COLUMN_NUMBER) {
+            XXH3_64bits_update(&state, column->number, table->rows * sizeof *column->number);
+            continue;
+        }
+        XXH3_64bits_update(&state, column->code, table->rows * sizeof *column->code);
+        for (int32_t i = 0; i < column->levels; i++)
+            XXH3_64bits_update(&state, column->level[i], strlen(column->level[i]) + 1);
+    }
+    return XXH3_64bits_digest(&state);
+}
+
+size_t pv__table_lookup(const pv_table *table, const char *name) {
+    size_t c = 0;
+    while (c < table->columns && strcmp(table->column[c].name, name) != 0)
+        c++;
+    return c;
+}
+
+void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size) {
+    text[0] = '\0';
+    char **names;
+    if (pv__alloc(ctx, table->columns, sizeof *names, &names) != PV_OK)
+        return; /* the caller is about to report the error that matters */
+    for (size_t c = 0; c < table->columns; c++)
+        names[c] = table->column[c].name;
+    const char *near = pv_nearest(given, (const char *const *)names, table->columns);
+    if (near) {
+        snprintf(text, size, "; did you mean '%s'?", pv__show(near).text);
+    } else {
+        char joined[240];
+        pv__join(names, table->columns, 6, joined, sizeof joined);
+        snprintf(text, size, "; the columns are %s", joined);
+    }
+    pv__free(ctx, names);
+}
+
+pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, size_t *column) {
+    *column = pv__table_lookup(table, name);
+    if (*column < table->columns)
+        return PV_OK;
+    char suggestion[280];
+    pv__table_suggest(ctx, table, name, suggestion, sizeof suggestion);
+    return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "%s: there is no column '%s'%s", option,
+                       pv__show(name).text, suggestion);
+}

@@ -1,0 +1,211 @@
+/* Text in messages, lists of names, sorted labels. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "data/number.h"
+
+/* The bytes of the UTF-8 character at text [n]; 0 where there is none. */
+static size_t utf8_length(const unsigned char *text, size_t n) {
+    size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
+    if ((text[0] >= 0x80 && text[0] < 0xC2) || text[0] > 0xF4 || length > n)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    return length;
+}
+
+pv__shown pv__show_n(const char *text, size_t n) {
+    static const char more[] = "...";
+    pv__shown shown = {{0}};
+    size_t used = 0, limit = sizeof shown.text - sizeof more;
+    for (size_t i = 0; i < n;) {
+        const unsigned char *at = (const unsigned char *)text + i;
+        size_t length = utf8_length(at, n - i);
+        bool plain = length > 0 && at[0] >= 0x20 && at[0] != 0x7F && !(length == 2 && at[0] == 0xC2 && at[1] < 0xA0);
+        char escaped[8];
+        if (at[0] == '\n' || at[0] == '\r' || at[0] == '\t')
+            snprintf(escaped, sizeof escaped, "\\%c", at[0] == '\n' ? 'n' : at[0] == '\r' ? 'r' : 't');
+        else
+            snprintf(escaped, sizeof escaped, "\\x%02X", at[0]);
+        size_t size = plain ? length : strlen(escaped);
+        if (used + size > limit) {
+            memcpy(shown.text + used, more, sizeof more);
+            break;
+        }
+        memcpy(shown.text + used, plain ? (const char *)at : escaped, size);
+        used += size;
+        i += plain ? length : 1;
+    }
+    return shown;
+}
+
+pv__shown pv__show(const char *text) {
+    return pv__show_n(text, strlen(text));
+}
+
+void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size) {
+    size_t used = 0, shown = n < most ? n : most;
+    joined[0] = '\0';
+    for (size_t i = 0; i < shown && used < size; i++) {
+        int length = snprintf(joined + used, size - used, "%s%s", i == 0 ? "" : ", ", pv__show(words[i]).text);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    if (n > shown && used < size)
+        snprintf(joined + used, size - used, " and %zu more", n - shown);
+}
+
+/* ---- lists of names ---------------------------------------------------------------------------------------------- */
+
+void pv_string_list_free(pv_ctx *ctx, char **list, size_t n) {
+    if (list)
+        for (size_t i = 0; i < n; i++)
+            pv__free(ctx, list[i]);
+    pv__free(ctx, list);
+}
+
+bool pv__names_have(char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* One name at *text into name (room for strlen(*text) + 1 bytes); moves *text behind the comma or onto the end. */
+static bool split_one(const char **text, char *name) {
+    const char *at = *text;
+    size_t n = 0;
+    bool closed = true;
+    at += strspn(at, " \t");
+    if (*at == '"') {
+        closed = false;
+        for (at++; *at && !closed; at++)
+            if (*at != '"')
+                name[n++] = *at;
+            else if (at[1] == '"')
+                name[n++] = *at++;
+            else
+                closed = true;
+        at += strspn(at, " \t");
+    } else {
+        for (; *at && *at != ','; at++)
+            name[n++] = *at;
+        while (n > 0 && (name[n - 1] == ' ' || name[n - 1] == '\t'))
+            n--;
+    }
+    name[n] = '\0';
+    bool good = closed && n > 0 && (*at == ',' || *at == '\0');
+    *text = at + (*at == ',');
+    return good && !(*at == ',' && at[1] == '\0'); /* a trailing comma announces a name that is not there */
+}
+
+pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n) {
+    *list = NULL;
+    *n = 0;
+    if (!text || *text == '\0')
+        return PV_OK;
+    size_t room = 1;
+    for (const char *at = text; *at; at++)
+        room += *at == ',';
+    char *name = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, room, sizeof **list, list));
+    PV_GOTO(done, pv__alloc(ctx, strlen(text) + 1, 1, &name));
+    for (const char *at = text; *at;) {
+        if (!split_one(&at, name)) {
+            status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is not a list of names; write A,B,C, in double quotes where "
+                              "a name has a comma", option, pv__show(text).text);
+            goto done;
+        }
+        if (!pv__names_have(*list, *n, name)) {
+            PV_GOTO(done, pv__strdup(ctx, name, &(*list)[*n]));
+            (*n)++;
+        }
+    }
+done:
+    pv__free(ctx, name);
+    if (status != PV_OK) {
+        pv_string_list_free(ctx, *list, *n);
+        *list = NULL;
+        *n = 0;
+    }
+    return status;
+}
+
+typedef struct named {
+    const char *name;
+    size_t index;
+} named;
+
+static int compare_named(const void *a, const void *b) {
+    const named *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->index > right->index) - (left->index < right->index);
+}
+
+pv_status pv__names_duplicate(pv_ctx *ctx, char *const *names, size_t n, size_t *at, size_t *earlier) {
+    *at = *earlier = n;
+    named *sorted;
+    PV_TRY(pv__alloc(ctx, n, sizeof *sorted, &sorted));
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (named){names[i], i};
+    qsort(sorted, n, sizeof *sorted, compare_named);
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i].index < *at && strcmp(sorted[i - 1].name, sorted[i].name) == 0) {
+            *at = sorted[i].index;
+            *earlier = sorted[i - 1].index;
+        }
+    pv__free(ctx, sorted);
+    return PV_OK;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+typedef struct sortable {
+    char *text;
+    double value;
+    int32_t index;
+} sortable;
+
+static int compare_bytes(const void *a, const void *b) {
+    return strcmp(((const sortable *)a)->text, ((const sortable *)b)->text);
+}
+
+static int compare_values(const void *a, const void *b) {
+    double left = ((const sortable *)a)->value, right = ((const sortable *)b)->value;
+    int order = (left > right) - (left < right);
+    return order != 0 ? order : compare_bytes(a, b);
+}
+
+pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order) {
+    sortable *item;
+    PV_TRY(pv__alloc(ctx, (size_t)n, sizeof *item, &item));
+    bool numbers = true;
+    for (int32_t i = 0; i < n; i++) {
+        item[i] = (sortable){labels[i], 0, i};
+        numbers = numbers && pv__number_parse(labels[i], strlen(labels[i]), &item[i].value);
+    }
+    qsort(item, (size_t)n, sizeof *item, numbers ? compare_values : compare_bytes);
+    for (int32_t i = 0; i < n; i++) {
+        labels[i] = item[i].text;
+        if (order)
+            order[i] = item[i].index;
+    }
+    pv__free(ctx, item);
+    return PV_OK;
+}
+
+int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t length) {
+    for (int32_t i = 0; i < n; i++)
+        if (strncmp(labels[i], text, length) == 0 && labels[i][length] == '\0')
+            return i;
+    double wanted, value;
+    if (pv__number_prefix(text, &wanted) != length || length == 0)
+        return -1;
+    for (int32_t i = 0; i < n; i++)
+        if (pv__number_parse(labels[i], strlen(labels[i]), &value) && value == wanted)
+            return i;
+    return -1;
+}

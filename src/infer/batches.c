@@ -1,0 +1,235 @@
+/* Batch designs: which rows come next.
+ *
+ *   uniform    rows of the whole data in random order, each once an epoch; label counts vary from batch to batch
+ *   balanced   equal counts of each class, the remainder going round
+ *   counts:…   fixed counts
+ *   optimal    fixed counts that minimise the variance of the gradient, estimated anew each epoch (Appendix E)
+ *
+ * Within a class rows come in random order, each once before any comes again.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+typedef enum design_kind { UNIFORM, BALANCED, COUNTS, OPTIMAL } design_kind;
+
+/* A pool of rows dealt like a deck of cards. */
+typedef struct deck {
+    size_t *rows, n, dealt;
+    uint64_t shuffles;
+} deck;
+
+struct pv__batches {
+    design_kind kind;
+    size_t size;
+    int classes;
+    uint64_t seed;
+    size_t *store; /* all decks' rows */
+    deck *decks;   /* [classes], or one for uniform */
+    size_t *counts;    /* [classes] of a batch */
+    size_t extra;      /* balanced: whose turn the remainder is */
+    double *full, *expected; /* [classes] */
+    pv_sampling sampling;
+};
+
+static size_t deal(pv__batches *b, size_t which) {
+    deck *d = &b->decks[which];
+    if (d->dealt == 0) {
+        pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_BATCHES, (uint64_t)which << 40 | d->shuffles++);
+        pv_rng_shuffle(&rng, d->n, d->rows);
+        d->dealt = d->n;
+    }
+    return d->rows[--d->dealt];
+}
+
+static pv_status parse_counts(pv_ctx *ctx, const char *text, pv__batches *b) {
+    const char *at = text + strlen("counts:");
+    size_t total = 0;
+    for (int y = 0; y < b->classes; y++) {
+        char *end;
+        long count = strtol(at, &end, 10);
+        bool last = y + 1 == b->classes;
+        if (end == at || count < 1 || *end != (last ? '\0' : ','))
+            return pv__fail(ctx, PV_ERR_USAGE, "--design %s: give %d counts of at least 1, one per label in label order",
+                            text, b->classes);
+        b->counts[y] = (size_t)count;
+        total += (size_t)count;
+        at = end + 1;
+    }
+    if (total != b->size)
+        return pv__fail(ctx, PV_ERR_USAGE, "--design %s: the counts sum to %zu, but --batch is %zu", text, total, b->size);
+    return PV_OK;
+}
+
+static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
+    static const char *const words[] = {"uniform", "balanced", NULL, "optimal"};
+    b->kind = COUNTS;
+    if (strncmp(text, "counts:", 7) == 0)
+        return parse_counts(ctx, text, b);
+    for (int i = 0; i < 4; i++)
+        if (words[i] && strcmp(text, words[i]) == 0) {
+            b->kind = (design_kind)i;
+            if (b->kind != UNIFORM && b->size < (size_t)b->classes)
+                return pv__fail(ctx, PV_ERR_USAGE, "--batch %zu is too small for one row of each of %d classes", b->size,
+                                b->classes);
+            return PV_OK;
+        }
+    return pv__fail(ctx, PV_ERR_USAGE, "--design %s: choose uniform, balanced, optimal or counts:N,N,...", text);
+}
+
+static void fill_decks(const pv__problem *problem, pv__batches *b) {
+    size_t k = (size_t)b->classes, at = 0;
+    for (size_t n = 0; n < problem->n; n++)
+        b->full[problem->targets.label[n]] += 1;
+    for (size_t y = 0; y < k; y++) {
+        b->decks[y].rows = b->store + at;
+        at += (size_t)b->full[y];
+    }
+    for (size_t n = 0; n < problem->n; n++) {
+        deck *d = &b->decks[b->kind == UNIFORM ? 0 : (size_t)problem->targets.label[n]];
+        d->rows[d->n++] = n;
+    }
+}
+
+static void set_shares(pv__batches *b) {
+    double total = 0;
+    for (int y = 0; y < b->classes; y++)
+        total += b->full[y];
+    for (int y = 0; y < b->classes; y++) {
+        if (b->kind == UNIFORM)
+            b->expected[y] = b->full[y] / total;
+        else if (b->kind == BALANCED)
+            b->expected[y] = 1.0 / b->classes;
+        else
+            b->expected[y] = (double)b->counts[y] / (double)b->size;
+    }
+}
+
+pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches) {
+    *batches = NULL;
+    size_t k = (size_t)problem->targets.classes;
+    pv__batches *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->size = problem->batch;
+    made->classes = (int)k;
+    made->seed = (uint64_t)problem->options->seed;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(size_t), &made->store));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(deck), &made->decks));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(size_t), &made->counts));
+    PV_GOTO(fail, pv__alloc(ctx, 2 * k, sizeof(double), &made->full));
+    made->expected = made->full + k;
+    PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
+    fill_decks(problem, made);
+    for (size_t y = 0; y < k && made->kind == OPTIMAL; y++) /* until the first estimate */
+        made->counts[y] = made->size / k + (y < made->size % k);
+    set_shares(made);
+    made->sampling = (pv_sampling){(int)k, made->full, made->expected};
+    *batches = made;
+    return PV_OK;
+fail:
+    pv__batches_free(ctx, made);
+    return status;
+}
+
+void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
+    if (!batches)
+        return;
+    pv__free(ctx, batches->store);
+    pv__free(ctx, batches->decks);
+    pv__free(ctx, batches->counts);
+    pv__free(ctx, batches->full);
+    pv__free(ctx, batches);
+}
+
+void pv__batches_next(pv__batches *b, size_t *rows) {
+    size_t k = (size_t)b->classes, at = 0;
+    if (b->kind == UNIFORM) {
+        while (at < b->size)
+            rows[at++] = deal(b, 0);
+        return;
+    }
+    for (size_t y = 0; y < k && b->kind == BALANCED; y++)
+        b->counts[y] = b->size / k;
+    for (size_t i = 0; i < b->size % k && b->kind == BALANCED; i++) {
+        b->counts[b->extra]++;
+        b->extra = (b->extra + 1) % k;
+    }
+    for (size_t y = 0; y < k; y++)
+        for (size_t i = 0; i < b->counts[y]; i++)
+            rows[at++] = deal(b, y);
+}
+
+size_t pv__batches_size(const pv__batches *batches) {
+    return batches->size;
+}
+
+const pv_sampling *pv__batches_sampling(const pv__batches *batches) {
+    return &batches->sampling;
+}
+
+/* ---- optimal --------------------------------------------------------------------------------------------------------------- */
+
+enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
+
+/* Row n's own gradient with respect to its logits, times N: -v (t - p) of the data term, and of the marginal term
+ * c_y rho p_y / q_y through the softmax. */
+static void row_gradient(const pv__problem *problem, size_t n, const double *loglik, const double *log_q, double *g) {
+    size_t k = (size_t)problem->targets.classes;
+    int label = problem->targets.label[n];
+    double v = pv__weight(&problem->targets, n), sum = 0;
+    bool ig = problem->options->loss == PV_LOSS_IG && problem->options->marginal != PV_MARGINAL_PROFILE;
+    for (size_t y = 0; y < k; y++) {
+        double f = -v * ((int)y == label);
+        if (problem->options->loss == PV_LOSS_IW)
+            f *= problem->population.prevalence[y] / problem->design[y];
+        if (ig) {
+            double rho = v * problem->population.prevalence[label] / problem->mass[label];
+            double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n : 0;
+            double c = problem->mass[y] - strength * problem->population.prevalence[y];
+            f += c * rho * exp(fmin(loglik[y] - log_q[y], 600));
+        }
+        g[y] = f;
+        sum += f;
+    }
+    for (size_t y = 0; y < k; y++)
+        g[y] -= exp(loglik[y]) * sum;
+}
+
+pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *problem, const double *w,
+                               const double *log_q) {
+    if (b->kind != OPTIMAL)
+        return PV_OK;
+    size_t k = (size_t)b->classes, d = (size_t)pv_model_inputs(problem->model), m = 0;
+    int32_t *label = NULL;
+    double *g = NULL, *variance = NULL;
+    pv_model_work *work = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, k * PROBE_ROWS, sizeof *label, &label));
+    PV_GOTO(done, pv__alloc(ctx, k * PROBE_ROWS + 1, k * sizeof *g, &g));
+    PV_GOTO(done, pv__alloc(ctx, k, sizeof *variance, &variance));
+    PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &work));
+    double *loglik = g + k * PROBE_ROWS * k;
+    for (size_t y = 0; y < k; y++) {
+        pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_DESIGN, (uint64_t)y << 40 | b->decks[y].shuffles);
+        for (size_t i = 0; i < PROBE_ROWS; i++, m++) {
+            size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
+            pv_model_forward(problem->model, work, w, 1, problem->x + n * d, loglik);
+            row_gradient(problem, n, loglik, log_q, g + m * k);
+            label[m] = (int32_t)y;
+        }
+    }
+    PV_GOTO(done, pv_conditional_variance(ctx, m, b->classes, b->classes, label, g, variance, NULL));
+    for (size_t y = 0; y < k; y++) /* no class is starved by a lucky probe */
+        variance[y] += 1e-12;
+    PV_GOTO(done, pv_optimal_counts(ctx, b->classes, b->size, b->full, variance, b->counts));
+    set_shares(b);
+done:
+    pv__free(ctx, label);
+    pv__free(ctx, g);
+    pv__free(ctx, variance);
+    pv_model_work_free(ctx, work);
+    return status;
+}

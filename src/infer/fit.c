@@ -1,0 +1,196 @@
+/* From options and data to a classifier: options understood and checked before any work, then the fit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/classifier.h"
+#include "infer/infer.h"
+
+/* ---- understanding the options ------------------------------------------------------------------------------------------- */
+
+static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
+    const char *text = problem->options->batch;
+    problem->batch = 0;
+    if (strcmp(text, "full") == 0)
+        return PV_OK;
+    char *end;
+    long long rows = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || rows < 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'full', or a number of rows of at least 1", text);
+    if ((unsigned long long)rows > problem->n)
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows", text, problem->n);
+    problem->batch = (size_t)rows;
+    return PV_OK;
+}
+
+static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
+    const char *text = problem->options->prevalence_n;
+    if (strcmp(text, "known") == 0)
+        problem->population.prevalence_n = HUGE_VAL;
+    else if (strcmp(text, "rows") == 0)
+        for (int y = 0; y < problem->targets.classes; y++)
+            problem->population.prevalence_n += problem->mass[y];
+    else {
+        char *end;
+        double n = strtod(text, &end);
+        if (end == text || *end != '\0' || !(n >= 0 && n < HUGE_VAL))
+            return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s: 0 or a positive number, 'rows' or 'known'", text);
+        problem->population.prevalence_n = n;
+    }
+    return PV_OK;
+}
+
+static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const *labels) {
+    const char *text = problem->options->prevalence;
+    int k = problem->targets.classes;
+    problem->population.classes = k;
+    problem->population.prevalence = problem->prevalence;
+    if (!text) {
+        if (problem->options->loss != PV_LOSS_PLAIN)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--loss %s needs --prevalence P: how common is '%s' in the true population?",
+                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1]);
+        return PV_OK;
+    }
+    double low, high;
+    PV_TRY(pv_prevalence_parse(ctx, "--prevalence", text, labels, k, problem->prevalence, &low, &high));
+    PV_TRY(read_strength(ctx, problem));
+    if (!isnan(low)) {
+        if (strcmp(problem->options->prevalence_n, "rows") != 0)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--prevalence %s is an interval, which says how well it is known; leave --prevalence-n out",
+                            text);
+        double mean;
+        PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
+        problem->prevalence[1] = mean;
+        problem->prevalence[0] = 1 - mean;
+    }
+    problem->has_prevalence = true;
+    return PV_OK;
+}
+
+static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
+    const pv_fit_options *o = problem->options;
+    bool ig = o->loss == PV_LOSS_IG;
+    bool auxiliary = o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
+    if (!ig && o->marginal != PV_MARGINAL_PROFILE)
+        return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s belongs to --loss ig; leave it out with --loss %s", marginal,
+                        pv_loss_name((pv_loss)o->loss));
+    if (ig && auxiliary && problem->batch == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s needs minibatches: add --batch 256, or use profile or plugin",
+                        marginal);
+    if (ig && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
+    if (!problem->map && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--infer ml with --prevalence-n 0 leaves the intercept undetermined: give --prevalence-n a value, or "
+                        "use --infer map");
+    if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
+        return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
+    if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
+        pv__log(ctx, PV_LOG_WARNING, "--prior laplace with minibatches shrinks slopes without making any exactly zero");
+    return PV_OK;
+}
+
+static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
+    for (int y = 0; y < problem->targets.classes; y++)
+        if (!(problem->mass[y] > 0))
+            return pv__fail(ctx, PV_ERR_INPUT, "class '%s' has a prevalence but no row in the data", labels[y]);
+    return PV_OK;
+}
+
+static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_model *model,
+                             pv__problem *problem) {
+    size_t k = (size_t)input->data->classes, params = pv_model_params(model);
+    *problem = (pv__problem){.options = options, .model = model, .n = input->data->rows, .x = input->data->x,
+                             .targets = pv_dataset_targets(input->data), .map = options->infer == PV_INFER_MAP,
+                             .feature = input->encoding->feature};
+    PV_TRY(pv_targets_check(ctx, &problem->targets));
+    PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
+    problem->design = problem->mass + k;
+    problem->prevalence = problem->design + k;
+    problem->centre = problem->prevalence + k;
+    pv_label_mass(&problem->targets, problem->mass);
+    PV_TRY(check_masses(ctx, problem, input->labels));
+    double total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += problem->mass[y];
+    for (size_t y = 0; y < k; y++)
+        problem->design[y] = problem->mass[y] / total;
+    PV_TRY(pv_prior_parse(ctx, "--prior", options->prior, &problem->prior));
+    PV_TRY(pv_prior_parse(ctx, "--intercept-prior", options->intercept_prior, &problem->intercept_prior));
+    PV_TRY(read_batch(ctx, problem));
+    PV_TRY(read_prevalence(ctx, problem, input->labels));
+    return check_combination(ctx, problem);
+}
+
+/* ---- the classifier ---------------------------------------------------------------------------------------------------------- */
+
+static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem *problem, pv_classifier *c) {
+    size_t k = (size_t)problem->targets.classes;
+    c->loss = (pv_loss)problem->options->loss;
+    c->marginal = (pv_marginal)problem->options->marginal;
+    c->prevalence_n = problem->population.prevalence_n;
+    c->rows = problem->n;
+    c->dropped = input->data->dropped;
+    c->data_hash = input->data_hash;
+    c->seed = problem->options->seed;
+    c->classes = (int)k;
+    PV_TRY(pv__copy_strings(ctx, input->labels, k, &c->labels));
+    PV_TRY(pv__copy_encoding(ctx, input->encoding, &c->encoding));
+    PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
+    PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
+    PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));
+    memcpy(c->design, problem->design, k * sizeof(double));
+    if (problem->has_prevalence) {
+        PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->prevalence));
+        memcpy(c->prevalence, problem->prevalence, k * sizeof(double));
+    }
+    return pv__record(ctx, input->command, problem->options, &c->record);
+}
+
+/* Output biases, and the centre of their prior: the log prevalence for ig and iw, the training shares for plain. */
+static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
+    size_t k = (size_t)problem->targets.classes;
+    double *log_p;
+    PV_TRY(pv__alloc(ctx, k, sizeof *log_p, &log_p));
+    bool plain = problem->options->loss == PV_LOSS_PLAIN;
+    for (size_t y = 0; y < k; y++)
+        log_p[y] = log(plain ? problem->design[y] : problem->prevalence[y]);
+    memset(problem->centre, 0, pv_model_params(problem->model) * sizeof *problem->centre);
+    pv_model_shift(problem->model, log_p, problem->centre);
+    bool zero = problem->options->start == PV_START_ZERO;
+    pv_model_start(problem->model, (uint64_t)problem->options->seed, zero ? NULL : log_p, w);
+    pv__free(ctx, log_p);
+    return PV_OK;
+}
+
+pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_classifier **classifier) {
+    *classifier = NULL;
+    double began = pv__seconds();
+    pv__problem problem = {0};
+    pv_classifier *c;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
+    pv_status status;
+    PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
+    PV_GOTO(done, problem_new(ctx, input, options, c->model, &problem));
+    PV_GOTO(done, fill(ctx, input, &problem, c));
+    PV_GOTO(done, set_start(ctx, &problem, c->w));
+    pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal};
+    PV_GOTO(done, problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution)
+                                    : pv__fit_full(ctx, &problem, &solution));
+    c->stop = solution.stop;
+    c->iterations = solution.iterations;
+    c->loss_value = solution.value;
+    c->seconds = pv__seconds() - began;
+    *classifier = c;
+done:
+    pv__free(ctx, problem.mass);
+    if (status != PV_OK)
+        pv_classifier_free(ctx, c);
+    return status;
+}

@@ -1,0 +1,189 @@
+/* Full-batch maximum likelihood and maximum a posteriori.
+ *
+ * For the information gain the selection likelihood comes first: a sum over rows, with the profile's stationary points,
+ * that brings the parameters close in cheap passes and to where the known prevalence lies inside the hull of the rows.
+ * Then the loss itself. `known` with the plug-in marginal is a constrained problem, solved by multipliers.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+static const double COARSE = 1e-4; /* tolerance of the first stage */
+
+static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, double tolerance, bool fine,
+                         pv__solution *solution) {
+    int64_t left = problem->options->max_iter - solution->iterations;
+    pv__descent_options options = {.tolerance = tolerance, .max_iter = left > 1 ? left : 1, .fine = fine};
+    return pv__descend(ctx, problem, objective, &options, solution->w, &solution->value, &solution->stop,
+                       &solution->iterations);
+}
+
+/* A coarse run, then a fine one from there with a fresh metric; once more where rounding stopped it early. */
+static pv_status descend_twice(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
+                               pv__solution *solution) {
+    double tolerance = problem->options->tolerance;
+    if (tolerance < COARSE) {
+        PV_TRY(descend(ctx, problem, objective, COARSE, false, solution));
+        if (solution->stop == PV_STOP_INTERRUPTED || solution->stop == PV_STOP_MAX_ITER)
+            return PV_OK;
+    }
+    PV_TRY(descend(ctx, problem, objective, tolerance, true, solution));
+    if (solution->stop == PV_STOP_NO_PROGRESS)
+        PV_TRY(descend(ctx, problem, objective, tolerance, true, solution));
+    return PV_OK;
+}
+
+/* ---- known prevalence with the plug-in marginal ---------------------------------------------------------------------------
+ * minimise plain + sum_y n_y log m_y(w) subject to m(w) = prevalence. With pseudo-counts d_y in the place of
+ * N_pr prevalence_y the loss is the usual one, and its minimiser satisfies the constrained problem's equations once
+ * m = prevalence; d_y <- d_y prevalence_y / m_y is the multiplier update.
+ */
+static pv_status descend_known_plugin(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
+                                      pv__solution *solution) {
+    size_t k = (size_t)problem->targets.classes;
+    double *block;
+    PV_TRY(pv__alloc(ctx, 2 * k, sizeof *block, &block));
+    double *pseudo = block, *counts = block + k, total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += problem->mass[y];
+    for (size_t y = 0; y < k; y++)
+        pseudo[y] = 20 * total * problem->population.prevalence[y];
+    pv_status status = PV_OK;
+    for (int round = 0; round < 40; round++) {
+        for (size_t y = 0; y < k; y++)
+            counts[y] = problem->mass[y] - pseudo[y];
+        pv_full_loss_set_counts(pv__objective_loss(objective), counts);
+        PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
+        const double *log_m = pv_full_loss_log_marginal(pv__objective_loss(objective));
+        double worst = 0;
+        for (size_t y = 0; y < k; y++) {
+            double ratio = problem->population.prevalence[y] / exp(log_m[y]);
+            worst = fmax(worst, fabs(ratio - 1));
+            pseudo[y] *= ratio;
+        }
+        if (worst < 1e-8 || solution->stop == PV_STOP_INTERRUPTED)
+            break;
+    }
+done:
+    pv__free(ctx, block);
+    return status;
+}
+
+/* ---- separation: maximum likelihood has no finite answer ------------------------------------------------------------------- */
+
+/* Whether the fit puts every row on its own side: then larger parameters are always better. */
+static pv_status refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
+    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    double *loglik, *log_ratio;
+    PV_TRY(pv__alloc(ctx, n * k + k, sizeof *loglik, &loglik));
+    log_ratio = loglik + n * k;
+    pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
+    pv__log_ratio(problem, log_ratio);
+    bool separated = status == PV_OK && pv_model_is_linear(problem->model) && problem->targets.label;
+    double least = HUGE_VAL;
+    for (size_t i = 0; separated && i < n; i++) {
+        size_t own = (size_t)problem->targets.label[i];
+        if (pv__weight(&problem->targets, i) == 0)
+            continue;
+        for (size_t y = 0; y < k; y++)
+            if (y != own)
+                least = fmin(least, loglik[i * k + own] + log_ratio[own] - loglik[i * k + y] - log_ratio[y]);
+        separated = least > 0;
+    }
+    pv__free(ctx, loglik);
+    if (status != PV_OK || !separated)
+        return status;
+    return pv__fail(ctx, PV_ERR_INPUT,
+                    "the columns separate the classes perfectly: maximum likelihood has no finite answer; use --infer map "
+                    "with a prior");
+}
+
+/* Quasi-complete separation: some coefficient grows without end while its information fades. */
+static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const double *w) {
+    pv__precondition metric;
+    PV_TRY(pv__precondition_new(ctx, problem, w, &metric));
+    size_t params = pv_model_params(problem->model);
+    double *unit = NULL;
+    pv_status status = pv__alloc(ctx, 2 * params, sizeof *unit, &unit);
+    for (size_t i = 0; status == PV_OK && i < params && problem->n <= 8192; i++) {
+        memset(unit, 0, params * sizeof *unit);
+        unit[i] = 1;
+        pv__precondition_forward(&metric, unit, unit + params);
+        double variance = 0;
+        for (size_t j = 0; j < params; j++)
+            variance += unit[params + j] * unit[params + j];
+        if (fabs(w[i]) > 8 && sqrt(variance) > 20 * fabs(w[i]) && !pv_model_is_bias(problem->model, i))
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "the coefficient of '%s' grows without end: some of its values are seen with one class only, "
+                              "and maximum likelihood has no finite answer; use --infer map with a prior",
+                              problem->feature[i % metric.size - 1]);
+    }
+    pv__free(ctx, unit);
+    pv__precondition_free(ctx, &metric);
+    return status;
+}
+
+/* ---- all together ------------------------------------------------------------------------------------------------------------ */
+
+static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
+                                pv__solution *solution) {
+    size_t k = (size_t)problem->targets.classes;
+    if (problem->options->loss == PV_LOSS_PLAIN) {
+        for (size_t y = 0; y < k; y++)
+            solution->log_marginal[y] = log(problem->design[y]);
+        return PV_OK;
+    }
+    if (problem->options->loss == PV_LOSS_IG) {
+        /* Once more at w: the last evaluation may have been a trial step. */
+        double *dw;
+        PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof *dw, &dw));
+        pv_status status = pv__objective_eval(objective, solution->w, false, &solution->value, dw);
+        pv__free(ctx, dw);
+        PV_TRY(status);
+        memcpy(solution->log_marginal, pv_full_loss_log_marginal(pv__objective_loss(objective)), k * sizeof(double));
+        return PV_OK;
+    }
+    double *loglik;
+    PV_TRY(pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
+    pv_status status = pv__objective_loglik(ctx, problem, solution->w, loglik);
+    if (status == PV_OK)
+        status = pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
+                                        solution->log_marginal);
+    pv__free(ctx, loglik);
+    return status;
+}
+
+pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    bool ig = problem->options->loss == PV_LOSS_IG;
+    bool known_plugin = ig && problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+    pv__objective *objective = NULL;
+    pv_status status;
+    if (ig) {
+        PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &objective));
+        PV_GOTO(done, descend(ctx, problem, objective, COARSE, false, solution));
+        if (!problem->map)
+            PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
+        pv__objective_free(ctx, objective);
+        objective = NULL;
+    }
+    PV_GOTO(done, pv__objective_new(ctx, problem, ig ? PV_FORM_JOINT : PV_FORM_ROWS, &objective));
+    if (solution->stop == PV_STOP_INTERRUPTED)
+        status = PV_OK;
+    else if (known_plugin)
+        PV_GOTO(done, descend_known_plugin(ctx, problem, objective, solution));
+    else if (ig)
+        PV_GOTO(done, descend(ctx, problem, objective, problem->options->tolerance, true, solution));
+    else
+        PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
+    if (ig && !known_plugin && solution->stop == PV_STOP_NO_PROGRESS)
+        PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
+    if (!problem->map && pv_model_is_linear(problem->model)) {
+        PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
+        PV_GOTO(done, refuse_unbounded(ctx, problem, solution->w));
+    }
+    status = final_marginal(ctx, problem, objective, solution);
+done:
+    pv__objective_free(ctx, objective);
+    return status;
+}

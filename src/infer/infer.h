@@ -1,0 +1,115 @@
+/* src/infer/infer.h: what the inference files share. */
+#ifndef PV_SRC_INFER_H
+#define PV_SRC_INFER_H
+
+#include "base/base.h"
+#include "core/core.h"
+#include "model/model.h"
+#include "prevail/infer.h"
+
+/* Purposes of random streams in this part. */
+enum { PV_STREAM_BATCHES = 21, PV_STREAM_DESIGN = 22 };
+
+/* The options with their texts understood, and the data: all that inference needs. */
+typedef struct pv__problem {
+    const pv_fit_options *options;
+    const pv_model *model;
+    size_t n;
+    const double *x; /* [n][inputs] */
+    pv_targets targets;
+    double *mass;       /* [classes], label mass */
+    double *design;     /* [classes], its shares */
+    bool has_prevalence;
+    pv_population population; /* prevalence [classes] is owned by the problem */
+    double *prevalence;
+    pv_prior prior, intercept_prior;
+    double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
+    bool map;
+    size_t batch;   /* 0: full */
+    char *const *feature; /* [inputs], names for messages */
+} pv__problem;
+
+/* What inference leaves in the caller's hands. */
+typedef struct pv__solution {
+    double *w;            /* [params]; holds the start on entry */
+    double *log_marginal; /* [classes] */
+    double value;
+    pv_stop stop;
+    int64_t iterations;
+} pv__solution;
+
+pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+
+/* ---- the full-batch objective ------------------------------------------------------------------------------------ */
+
+typedef enum pv__form {
+    PV_FORM_ROWS,      /* plain, iw: a sum over rows */
+    PV_FORM_SELECTION, /* the selection likelihood: a sum over rows */
+    PV_FORM_JOINT      /* ig: the marginal ties the rows together */
+} pv__form;
+
+typedef struct pv__objective pv__objective;
+
+pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__objective **objective);
+void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
+/* Negative log posterior (or loss) and its gradient at w. The Laplace prior's |w| is left out where the optimiser
+ * adds it itself (skip_laplace). */
+pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
+pv_full_loss *pv__objective_loss(pv__objective *objective); /* NULL but for JOINT */
+/* log-likelihoods of all rows at w, into loglik [n][classes]. */
+pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik);
+/* log(design/prevalence) as the objective uses it, [classes]; zeros where no correction applies. */
+void pv__log_ratio(const pv__problem *problem, double *log_ratio);
+
+/* Prior of parameter i at w_i; 0 without map. */
+double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue);
+
+/* ---- the optimiser ---------------------------------------------------------------------------------------------------- */
+
+typedef struct pv__descent_options {
+    double tolerance;   /* largest gradient entry per row */
+    int64_t max_iter;
+    bool fine;          /* near the optimum: take small changes of the value from the gradients */
+} pv__descent_options;
+
+/* Minimises from w, in place. Preconditioned by the information of a subsample where the model is linear. */
+pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
+                      const pv__descent_options *options, double *w, double *value, pv_stop *stop, int64_t *iterations);
+
+/* Cholesky factor of the (block-diagonal) information of a subsample of rows at w; see precondition.c. */
+typedef struct pv__precondition {
+    size_t blocks, size;
+    bool diagonal;  /* many columns: the diagonal alone */
+    double *factor; /* [blocks][size][size], lower triangles; diagonal: [blocks][size] */
+} pv__precondition;
+pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made);
+void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
+void pv__precondition_backward(const pv__precondition *p, const double *u, double *w); /* w = L^-T u */
+void pv__precondition_forward(const pv__precondition *p, const double *g, double *u);  /* u = L^-1 g */
+
+/* ---- the prevalence held exactly: Newton on the output biases ------------------------------------------------------------ */
+pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
+
+/* ---- batches (batches.c) ---------------------------------------------------------------------------------------------- */
+
+typedef struct pv__batches pv__batches;
+
+pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches);
+void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
+/* The next batch: which rows, [size]. The sampling (rows of each class in the full data, expected shares) is borrowed. */
+void pv__batches_next(pv__batches *batches, size_t *rows);
+size_t pv__batches_size(const pv__batches *batches);
+const pv_sampling *pv__batches_sampling(const pv__batches *batches);
+/* The counts of `optimal`, from the variance within classes of each row's own gradient with respect to its logits. */
+pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
+                               const double *log_q);
+
+/* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
+pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);
+double pv__beta_cdf(double x, double a, double b);
+
+/* JSON text of version, command and options; the caller frees with pv__free. */
+pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **record);
+
+#endif

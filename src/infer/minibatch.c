@@ -1,0 +1,234 @@
+/* Minibatch training: the paper's algorithm 1, for every loss and marginal.
+ *
+ *   for each batch:  forward;  log q from the auxiliary network;  main and auxiliary losses;  backward;  step both
+ *
+ * Adam with a cosine schedule from the given rate to zero, so that the last steps average the batches' noise away.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+typedef struct trainer {
+    pv_ctx *ctx;
+    const pv__problem *problem;
+    pv__batches *batches;
+    pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv_auxiliary_options auxiliary_rates;
+    pv_batch_loss loss;
+    pv_model_work *work;
+    size_t params, inputs, classes, size;
+    double *w;            /* the solution's */
+    double *dw, *mean, *square, *good; /* [params]; good: the last epoch's finite parameters */
+    size_t *rows;         /* [size] of the batch */
+    int32_t *label;
+    double *weight, *x, *loglik, *dloglik;
+    double *log_q, *log_target; /* [classes] */
+    int64_t step, steps;
+    double value;
+} trainer;
+
+static void gather(trainer *t) {
+    const pv_targets *all = &t->problem->targets;
+    for (size_t i = 0; i < t->size; i++) {
+        size_t n = t->rows[i];
+        memcpy(t->x + i * t->inputs, t->problem->x + n * t->inputs, t->inputs * sizeof *t->x);
+        t->label[i] = all->label[n];
+        t->weight[i] = pv__weight(all, n);
+    }
+}
+
+static double rate_factor(const trainer *t) {
+    return 0.5 * (1 + cos(3.14159265358979323846 * (double)t->step / (double)t->steps));
+}
+
+static void add_prior(trainer *t) {
+    for (size_t i = 0; i < t->params; i++) {
+        double slope;
+        t->value += pv__prior_at(t->problem, i, t->w[i], &slope);
+        t->dw[i] += slope;
+    }
+}
+
+static void adam_step(trainer *t) {
+    const double keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
+    double rate = t->problem->options->rate * rate_factor(t);
+    double unbias_mean = 1 - pow(keep_mean, (double)t->step + 1);
+    double unbias_square = 1 - pow(keep_square, (double)t->step + 1);
+    for (size_t i = 0; i < t->params; i++) {
+        double g = t->dw[i];
+        t->mean[i] = keep_mean * t->mean[i] + (1 - keep_mean) * g;
+        t->square[i] = keep_square * t->square[i] + (1 - keep_square) * g * g;
+        t->w[i] -= rate * (t->mean[i] / unbias_mean) / (sqrt(t->square[i] / unbias_square) + tiny);
+    }
+}
+
+static pv_status train_step(trainer *t) {
+    const pv_model *model = t->problem->model;
+    pv_targets batch = {t->size, (int)t->classes, t->label, NULL, t->problem->targets.weight ? t->weight : NULL};
+    pv__batches_next(t->batches, t->rows);
+    gather(t);
+    pv_model_forward(model, t->work, t->w, t->size, t->x, t->loglik);
+    if (t->auxiliary)
+        pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
+    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch, NULL, t->loglik, t->log_q, &t->value, t->dloglik,
+                              t->log_target));
+    memset(t->dw, 0, t->params * sizeof *t->dw);
+    pv_model_backward(model, t->work, t->w, t->size, t->x, t->loglik, t->dloglik, t->dw);
+    add_prior(t);
+    if (t->auxiliary) {
+        pv_auxiliary_backward(t->auxiliary, t->w, t->log_q, t->log_target, 1);
+        pv_auxiliary_step(t->auxiliary, &t->auxiliary_rates, rate_factor(t));
+    }
+    adam_step(t);
+    t->step++;
+    return PV_OK;
+}
+
+/* ---- setting up -------------------------------------------------------------------------------------------------------- */
+
+static void set_loss(trainer *t) {
+    const pv__problem *problem = t->problem;
+    const pv_fit_options *options = problem->options;
+    t->loss = (pv_batch_loss){
+        .loss = (pv_loss)options->loss,
+        .marginal = (pv_marginal)options->marginal,
+        .implementation = (pv_implementation)(options->implementation + 1),
+        .design = {.sampling = *pv__batches_sampling(t->batches),
+                   .mass = problem->mass,
+                   .population = problem->population,
+                   .population_weight = (pv_weighting)options->population_weight,
+                   .epoch_weight = (pv_weighting)options->epoch_weight,
+                   .direct = options->direct}};
+    /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
+    if (isinf(problem->population.prevalence_n) && t->loss.marginal != PV_MARGINAL_PROFILE)
+        t->loss.design.population.prevalence_n = 10 * (double)problem->n;
+}
+
+static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {
+    *t = (trainer){.ctx = ctx, .problem = problem, .w = solution->w};
+    t->params = pv_model_params(problem->model);
+    t->inputs = (size_t)pv_model_inputs(problem->model);
+    t->classes = (size_t)problem->targets.classes;
+    PV_TRY(pv__batches_new(ctx, problem, &t->batches));
+    t->size = pv__batches_size(t->batches);
+    t->steps = problem->options->epochs * (int64_t)((problem->n + t->size - 1) / t->size);
+    PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
+    PV_TRY(pv__alloc(ctx, t->params, 4 * sizeof(double), &t->dw));
+    t->mean = t->dw + t->params;
+    t->square = t->mean + t->params;
+    t->good = t->square + t->params;
+    PV_TRY(pv__alloc(ctx, t->size, sizeof(size_t), &t->rows));
+    PV_TRY(pv__alloc(ctx, t->size, sizeof(int32_t), &t->label));
+    PV_TRY(pv__alloc(ctx, t->size, (1 + t->inputs + 2 * t->classes) * sizeof(double), &t->weight));
+    t->x = t->weight + t->size;
+    t->loglik = t->x + t->size * t->inputs;
+    t->dloglik = t->loglik + t->size * t->classes;
+    PV_TRY(pv__alloc(ctx, 2 * t->classes, sizeof(double), &t->log_q));
+    t->log_target = t->log_q + t->classes;
+    set_loss(t);
+    for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
+        t->log_q[y] = log(problem->population.prevalence[y]);
+    if (t->loss.loss == PV_LOSS_IG && t->loss.marginal != PV_MARGINAL_PROFILE) {
+        const pv_fit_options *options = problem->options;
+        t->auxiliary_rates = pv_auxiliary_options_default(options->rate);
+        t->auxiliary_rates.rate_bias = options->rate * options->auxiliary_rate;
+        t->auxiliary_rates.sparsity = options->auxiliary_sparsity;
+        const double *start = options->start == PV_START_PREVALENCE ? t->log_q : NULL;
+        PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
+    }
+    return PV_OK;
+}
+
+static void trainer_free(trainer *t) {
+    pv__batches_free(t->ctx, t->batches);
+    pv_auxiliary_free(t->ctx, t->auxiliary);
+    pv_model_work_free(t->ctx, t->work);
+    pv__free(t->ctx, t->dw);
+    pv__free(t->ctx, t->rows);
+    pv__free(t->ctx, t->label);
+    pv__free(t->ctx, t->weight);
+    pv__free(t->ctx, t->log_q);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------------- */
+
+static pv_status train(trainer *t, pv_stop *stop) {
+    int64_t epoch = t->steps / (t->problem->options->epochs > 0 ? t->problem->options->epochs : 1);
+    double began = pv__seconds(), shown = began, smooth = 0;
+    *stop = PV_STOP_COMPLETED;
+    while (t->step < t->steps) {
+        if (t->step % epoch == 0) {
+            memcpy(t->good, t->w, t->params * sizeof *t->w);
+            PV_TRY(pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q));
+        }
+        PV_TRY(train_step(t));
+        smooth = t->step == 1 ? t->value : 0.99 * smooth + 0.01 * t->value;
+        if (!isfinite(t->value)) {
+            memcpy(t->w, t->good, t->params * sizeof *t->w);
+            *stop = PV_STOP_DIVERGED;
+            return PV_OK;
+        }
+        if (t->step % 16 == 0 && pv__seconds() - shown > 0.1) {
+            shown = pv__seconds();
+            pv_progress now = {"fit", (size_t)t->step, (size_t)t->steps, smooth, shown - began};
+            pv__progress(t->ctx, &now);
+        }
+        if (pv__interrupted(t->ctx)) {
+            *stop = PV_STOP_INTERRUPTED;
+            return PV_OK;
+        }
+    }
+    return PV_OK;
+}
+
+/* The full-data loss and marginal at the end, where the batches' are only estimates. */
+static pv_status finish(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    const pv_fit_options *options = problem->options;
+    size_t k = (size_t)problem->targets.classes;
+    bool ig = options->loss == PV_LOSS_IG, selection = ig && options->marginal == PV_MARGINAL_PROFILE;
+    if (ig && isinf(problem->population.prevalence_n))
+        PV_TRY(pv__match_prevalence(ctx, problem, selection, solution->w));
+    double *loglik = NULL, *dw = NULL;
+    pv__objective *objective = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
+    PV_GOTO(done, pv__alloc(ctx, pv_model_params(problem->model), sizeof *dw, &dw));
+    PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, loglik));
+    if (options->loss == PV_LOSS_PLAIN) {
+        for (size_t y = 0; y < k; y++)
+            solution->log_marginal[y] = log(problem->design[y]);
+    } else if (selection) {
+        for (size_t y = 0; y < k; y++)
+            solution->log_marginal[y] = log(problem->population.prevalence[y]);
+    } else {
+        PV_GOTO(done, pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
+                                             solution->log_marginal));
+    }
+    if (selection || !ig) {
+        PV_GOTO(done, pv__objective_new(ctx, problem, selection ? PV_FORM_SELECTION : PV_FORM_ROWS, &objective));
+        PV_GOTO(done, pv__objective_eval(objective, solution->w, false, &solution->value, dw));
+        goto done;
+    }
+    pv__problem plugin = *problem; /* the same loss with the marginal summed over all rows */
+    pv_fit_options full_batch = *options;
+    full_batch.marginal = PV_MARGINAL_PLUGIN;
+    plugin.options = &full_batch;
+    PV_GOTO(done, pv__objective_new(ctx, &plugin, PV_FORM_JOINT, &objective));
+    PV_GOTO(done, pv__objective_eval(objective, solution->w, false, &solution->value, dw));
+done:
+    pv__objective_free(ctx, objective);
+    pv__free(ctx, loglik);
+    pv__free(ctx, dw);
+    return status;
+}
+
+pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    trainer t;
+    pv_status status = trainer_new(ctx, problem, solution, &t);
+    if (status == PV_OK)
+        status = train(&t, &solution->stop);
+    solution->iterations = t.step;
+    trainer_free(&t);
+    return status == PV_OK ? finish(ctx, problem, solution) : status;
+}

@@ -1,0 +1,369 @@
+/* Model files (docs/formats.md): three lines of text, then binary.
+ *
+ *   prevail-model 1
+ *   HEADER_BYTES PAYLOAD_BYTES CHECKSUM      (decimal, decimal, XXH3-64 of header and payload in hexadecimal)
+ *   {header: a JSON object on one line}
+ *   payload: little-endian doubles; the header's "arrays" says which are where
+ *
+ * Written to a temporary file and renamed. A file is believed only after its sizes and checksum agree, and every field
+ * is checked before it is used: nothing is allocated that the file's own size does not justify.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "infer/classifier.h"
+#include "infer/infer.h"
+
+static const char MAGIC[] = "prevail-model 1\n";
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "model files hold little-endian doubles; byte swapping is not written yet"
+#endif
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct array {
+    const char *name;
+    const double *values;
+    size_t count;
+} array;
+
+static json_t *strings(char *const *text, size_t n) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(list, json_stringn_nocheck(text[i], strlen(text[i]))) != 0)
+            return json_decref(list), NULL;
+    return list;
+}
+
+static json_t *columns(const pv_encoding *encoding) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < encoding->sources; i++) {
+        const pv_source_column *s = &encoding->source[i];
+        json_t *column = json_pack("{s:o}", "name", json_stringn_nocheck(s->name, strlen(s->name)));
+        int failed = 0;
+        if (s->type == PV_COLUMN_TEXT)
+            failed = json_object_set_new(column, "levels", strings(s->level, (size_t)s->levels));
+        else
+            failed = json_object_set_new(column, "mean", json_real(s->mean)) |
+                     json_object_set_new(column, "sd", json_real(s->sd));
+        if (failed | json_array_append_new(list, column))
+            return json_decref(list), NULL;
+    }
+    return list;
+}
+
+static json_t *array_table(const array *arrays, size_t n) {
+    json_t *table = json_object();
+    size_t offset = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (arrays[i].values)
+            json_object_set_new(table, arrays[i].name,
+                                json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count",
+                                          (json_int_t)arrays[i].count));
+        offset += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
+    }
+    return table;
+}
+
+static json_t *real_or_null(double x) {
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) {
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
+    json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:o, s:f, s:I}, s:o, s:o}",
+        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
+        pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "labels",
+        strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength, "data",
+        "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
+        (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "loss",
+        real_or_null(c->loss_value), "seconds", c->seconds, "seed", (json_int_t)c->seed, "record",
+        json_loads(c->record, 0, NULL), "arrays", array_table(arrays, n));
+}
+
+static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return 0;
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, header, header_size);
+    for (size_t i = 0; i < n; i++)
+        if (arrays[i].values)
+            XXH3_64bits_update(state, arrays[i].values, arrays[i].count * sizeof(double));
+    uint64_t sum = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return sum;
+}
+
+pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {
+    size_t k = (size_t)c->classes;
+    array arrays[] = {{"weights", c->w, pv_model_params(c->model)},
+                      {"prevalence", c->prevalence, k},
+                      {"design", c->design, k},
+                      {"log_marginal", c->log_marginal, k}};
+    size_t n = sizeof arrays / sizeof *arrays, payload = 0;
+    for (size_t i = 0; i < n; i++)
+        payload += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
+    json_t *object = header_of(c, arrays, n);
+    char *header = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    if (!header)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "the model cannot be described: a column name, label or level is not valid UTF-8 text");
+    size_t header_size = strlen(header);
+    pv_output output;
+    pv_status status = pv_output_open(ctx, path, &output);
+    if (status == PV_OK) {
+        FILE *stream = output.stream;
+        fprintf(stream, "%s%zu %zu %016llx\n%s\n", MAGIC, header_size, payload,
+                (unsigned long long)checksum(header, header_size, arrays, n), header);
+        for (size_t i = 0; i < n; i++)
+            if (arrays[i].values)
+                fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);
+        status = pv_output_commit(ctx, &output);
+    }
+    free(header);
+    return status;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    pv_ctx *ctx;
+    const char *path;
+    char *header;     /* terminated */
+    size_t header_size, payload_size;
+    unsigned char *payload;
+    json_t *root;
+} reader;
+
+static pv_status damaged(const reader *r, const char *what) {
+    return pv__fail_at(r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
+                       "is not a usable prevail model: %s; fit it again or restore it from a copy", what);
+}
+
+static pv_status read_frame(reader *r, FILE *stream) {
+    char line[sizeof MAGIC];
+    struct stat about;
+    if (fread(line, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(line, MAGIC, sizeof MAGIC - 1) != 0) {
+        if (memcmp(line, MAGIC, strlen("prevail-model ")) == 0)
+            return damaged(r, "it was written in another version of the format");
+        return damaged(r, "it does not begin with 'prevail-model 1'");
+    }
+    unsigned long long sum;
+    char sizes[80];
+    int used = 0;
+    if (!fgets(sizes, sizeof sizes, stream) ||
+        sscanf(sizes, "%zu %zu %16llx\n%n", &r->header_size, &r->payload_size, &sum, &used) != 3 || used == 0)
+        return damaged(r, "its second line is damaged");
+    long at = ftell(stream);
+    if (fstat(fileno(stream), &about) != 0 || at < 0)
+        return damaged(r, "its size cannot be told");
+    size_t rest = (size_t)about.st_size - (size_t)at;
+    if (r->header_size >= rest || r->payload_size != rest - r->header_size - 1)
+        return damaged(r, "it is cut short, or has something added");
+    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
+    PV_TRY(pv__alloc(r->ctx, r->payload_size, 1, &r->payload));
+    if (fread(r->header, 1, r->header_size, stream) != r->header_size || fgetc(stream) != '\n' ||
+        fread(r->payload, 1, r->payload_size, stream) != r->payload_size)
+        return damaged(r, "it cannot be read to its end");
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory");
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, r->header, r->header_size);
+    XXH3_64bits_update(state, r->payload, r->payload_size);
+    uint64_t own = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return own == sum ? PV_OK : damaged(r, "its checksum is wrong");
+}
+
+static pv_status get_text(const reader *r, json_t *object, const char *key, char **text) {
+    json_t *value = json_object_get(object, key);
+    if (!json_is_string(value))
+        return damaged(r, "a text is missing from its header");
+    return pv__strdup(r->ctx, json_string_value(value), text);
+}
+
+static pv_status get_strings(const reader *r, json_t *list, char ***text, size_t *count) {
+    size_t n = json_array_size(list);
+    if (!json_is_array(list))
+        return damaged(r, "a list is missing from its header");
+    PV_TRY(pv__alloc(r->ctx, n, sizeof **text, text));
+    *count = n;
+    for (size_t i = 0; i < n; i++) {
+        const char *item = json_string_value(json_array_get(list, i));
+        if (!item)
+            return damaged(r, "a list of its header holds something other than text");
+        PV_TRY(pv__strdup(r->ctx, item, &(*text)[i]));
+    }
+    return PV_OK;
+}
+
+static pv_status get_array(const reader *r, const char *name, size_t count, double **values) {
+    json_t *entry = json_object_get(json_object_get(r->root, "arrays"), name);
+    json_int_t offset = json_integer_value(json_object_get(entry, "offset"));
+    if (!entry || json_integer_value(json_object_get(entry, "count")) != (json_int_t)count || offset < 0 ||
+        (size_t)offset > r->payload_size || count > (r->payload_size - (size_t)offset) / sizeof(double))
+        return damaged(r, "an array's size does not fit the model");
+    PV_TRY(pv__alloc(r->ctx, count, sizeof(double), values));
+    memcpy(*values, r->payload + offset, count * sizeof(double));
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite((*values)[i]))
+            return damaged(r, "an array holds a number that is not finite");
+    return PV_OK;
+}
+
+static pv_status get_column(const reader *r, json_t *from, pv_source_column *to) {
+    PV_TRY(get_text(r, from, "name", &to->name));
+    json_t *levels = json_object_get(from, "levels");
+    if (!levels) {
+        to->type = PV_COLUMN_NUMBER;
+        to->mean = json_number_value(json_object_get(from, "mean"));
+        to->sd = json_number_value(json_object_get(from, "sd"));
+        return isfinite(to->mean) && to->sd > 0 && isfinite(to->sd) ? PV_OK : damaged(r, "a column's scale is damaged");
+    }
+    to->type = PV_COLUMN_TEXT;
+    size_t count = 0;
+    pv_status status = get_strings(r, levels, &to->level, &count);
+    to->levels = (int32_t)count;
+    return status != PV_OK ? status : count >= 1 ? PV_OK : damaged(r, "a column has no levels");
+}
+
+/* Names of the encoded columns, as the encoding makes them. */
+static pv_status name_features(const reader *r, pv_encoding *e) {
+    size_t features = 0, at = 0;
+    for (size_t i = 0; i < e->sources; i++)
+        features += e->source[i].type == PV_COLUMN_TEXT ? (size_t)e->source[i].levels - 1 : 1;
+    PV_TRY(pv__alloc(r->ctx, features, sizeof *e->feature, &e->feature));
+    e->features = (int)features;
+    for (size_t i = 0; i < e->sources; i++) {
+        const pv_source_column *s = &e->source[i];
+        if (s->type == PV_COLUMN_NUMBER) {
+            PV_TRY(pv__strdup(r->ctx, s->name, &e->feature[at++]));
+            continue;
+        }
+        for (int32_t l = 1; l < s->levels; l++, at++) {
+            size_t size = strlen(s->name) + strlen(s->level[l]) + 2;
+            PV_TRY(pv__alloc(r->ctx, size, 1, &e->feature[at]));
+            snprintf(e->feature[at], size, "%s=%s", s->name, s->level[l]);
+        }
+    }
+    return PV_OK;
+}
+
+static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
+    json_t *list = json_object_get(r->root, "columns");
+    if (!json_is_array(list))
+        return damaged(r, "its columns are missing");
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof **encoding, encoding));
+    pv_encoding *e = *encoding;
+    PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *e->source, &e->source));
+    e->sources = json_array_size(list);
+    for (size_t i = 0; i < e->sources; i++)
+        PV_TRY(get_column(r, json_array_get(list, i), &e->source[i]));
+    return name_features(r, e);
+}
+
+static int index_of(const char *word, const char *(*name)(int), int count) {
+    for (int i = 0; word && i < count; i++)
+        if (strcmp(word, name(i)) == 0)
+            return i;
+    return -1;
+}
+
+static const char *loss_word(int i) {
+    return pv_loss_name((pv_loss)i);
+}
+static const char *marginal_word(int i) {
+    return pv_marginal_name((pv_marginal)i);
+}
+static const char *stop_word(int i) {
+    return pv_stop_name((pv_stop)i);
+}
+
+static pv_status get_scalars(const reader *r, pv_classifier *c) {
+    json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
+    int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
+    int marginal = index_of(json_string_value(json_object_get(r->root, "marginal")), marginal_word,
+                            PV_MARGINAL_AUXILIARY_LINEAR + 1);
+    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_NO_PROGRESS + 1);
+    if (loss < 0 || marginal < 0 || stop < 0)
+        return damaged(r, "its loss, marginal or stop reason is unknown");
+    c->loss = (pv_loss)loss;
+    c->marginal = (pv_marginal)marginal;
+    c->stop = (pv_stop)stop;
+    c->iterations = json_integer_value(json_object_get(fit, "iterations"));
+    json_t *value = json_object_get(fit, "loss");
+    c->loss_value = json_is_number(value) ? json_number_value(value) : HUGE_VAL;
+    c->seconds = json_number_value(json_object_get(fit, "seconds"));
+    c->seed = json_integer_value(json_object_get(fit, "seed"));
+    c->rows = (size_t)json_integer_value(json_object_get(data, "rows"));
+    c->dropped = (size_t)json_integer_value(json_object_get(data, "dropped"));
+    const char *hash = json_string_value(json_object_get(data, "hash"));
+    c->data_hash = hash ? strtoull(hash, NULL, 16) : 0;
+    json_t *strength = json_object_get(r->root, "prevalence_n");
+    c->prevalence_n = json_is_string(strength) ? HUGE_VAL : json_number_value(strength);
+    PV_TRY(get_text(r, data, "source", &c->source));
+    PV_TRY(get_text(r, r->root, "target", &c->target));
+    char *record = json_dumps(json_object_get(r->root, "record"), JSON_COMPACT);
+    if (!record)
+        return damaged(r, "its record is missing");
+    pv_status status = pv__strdup(r->ctx, record, &c->record);
+    free(record);
+    return status;
+}
+
+static pv_status read_header(reader *r, pv_classifier *c) {
+    json_error_t error;
+    r->root = json_loadb(r->header, r->header_size, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(r->root))
+        return damaged(r, "its header is not JSON");
+    size_t classes = 0;
+    pv_status status = get_strings(r, json_object_get(r->root, "labels"), &c->labels, &classes);
+    c->classes = (int)classes;
+    PV_TRY(status);
+    if (classes < 2 || classes > 1000000)
+        return damaged(r, "it has fewer than two labels");
+    PV_TRY(get_encoding(r, &c->encoding));
+    PV_TRY(get_scalars(r, c));
+    const char *spec = json_string_value(json_object_get(r->root, "model"));
+    if (!spec || pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) != PV_OK)
+        return damaged(r, "its architecture is unknown");
+    PV_TRY(get_array(r, "weights", pv_model_params(c->model), &c->w));
+    PV_TRY(get_array(r, "design", classes, &c->design));
+    PV_TRY(get_array(r, "log_marginal", classes, &c->log_marginal));
+    if (json_object_get(json_object_get(r->root, "arrays"), "prevalence"))
+        PV_TRY(get_array(r, "prevalence", classes, &c->prevalence));
+    return PV_OK;
+}
+
+pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier) {
+    *classifier = NULL;
+    reader r = {.ctx = ctx, .path = path};
+    FILE *stream;
+    PV_TRY(pv__file_open(ctx, path, &stream));
+    pv_classifier *c = NULL;
+    pv_status status;
+    PV_GOTO(done, read_frame(&r, stream));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *c, &c));
+    status = read_header(&r, c);
+done:
+    fclose(stream);
+    json_decref(r.root);
+    pv__free(ctx, r.header);
+    pv__free(ctx, r.payload);
+    if (status == PV_OK)
+        *classifier = c;
+    else
+        pv_classifier_free(ctx, c);
+    return status;
+}

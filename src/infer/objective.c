@@ -1,0 +1,206 @@
+/* The full-batch objective: negative log posterior of the parameters, and its gradient.
+ *
+ * A loss that is a sum over rows needs one pass over the matrix: each chunk of rows goes forward, through the loss and
+ * backward while it is in the cache. The information gain ties the rows together by its marginal, so the matrix is read
+ * twice: forward, then backward. Chunks belong to a fixed number of groups whose gradients are added in order, so that
+ * the result does not depend on the number of threads.
+ */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+enum { GROUPS_MAX = 64, CHUNK_BYTES = 1 << 18 };
+
+struct pv__objective {
+    pv_ctx *ctx;
+    const pv__problem *problem;
+    pv__form form;
+    pv_full_loss *full;  /* JOINT */
+    double *factor;      /* [classes], ROWS */
+    double *log_ratio;   /* [classes], SELECTION */
+    double *loglik;      /* [n][classes], JOINT */
+    double *dloglik;
+    size_t chunk, chunks, groups;
+    double *partial;     /* [groups][params + 1], the value last */
+    int threads;
+    pv_model_work **work; /* [threads] */
+    double *buffer;       /* [threads][chunk][2 classes + 1] */
+};
+
+/* Rows a chunk: as many as fit the cache, whatever the number of threads. */
+static size_t chunk_rows(const pv_model *model) {
+    size_t row = ((size_t)pv_model_inputs(model) + 4 * (size_t)pv_model_classes(model) + 1) * sizeof(double);
+    size_t rows = CHUNK_BYTES / row;
+    return rows < 64 ? 64 : rows > 4096 ? 4096 : rows;
+}
+
+void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
+    for (int y = 0; y < problem->targets.classes; y++) {
+        bool corrected = problem->options->loss == PV_LOSS_IG;
+        log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
+    }
+}
+
+static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
+    const pv__problem *problem = made->problem;
+    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    switch (made->form) {
+    case PV_FORM_ROWS:
+        for (size_t y = 0; y < k; y++)
+            made->factor[y] =
+                problem->options->loss == PV_LOSS_IW ? problem->population.prevalence[y] / problem->design[y] : 1;
+        return PV_OK;
+    case PV_FORM_SELECTION:
+        pv__log_ratio(problem, made->log_ratio);
+        return PV_OK;
+    case PV_FORM_JOINT:
+        PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->loglik));
+        PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->dloglik));
+        return pv_full_loss_new(ctx, PV_LOSS_IG, (pv_marginal)problem->options->marginal, &problem->targets,
+                                &problem->population, &made->full);
+    }
+    return PV_OK;
+}
+
+pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__objective **objective) {
+    *objective = NULL;
+    pv__objective *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    size_t k = (size_t)problem->targets.classes;
+    made->ctx = ctx;
+    made->problem = problem;
+    made->form = form;
+    made->chunk = chunk_rows(problem->model);
+    made->chunks = (problem->n + made->chunk - 1) / made->chunk;
+    made->groups = made->chunks < GROUPS_MAX ? made->chunks : GROUPS_MAX;
+    made->threads = pv_ctx_threads(ctx);
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->factor));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_ratio));
+    PV_GOTO(fail, pv__alloc(ctx, made->groups, (pv_model_params(problem->model) + 1) * sizeof(double), &made->partial));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads, sizeof(pv_model_work *), &made->work));
+    for (int t = 0; t < made->threads; t++)
+        PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk, (2 * k + 1) * sizeof(double), &made->buffer));
+    PV_GOTO(fail, prepare_loss(ctx, made));
+    *objective = made;
+    return PV_OK;
+fail:
+    pv__objective_free(ctx, made);
+    return status;
+}
+
+void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
+    if (!objective)
+        return;
+    pv_full_loss_free(ctx, objective->full);
+    pv__free(ctx, objective->factor);
+    pv__free(ctx, objective->log_ratio);
+    pv__free(ctx, objective->loglik);
+    pv__free(ctx, objective->dloglik);
+    pv__free(ctx, objective->partial);
+    for (int t = 0; objective->work && t < objective->threads; t++)
+        pv_model_work_free(ctx, objective->work[t]);
+    pv__free(ctx, objective->work);
+    pv__free(ctx, objective->buffer);
+    pv__free(ctx, objective);
+}
+
+pv_full_loss *pv__objective_loss(pv__objective *objective) {
+    return objective->full;
+}
+
+double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue) {
+    if (!problem->map) {
+        *dvalue = 0;
+        return 0;
+    }
+    const pv_prior *prior = pv_model_is_bias(problem->model, i) ? &problem->intercept_prior : &problem->prior;
+    return pv_prior_loss(prior, w - problem->centre[i], dvalue);
+}
+
+/* ---- passes ----------------------------------------------------------------------------------------------------------- */
+
+typedef enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_FUSED } pass;
+
+static double chunk_loss(pv__objective *o, size_t begin, size_t rows, const double *loglik, double *dloglik,
+                         double *sums) {
+    pv_targets slice = pv__targets_slice(&o->problem->targets, begin, rows);
+    if (o->form == PV_FORM_SELECTION)
+        return pv__selection_rows(&slice, NULL, o->log_ratio, loglik, dloglik, NULL, sums);
+    return pv__data_term(&slice, o->factor, loglik, dloglik, false);
+}
+
+static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, double *partial) {
+    const pv_model *model = o->problem->model;
+    size_t k = (size_t)o->problem->targets.classes, begin = c * o->chunk;
+    size_t rows = o->problem->n - begin < o->chunk ? o->problem->n - begin : o->chunk;
+    const double *x = o->problem->x + begin * (size_t)pv_model_inputs(model);
+    int thread = omp_get_thread_num();
+    pv_model_work *work = o->work[thread];
+    double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1);
+    double *loglik = own, *dloglik = own + o->chunk * k, *sums = own + 2 * o->chunk * k;
+    if (what != PASS_FUSED) {
+        loglik = o->loglik + begin * k;
+        dloglik = o->dloglik + begin * k;
+    }
+    if (what != PASS_BACKWARD || model->architecture->backward_needs_work)
+        pv_model_forward(model, work, w, rows, x, loglik);
+    if (what == PASS_FUSED)
+        partial[pv_model_params(model)] += chunk_loss(o, begin, rows, loglik, dloglik, sums);
+    if (what != PASS_FORWARD)
+        pv_model_backward(model, work, w, rows, x, loglik, dloglik, partial);
+}
+
+static void run_pass(pv__objective *o, pass what, const double *w) {
+    size_t stride = pv_model_params(o->problem->model) + 1;
+    if (what != PASS_FORWARD)
+        memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
+#pragma omp parallel for num_threads(o->threads) schedule(static)
+    for (size_t g = 0; g < o->groups; g++)
+        for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
+            run_chunk(o, what, c, w, o->partial + g * stride);
+}
+
+pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
+    size_t params = pv_model_params(o->problem->model), stride = params + 1;
+    *value = 0;
+    if (o->form == PV_FORM_JOINT) {
+        run_pass(o, PASS_FORWARD, w);
+        PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, o->dloglik));
+        run_pass(o, PASS_BACKWARD, w);
+    } else {
+        run_pass(o, PASS_FUSED, w);
+    }
+    memset(dw, 0, params * sizeof *dw);
+    for (size_t g = 0; g < o->groups; g++) {
+        *value += o->partial[g * stride + params];
+        for (size_t i = 0; i < params; i++)
+            dw[i] += o->partial[g * stride + i];
+    }
+    for (size_t i = 0; i < params; i++) {
+        if (skip_laplace && o->problem->prior.kind == PV_PRIOR_LAPLACE && !pv_model_is_bias(o->problem->model, i)) {
+            *value += o->problem->map ? log(2 * o->problem->prior.scale) : 0;
+            continue;
+        }
+        double slope;
+        *value += pv__prior_at(o->problem, i, w[i], &slope);
+        dw[i] += slope;
+    }
+    return PV_OK;
+}
+
+pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
+    size_t chunk = chunk_rows(problem->model), chunks = (problem->n + chunk - 1) / chunk;
+    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    pv_model_work *work;
+    PV_TRY(pv_model_work_new(ctx, problem->model, chunk, &work));
+    for (size_t c = 0; c < chunks; c++) {
+        size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
+        pv_model_forward(problem->model, work, w, rows, problem->x + c * chunk * d, loglik + c * chunk * k);
+    }
+    pv_model_work_free(ctx, work);
+    return PV_OK;
+}

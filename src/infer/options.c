@@ -1,0 +1,98 @@
+/* The fit's options: one table for the command line, the help, the man page and the record kept with a model. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+#define AT(field) offsetof(pv_fit_options, field)
+
+const pv_option pv_fit_option_table[] = {
+    {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "P",
+     "How common each class is in the true population: a number for two classes (the positive one), a comma list in label "
+     "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 90 %. Needed by ig and iw."},
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N|known|rows",
+     "How well the prevalence is known: the number of observations it rests on; 'known' holds p(y|w) at it exactly; "
+     "'rows' takes the number of training rows."},
+    {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, "ig|iw|plain", NULL,
+     "ig: information gain, each likelihood over the model's own marginal. iw: class weights. plain: log-loss, to be "
+     "corrected by predict --population."},
+    {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0,
+     "profile|plugin|auxiliary:constant|auxiliary:linear", "KIND",
+     "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
+     "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
+    {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32",
+     "linear: logistic or softmax regression. mlp: hidden layers of these sizes with ReLU."},
+    {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml", NULL,
+     "map: maximum a posteriori. ml: maximum likelihood, no prior."},
+    {"prior", PV_OPTION_TEXT, AT(prior), "normal:2.5", 0, 0, NULL, "normal:S|student:NU|laplace:S|none",
+     "Prior on slopes, numeric columns having mean 0 and standard deviation 1."},
+    {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "normal:10", 0, 0, NULL, "normal:S|student:NU|none",
+     "Prior on intercepts and biases, centred at the log odds of the prevalence."},
+    {"batch", PV_OPTION_TEXT, AT(batch), "full", 0, 0, NULL, "full|N",
+     "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam)."},
+    {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",
+     "Labels of a minibatch: as they come, equal counts, the counts of smallest gradient variance, or given counts."},
+    {"population-weight", PV_OPTION_CHOICE, AT(population_weight), "counted", 0, 0, "counted|expected", NULL,
+     "Weights of a minibatch towards the true population: from its own label counts (the paper's beta(2)) or the expected "
+     "ones (beta(1))."},
+    {"epoch-weight", PV_OPTION_CHOICE, AT(epoch_weight), "counted", 0, 0, "counted|expected", NULL,
+     "Weights of a minibatch towards the training set: omega(2) or omega(1)."},
+    {"direct", PV_OPTION_FLAG, AT(direct), NULL, 0, 0, NULL, NULL,
+     "Estimate the marginal's label counts from the minibatch too, instead of the lower-variance form of Appendix A."},
+    {"implementation", PV_OPTION_CHOICE, AT(implementation), "2", 0, 0, "1|2|3", NULL,
+     "The paper's implementations of the marginal's gradient; they agree to rounding."},
+    {"start", PV_OPTION_CHOICE, AT(start), "prevalence", 0, 0, "prevalence|zero", NULL,
+     "Where output biases and auxiliary network start: the log prevalence, or zero as in the paper."},
+    {"max-iter", PV_OPTION_INT, AT(max_iter), "1000", 1, 1e9, NULL, NULL, "Full batch: most iterations."},
+    {"tolerance", PV_OPTION_REAL, AT(tolerance), "1e-8", 1e-14, 1, NULL, NULL,
+     "Full batch: stop when no entry of the gradient exceeds this, per row."},
+    {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
+    {"rate", PV_OPTION_REAL, AT(rate), "0.01", 1e-12, 1e3, NULL, NULL,
+     "Minibatches: Adam's learning rate, falling to zero along a cosine."},
+    {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "10", 1e-6, 1e6, NULL, NULL,
+     "Learning rate of the auxiliary network's bias, as a multiple of --rate."},
+    {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,
+     "Rate of the Laplace prior on the linear auxiliary network's matrix."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, NULL,
+     "Seed of every random stream; recorded with the model."},
+    {0}};
+
+pv_fit_options pv_fit_options_default(void) {
+    pv_fit_options options = {0};
+    pv_options_default(pv_fit_option_table, &options);
+    return options;
+}
+
+static pv_status build_record(pv_ctx *ctx, const char *command, const pv_fit_options *options, json_t *record) {
+    json_t *list = json_object();
+    int failed = json_object_set_new(record, "version", json_string(PV_VERSION));
+    if (command)
+        failed |= json_object_set_new(record, "command", json_string_nocheck(command));
+    failed |= json_object_set_new(record, "options", list);
+    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+        char text[256], fallback[256];
+        pv_fit_options untouched = pv_fit_options_default();
+        pv_option_get(row, options, text, sizeof text);
+        pv_option_get(row, &untouched, fallback, sizeof fallback);
+        failed |= json_object_set_new(
+            list, row->name,
+            json_pack("{s:s%, s:b}", "value", text, strlen(text), "default", strcmp(text, fallback) == 0));
+    }
+    return failed ? pv__fail(ctx, PV_ERR_INPUT, "the command line or an option is not valid UTF-8 text") : PV_OK;
+}
+
+pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **text) {
+    *text = NULL;
+    json_t *record = json_object();
+    if (!record)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    pv_status status = build_record(ctx, command, options, record);
+    char *dump = status == PV_OK ? json_dumps(record, JSON_COMPACT) : NULL;
+    if (status == PV_OK)
+        status = dump ? pv__strdup(ctx, dump, text)
+                      : pv__fail(ctx, PV_ERR_INPUT, "the command line is not valid UTF-8 text");
+    free(dump);
+    json_decref(record);
+    return status;
+}

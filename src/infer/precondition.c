@@ -1,0 +1,151 @@
+/* The information of a subsample of rows as a metric for the optimiser of linear models.
+ *
+ *   H_y = N/m sum over m rows of v_n phi_n p_ny (1 - p_ny) x~_n x~_n^T + prior curvature,   x~ = (1, x),
+ *
+ * one block per logit, p the probabilities as the training sample sees them. With w = L^-T u, H = L L^T, the problem is
+ * nearly round in u, and L-BFGS needs a handful of steps whatever the scales and correlations of the columns.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+enum { ROWS_MAX = 8192, SIZE_DENSE_MAX = 400 };
+
+/* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
+static double prior_curvature(const pv__problem *problem, size_t i, double w) {
+    if (!problem->map)
+        return 0;
+    const pv_prior *prior = pv_model_is_bias(problem->model, i) ? &problem->intercept_prior : &problem->prior;
+    double away = w - problem->centre[i];
+    switch (prior->kind) {
+    case PV_PRIOR_NORMAL:
+        return 1 / (prior->scale * prior->scale);
+    case PV_PRIOR_STUDENT:
+        return (prior->df + 1) / (prior->df + away * away);
+    case PV_PRIOR_LAPLACE:
+    case PV_PRIOR_NONE:
+        break;
+    }
+    return 0;
+}
+
+static void cholesky(size_t n, double *a) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, a[i * n + i]);
+    for (size_t j = 0; j < n; j++) {
+        double pivot = a[j * n + j];
+        for (size_t l = 0; l < j; l++)
+            pivot -= a[j * n + l] * a[j * n + l];
+        /* A direction without information gets a little, and is then left to the line search. */
+        double root = sqrt(fmax(pivot, 1e-8 * most + 1e-300));
+        a[j * n + j] = root;
+        for (size_t i = j + 1; i < n; i++) {
+            double sum = a[i * n + j];
+            for (size_t l = 0; l < j; l++)
+                sum -= a[i * n + l] * a[j * n + l];
+            a[i * n + j] = sum / root;
+        }
+    }
+}
+
+static void add_row(size_t size, const double *x, double weight, bool diagonal, double *h) {
+    h[0] += weight;
+    for (size_t i = 1; i < size; i++) {
+        double wx = weight * x[i - 1];
+        if (diagonal) {
+            h[i] += wx * x[i - 1];
+            continue;
+        }
+        double *row = h + i * size;
+        row[0] += wx;
+        for (size_t j = 1; j <= i; j++)
+            row[j] += wx * x[j - 1];
+    }
+}
+
+static double *block_of(const pv__precondition *p, size_t b) {
+    return p->factor + b * p->size * (p->diagonal ? 1 : p->size);
+}
+
+/* Adds the prior and takes the root. */
+static void finish_block(const pv__problem *problem, pv__precondition *made, size_t b, const double *w) {
+    double *h = block_of(made, b);
+    size_t size = made->size, step = made->diagonal ? 1 : size + 1;
+    for (size_t i = 0; i < size; i++)
+        h[i * step] += prior_curvature(problem, b * size + i, w[b * size + i]);
+    if (!made->diagonal) {
+        cholesky(size, h);
+        return;
+    }
+    for (size_t i = 0; i < size; i++)
+        h[i] = sqrt(fmax(h[i], 1e-300));
+}
+
+pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
+    size_t d = (size_t)pv_model_inputs(problem->model), k = (size_t)problem->targets.classes, size = d + 1;
+    size_t rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
+    *made = (pv__precondition){.blocks = k - 1, .size = size, .diagonal = size > SIZE_DENSE_MAX};
+    double *small = NULL;
+    pv_model_work *work = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
+    PV_GOTO(done, pv__alloc(ctx, 2 * k, sizeof *small, &small));
+    PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &work));
+    double *p = small, *log_ratio = small + k;
+    pv__log_ratio(problem, log_ratio);
+    for (size_t r = 0; r < rows; r++) {
+        size_t n = r * problem->n / rows;
+        const double *x = problem->x + n * d;
+        pv_model_forward(problem->model, work, w, 1, x, p);
+        for (size_t y = 0; y < k; y++)
+            p[y] += log_ratio[y];
+        pv_log_softmax((int)k, p, p);
+        double weight = pv__weight(&problem->targets, n) * (double)problem->n / (double)rows;
+        if (problem->options->loss == PV_LOSS_IW && problem->targets.label)
+            weight *= problem->population.prevalence[problem->targets.label[n]] /
+                      problem->design[problem->targets.label[n]];
+        for (size_t y = 1; y < k; y++)
+            add_row(size, x, weight * exp(p[y]) * -expm1(p[y]), made->diagonal, block_of(made, y - 1));
+    }
+    for (size_t b = 0; b < made->blocks; b++)
+        finish_block(problem, made, b, w);
+done:
+    pv__free(ctx, small);
+    pv_model_work_free(ctx, work);
+    if (status != PV_OK)
+        pv__precondition_free(ctx, made);
+    return status;
+}
+
+void pv__precondition_free(pv_ctx *ctx, pv__precondition *made) {
+    pv__free(ctx, made->factor);
+    made->factor = NULL;
+}
+
+void pv__precondition_backward(const pv__precondition *p, const double *u, double *w) {
+    for (size_t b = 0; b < p->blocks; b++) {
+        const double *l = block_of(p, b), *in = u + b * p->size;
+        double *out = w + b * p->size;
+        for (size_t i = p->size; i-- > 0;) {
+            double sum = in[i];
+            for (size_t j = i + 1; !p->diagonal && j < p->size; j++)
+                sum -= l[j * p->size + i] * out[j];
+            out[i] = sum / (p->diagonal ? l[i] : l[i * p->size + i]);
+        }
+    }
+}
+
+void pv__precondition_forward(const pv__precondition *p, const double *g, double *u) {
+    for (size_t b = 0; b < p->blocks; b++) {
+        const double *l = block_of(p, b), *in = g + b * p->size;
+        double *out = u + b * p->size;
+        for (size_t i = 0; i < p->size; i++) {
+            double sum = in[i];
+            for (size_t j = 0; !p->diagonal && j < i; j++)
+                sum -= l[i * p->size + j] * out[j];
+            out[i] = sum / (p->diagonal ? l[i] : l[i * p->size + i]);
+        }
+    }
+}

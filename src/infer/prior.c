@@ -1,0 +1,59 @@
+/* Priors on one parameter, as normalised negative log densities.
+ *
+ *   normal:s     w^2/(2 s^2) + log s + log(2 pi)/2
+ *   student:nu   (nu+1)/2 log(1 + w^2/nu) + log B(1/2, nu/2) + log(nu)/2
+ *   laplace:s    |w|/s + log(2 s)
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "prevail/infer.h"
+
+pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_prior *prior) {
+    static const struct {
+        const char *word;
+        pv_prior_kind kind;
+    } kinds[] = {{"normal:", PV_PRIOR_NORMAL}, {"student:", PV_PRIOR_STUDENT}, {"laplace:", PV_PRIOR_LAPLACE}};
+    *prior = (pv_prior){PV_PRIOR_NONE, 1, 0};
+    if (strcmp(text, "none") == 0)
+        return PV_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i].word);
+        if (strncmp(text, kinds[i].word, length) != 0)
+            continue;
+        char *end;
+        double value = strtod(text + length, &end);
+        if (end == text + length || *end != '\0' || !(value > 0 && value < HUGE_VAL))
+            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive number", option, text, text + length);
+        prior->kind = kinds[i].kind;
+        *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;
+        return PV_OK;
+    }
+    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: choose normal:SCALE, student:NU, laplace:SCALE or none", option, text);
+}
+
+double pv_prior_loss(const pv_prior *prior, double w, double *dvalue) {
+    double d = 0, value = 0, s = prior->scale, nu = prior->df;
+    switch (prior->kind) {
+    case PV_PRIOR_NONE:
+        break;
+    case PV_PRIOR_NORMAL:
+        d = w / (s * s);
+        value = 0.5 * w * d + log(s) + 0.91893853320467274178;
+        break;
+    case PV_PRIOR_STUDENT:
+        d = (nu + 1) * w / (nu + w * w);
+        value = 0.5 * (nu + 1) * log1p(w * w / nu) + lgamma(0.5) + lgamma(0.5 * nu) - lgamma(0.5 * (nu + 1)) +
+                0.5 * log(nu);
+        break;
+    case PV_PRIOR_LAPLACE:
+        d = w > 0 ? 1 / s : w < 0 ? -1 / s : 0;
+        value = fabs(w) / s + log(2 * s);
+        break;
+    }
+    if (dvalue)
+        *dvalue = d;
+    return value;
+}

@@ -1,0 +1,71 @@
+/* linear: logistic regression, and softmax regression against the first class.
+ *
+ *   logit_y(x) = b_y + w_y . x for y = 1 .. K-1, logit_0 = 0;  parameters [K-1][1 + inputs], the intercept first.
+ */
+#include "model/model.h"
+
+static size_t work_size(const pv_model *model, size_t rows) {
+    return 2 * rows * (size_t)model->classes;
+}
+
+static bool is_bias(const pv_model *model, size_t parameter) {
+    return parameter % ((size_t)model->inputs + 1) == 0;
+}
+
+static void start(const pv_model *model, uint64_t seed, double *w) {
+    (void)model, (void)seed, (void)w; /* zeros */
+}
+
+static double *output_bias(const pv_model *model, double *w, size_t *stride) {
+    *stride = (size_t)model->inputs + 1;
+    return w;
+}
+
+static void forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                    double *loglik) {
+    size_t d = (size_t)model->inputs, k = (size_t)model->classes;
+    double *column = work->block, *logits = column + n;
+    if (k == 2) {
+        work->compute->rows_dot(n, d, x, w + 1, w[0], column);
+        work->compute->logistic(n, column, loglik);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        logits[i * k] = 0;
+    for (size_t y = 1; y < k; y++) {
+        const double *row = w + (y - 1) * (d + 1);
+        work->compute->rows_dot(n, d, x, row + 1, row[0], column);
+        for (size_t i = 0; i < n; i++)
+            logits[i * k + y] = column[i];
+    }
+    pv__log_softmax_rows(n, k, logits, loglik);
+}
+
+static void backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                     const double *loglik, const double *dloglik, double *dw) {
+    (void)w;
+    size_t d = (size_t)model->inputs, k = (size_t)model->classes;
+    double *column = work->block, *dlogits = column + n;
+    if (k == 2) {
+        work->compute->logistic_backward(n, loglik, dloglik, column);
+        dw[0] += work->compute->rows_add(n, d, x, column, dw + 1);
+        return;
+    }
+    pv__log_softmax_rows_backward(n, k, loglik, dloglik, dlogits);
+    for (size_t y = 1; y < k; y++) {
+        double *row = dw + (y - 1) * (d + 1);
+        for (size_t i = 0; i < n; i++)
+            column[i] = dlogits[i * k + y];
+        row[0] += work->compute->rows_add(n, d, x, column, row + 1);
+    }
+}
+
+const pv__architecture pv__linear = {.name = "linear",
+                                     .work_size = work_size,
+                                     .is_bias = is_bias,
+                                     .start = start,
+                                     .output_bias = output_bias,
+                                     .forward = forward,
+                                     .backward = backward,
+                                     .first_class_fixed = true,
+                                     .backward_needs_work = false};

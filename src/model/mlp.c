@@ -1,0 +1,135 @@
+/* mlp: dense layers with ReLU between, softmax at the end.
+ *
+ *   h_0 = x;  h_l = relu(h_{l-1} W_l + b_l);  logits = h_{L-1} W_L + b_L
+ *
+ * Parameters layer by layer: W_l [width_{l-1}][width_l], then b_l [width_l]. Work: the activations of each layer, their
+ * gradients, and the transpose of one weight matrix.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "model/model.h"
+
+static size_t widest(const pv_model *model) {
+    size_t most = 0;
+    for (int l = 1; l <= model->layers; l++)
+        most = model->width[l] > most ? model->width[l] : most;
+    return most;
+}
+
+static size_t largest_matrix(const pv_model *model) {
+    size_t most = 0;
+    for (int l = 0; l < model->layers; l++) {
+        size_t size = model->width[l] * model->width[l + 1];
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+static size_t work_size(const pv_model *model, size_t rows) {
+    size_t size = 2 * rows * widest(model) + largest_matrix(model);
+    for (int l = 1; l <= model->layers; l++)
+        size += rows * model->width[l];
+    return size;
+}
+
+static bool is_bias(const pv_model *model, size_t parameter) {
+    for (int l = 0; l < model->layers; l++) {
+        size_t matrix = model->width[l] * model->width[l + 1];
+        if (parameter < matrix)
+            return false;
+        parameter -= matrix;
+        if (parameter < model->width[l + 1])
+            return true;
+        parameter -= model->width[l + 1];
+    }
+    return false;
+}
+
+/* Purpose of the random stream; one per place that draws (docs/architecture.md lists them). */
+enum { STREAM_MLP_START = 11 };
+
+/* He et al. 2015: variance 2/inputs. The output layer starts small, so that training starts at its biases. */
+static void start(const pv_model *model, uint64_t seed, double *w) {
+    for (int l = 0; l < model->layers; l++) {
+        pv_rng rng = pv_rng_stream(seed, STREAM_MLP_START, (uint64_t)l);
+        size_t matrix = model->width[l] * model->width[l + 1];
+        double scale = sqrt(2 / (double)(model->width[l] ? model->width[l] : 1)) * (l + 1 == model->layers ? 0.1 : 1);
+        for (size_t i = 0; i < matrix; i++)
+            w[i] = scale * pv_rng_normal(&rng);
+        w += matrix + model->width[l + 1];
+    }
+}
+
+static double *output_bias(const pv_model *model, double *w, size_t *stride) {
+    *stride = 1;
+    return w + model->params - (size_t)model->classes;
+}
+
+static void forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                    double *loglik) {
+    const double *in = x;
+    double *out = work->block;
+    for (int l = 0; l < model->layers; l++) {
+        size_t from = model->width[l], to = model->width[l + 1];
+        const double *bias = w + from * to;
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + i * to, bias, to * sizeof *out);
+        work->compute->matmul(n, to, from, in, from, 1, w, out, true);
+        if (l + 1 < model->layers)
+            for (size_t i = 0; i < n * to; i++)
+                out[i] = out[i] > 0 ? out[i] : 0;
+        w += (from + 1) * to;
+        in = out;
+        out += work->rows * to;
+    }
+    pv__log_softmax_rows(n, (size_t)model->classes, in, loglik);
+}
+
+static void transpose(size_t rows, size_t columns, const double *a, double *t) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            t[j * rows + i] = a[i * columns + j];
+}
+
+static void backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                     const double *loglik, const double *dloglik, double *dw) {
+    size_t activations = 0;
+    for (int l = 1; l <= model->layers; l++)
+        activations += work->rows * model->width[l];
+    double *dout = work->block + activations, *din = dout + work->rows * widest(model);
+    double *turned = din + work->rows * widest(model);
+    pv__log_softmax_rows_backward(n, (size_t)model->classes, loglik, dloglik, dout);
+    size_t parameters = model->params;
+    const double *after = work->block + activations; /* one past the layer's own activations */
+    for (int l = model->layers - 1; l >= 0; l--) {
+        size_t from = model->width[l], to = model->width[l + 1];
+        parameters -= (from + 1) * to;
+        after -= work->rows * to;
+        const double *in = l > 0 ? after - work->rows * from : x;
+        work->compute->matmul(from, to, n, in, 1, from, dout, dw + parameters, true);
+        double *dbias = dw + parameters + from * to;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < to; j++)
+                dbias[j] += dout[i * to + j];
+        if (l == 0)
+            break;
+        transpose(from, to, w + parameters, turned);
+        work->compute->matmul(n, from, to, dout, to, 1, turned, din, false);
+        for (size_t i = 0; i < n * from; i++)
+            din[i] = in[i] > 0 ? din[i] : 0;
+        double *held = dout;
+        dout = din;
+        din = held;
+    }
+}
+
+const pv__architecture pv__mlp = {.name = "mlp",
+                                  .work_size = work_size,
+                                  .is_bias = is_bias,
+                                  .start = start,
+                                  .output_bias = output_bias,
+                                  .forward = forward,
+                                  .backward = backward,
+                                  .first_class_fixed = false,
+                                  .backward_needs_work = true};

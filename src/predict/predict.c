@@ -1,0 +1,82 @@
+/* Probabilities in a population (section 7 of the paper).
+ *
+ *   true          p(y|x,w): what ig and iw output. plain outputs the probabilities of the training sample, so it is
+ *                 corrected from the design to the stated prevalence (King and Zeng 2001).
+ *   known, design p_{s=1}(y|x,w) proportional to p(y|x,w)/p(y|w) . p~(y)          (Eq. likelihood with selection)
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "prevail/predict.h"
+
+pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
+                                     pv_target_population *population, double *prevalence) {
+    double low, high;
+    if (strcmp(text, "true") == 0) {
+        *population = PV_POPULATION_TRUE;
+        return PV_OK;
+    }
+    if (strcmp(text, "design") == 0) {
+        *population = PV_POPULATION_DESIGN;
+        return PV_OK;
+    }
+    if (strncmp(text, "known:", 6) != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, design or known:P", text);
+    *population = PV_POPULATION_KNOWN;
+    PV_TRY(pv_prevalence_parse(ctx, "--population known:", text + 6, classifier->labels, classifier->classes, prevalence,
+                               &low, &high));
+    if (!isnan(low))
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: give one prevalence, not an interval", text);
+    return PV_OK;
+}
+
+pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
+    enum { CHUNK = 512 };
+    const pv_model *model = classifier->model;
+    size_t k = (size_t)classifier->classes, d = (size_t)pv_model_inputs(model), chunks = (data->rows + CHUNK - 1) / CHUNK;
+    if (data->features != pv_model_inputs(model))
+        return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
+                        pv_model_inputs(model));
+    int threads = pv_ctx_threads(ctx);
+    pv_model_work **work;
+    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
+    pv_status status = PV_OK;
+    for (int t = 0; t < threads && status == PV_OK; t++)
+        status = pv_model_work_new(ctx, model, CHUNK, &work[t]);
+    if (status == PV_OK) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int t = 0; t < threads; t++)
+            for (size_t c = (size_t)t * chunks / (size_t)threads; c < (size_t)(t + 1) * chunks / (size_t)threads; c++) {
+                size_t begin = c * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
+                pv_model_forward(model, work[t], classifier->w, rows, data->x + begin * d, loglik + begin * k);
+            }
+    }
+    for (int t = 0; t < threads; t++)
+        pv_model_work_free(ctx, work[t]);
+    pv__free(ctx, work);
+    return status;
+}
+
+void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
+              double *log_p) {
+    size_t k = (size_t)classes;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t y = 0; y < k; y++)
+            log_p[i * k + y] = loglik[i * k + y] - log_marginal[y] + log(prevalence[y]);
+        pv_log_softmax(classes, log_p + i * k, log_p + i * k);
+    }
+}
+
+void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
+                           size_t n, const double *loglik, double *log_p) {
+    int k = classifier->classes;
+    const double *target = population == PV_POPULATION_KNOWN    ? prevalence
+                           : population == PV_POPULATION_DESIGN ? classifier->design
+                           : classifier->loss == PV_LOSS_PLAIN  ? classifier->prevalence
+                                                                : NULL;
+    if (target)
+        pv_adapt(n, k, loglik, classifier->log_marginal, target, log_p);
+    else if (log_p != loglik)
+        memcpy(log_p, loglik, n * (size_t)k * sizeof *log_p);
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Runs the command's tests: files of expected output.
+#
+#   tests/cli/run.sh [--update] PREVAIL [NAME ...]
+#
+# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test); --update rewrites what they expect.
+#
+# A case is a text file: comment lines (#) that say what it checks; the commands, run by bash in an empty folder with
+# prevail on the path; then
+#     --- exit CODE
+#     --- stdout
+#     (the expected text)
+#     --- stderr
+#     (the expected text)
+# Seconds, and the name of the empty folder, are masked. In the commands `digits N` rounds the numbers of its input to
+# N significant digits, so that expected files hold on every processor; `study` and `people` write small simulated
+# tables.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+update=false
+if [ "${1:-}" = --update ]; then
+    update=true
+    shift
+fi
+if [ $# -lt 1 ] || [ ! -x "$1" ]; then
+    echo "usage: tests/cli/run.sh [--update] PREVAIL [NAME ...]" >&2
+    exit 2
+fi
+binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+shift
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin"
+ln -s "$binary" "$scratch/bin/prevail"
+
+# Written once as a file that every case sources.
+cat >"$scratch/functions" <<'EOF'
+digits() {
+    awk -v digits="$1" '{
+        line = $0; out = ""
+        while (match(line, /-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/)) {
+            number = substr(line, RSTART, RLENGTH)
+            before = substr(line, 1, RSTART - 1)
+            glued = before ~ /[A-Za-z_.]$/
+            if (!glued && number ~ /[.e]/)
+                number = sprintf("%." digits "g", number)
+            out = out before number
+            line = substr(line, RSTART + RLENGTH)
+        }
+        print out line
+    }'
+}
+study() { prevail simulate nodules --cases 200 --controls 200 --prevalence 0.02 --seed 3 -o "${1:-study.csv}"; }
+people() { prevail simulate nodules --rows 500 --prevalence 0.2 --seed 4 -o "${1:-people.csv}"; }
+fitted() { study study.csv && prevail fit study.csv --target malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
+EOF
+
+mask() {
+    sed -E -e "s#$1#FOLDER#g" -e 's/("seconds": )[-+0-9.e]+/\1#/' "$2"
+}
+
+passed=0
+failed=0
+run_case() {
+    local file=$1 name folder
+    name=$(basename "$file" .test)
+    folder="$scratch/run/$name"
+    mkdir -p "$folder"
+    sed '/^--- exit/,$d' "$file" >"$scratch/commands"
+    (
+        cd "$folder" || exit 99
+        export PATH="$scratch/bin:$PATH" LC_ALL=C OMP_WAIT_POLICY=passive
+        # shellcheck disable=SC1091
+        . "$scratch/functions"
+        export -f digits study people fitted
+        exec timeout 120 bash "$scratch/commands" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
+    )
+    local code=$?
+    {
+        cat "$scratch/commands"
+        echo "--- exit $code"
+        echo "--- stdout"
+        mask "$folder" "$scratch/stdout"
+        echo "--- stderr"
+        mask "$folder" "$scratch/stderr" | sed "s#$scratch/commands: line [0-9]*: *##"
+    } >"$scratch/got"
+    if $update; then
+        cmp -s "$scratch/got" "$file" || { cp "$scratch/got" "$file" && echo "updated $name"; }
+        passed=$((passed + 1))
+    elif diff -u --label "expected $name" --label "got" "$file" "$scratch/got"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+    rm -rf "$folder"
+}
+
+if [ $# -eq 0 ]; then
+    for file in "$here"/cases/*.test; do
+        run_case "$file"
+    done
+else
+    for name in "$@"; do
+        run_case "$here/cases/$name.test"
+    done
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,811 @@
+/* CSV reading and writing: what real files do, hostile ones, and the round trip of every double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "prevail/data.h"
+
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
+
+static pv_ctx *ctx;
+static char path[] = "/tmp/prevail-test-csv-XXXXXX";
+
+static int setup(void **state) {
+    (void)state;
+    int descriptor = mkstemp(path);
+    if (descriptor < 0 || close(descriptor) != 0)
+        return 1;
+    return pv_ctx_new(NULL, &ctx) != PV_OK;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    pv_ctx_free(ctx);
+    return unlink(path);
+}
+
+static void put(const void *bytes, size_t n) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+static pv_table *must_read(const pv_csv_options *options) {
+    pv_table *table = NULL;
+    pv_status status = pv_table_read(ctx, path, options, &table);
+    if (status != PV_OK)
+        print_error("%zu:%zu: %s\n", pv_ctx_error(ctx)->line, pv_ctx_error(ctx)->column, pv_ctx_error(ctx)->message);
+    assert_int_equal(status, PV_OK);
+    assert_non_null(table);
+    return table;
+}
+
+static pv_table *read_text(const char *text) {
+    put(text, strlen(text));
+    return must_read(NULL);
+}
+
+static void says(const char *part) {
+    const char *message = pv_ctx_error(ctx)->message;
+    if (!strstr(message, part))
+        fail_msg("'%s' is not in '%s'", part, message);
+}
+
+/* Reading must fail, at the place (0: none) and with all of the parts in the message. */
+static void refused_bytes(const void *bytes, size_t n, size_t line, size_t column, const char *part, const char *other) {
+    put(bytes, n);
+    pv_table *table = (pv_table *)&ctx;
+    assert_int_equal(pv_table_read(ctx, path, NULL, &table), PV_ERR_INPUT);
+    assert_null(table);
+    assert_string_equal(pv_ctx_error(ctx)->file, path);
+    says(part);
+    says(other);
+    assert_int_equal(pv_ctx_error(ctx)->line, line);
+    assert_int_equal(pv_ctx_error(ctx)->column, column);
+}
+
+static void refused(const char *text, size_t line, size_t column, const char *part, const char *other) {
+    refused_bytes(text, strlen(text), line, column, part, other);
+}
+
+static double number(const pv_table *table, size_t row, size_t column) {
+    assert_true(column < table->columns && row < table->rows);
+    assert_int_equal(table->column[column].type, PV_COLUMN_NUMBER);
+    return table->column[column].number[row];
+}
+
+/* NULL for a missing cell. */
+static const char *text_at(const pv_table *table, size_t row, size_t column) {
+    assert_true(column < table->columns && row < table->rows);
+    const pv_column *c = &table->column[column];
+    assert_int_equal(c->type, PV_COLUMN_TEXT);
+    assert_true(c->code[row] >= -1 && c->code[row] < c->levels);
+    return c->code[row] < 0 ? NULL : c->level[c->code[row]];
+}
+
+static void same_bits(double a, double b) {
+    uint64_t left, right;
+    memcpy(&left, &a, sizeof left);
+    memcpy(&right, &b, sizeof right);
+    if (left != right)
+        fail_msg("%.17g (%016llx) is not %.17g (%016llx)", a, (unsigned long long)left, b, (unsigned long long)right);
+}
+
+/* ---- what real files do ------------------------------------------------------------------------------------------ */
+
+static void reads_numbers_and_text(void **state) {
+    (void)state;
+    pv_table *t = read_text("age,sex,diameter\n61,f,7.5\n70,m,-1e-3\n.5,f,+2.E2\n");
+    assert_int_equal(t->rows, 3);
+    assert_int_equal(t->columns, 3);
+    assert_string_equal(t->source, path);
+    assert_string_equal(t->column[0].name, "age");
+    assert_string_equal(t->column[2].name, "diameter");
+    same_bits(number(t, 0, 0), 61);
+    same_bits(number(t, 2, 0), 0.5);
+    same_bits(number(t, 1, 2), -1e-3);
+    same_bits(number(t, 2, 2), 200);
+    assert_string_equal(text_at(t, 0, 1), "f");
+    assert_string_equal(text_at(t, 1, 1), "m");
+    assert_int_equal(t->column[1].levels, 2);
+    assert_null(t->line);
+    assert_int_equal(pv_table_line(t, 2), 4);
+    pv_table_free(ctx, t);
+}
+
+static void reads_quotes(void **state) {
+    (void)state;
+    pv_table *t = read_text("\"a\",\"b \"\"c\"\"\",d\n\"x, y\",\"1\",\"line one\nline two\"\n\" z \" , \"2\" ,\"\"\"\"\n");
+    assert_string_equal(t->column[1].name, "b \"c\"");
+    assert_string_equal(text_at(t, 0, 0), "x, y");
+    assert_string_equal(text_at(t, 1, 0), " z ");
+    same_bits(number(t, 0, 1), 1);
+    same_bits(number(t, 1, 1), 2);
+    assert_string_equal(text_at(t, 0, 2), "line one\nline two");
+    assert_string_equal(text_at(t, 1, 2), "\"");
+    assert_int_equal(pv_table_line(t, 0), 2);
+    assert_int_equal(pv_table_line(t, 1), 4);
+    pv_table_free(ctx, t);
+    t = read_text("size\n5\" pipe\n6\" pipe\n"); /* a quote inside an unquoted field is text */
+    assert_string_equal(text_at(t, 0, 0), "5\" pipe");
+    pv_table_free(ctx, t);
+}
+
+static void reads_line_ends(void **state) {
+    (void)state;
+    static const char *const same[] = {"a,b\n1,x\n2,y\n", "a,b\r\n1,x\r\n2,y\r\n", "a,b\n1,x\n2,y", "a,b\r\n1,x\r\n2,y",
+                                       "\xEF\xBB\xBF" "a,b\n1,x\n2,y\n", "a,b\n1,x\n2,y\r", " a ,\tb\n1 , x\n 2,y \n"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        pv_table *t = read_text(same[i]);
+        assert_int_equal(t->rows, 2);
+        assert_string_equal(t->column[0].name, "a");
+        assert_string_equal(t->column[1].name, "b");
+        same_bits(number(t, 1, 0), 2);
+        assert_string_equal(text_at(t, 1, 1), "y");
+        pv_table_free(ctx, t);
+    }
+}
+
+static void skips_blank_lines(void **state) {
+    (void)state;
+    pv_table *t = read_text("\n  \na,b\n\n1,2\r\n\r\n \t\n3,4\n\n\n");
+    assert_int_equal(t->rows, 2);
+    same_bits(number(t, 1, 1), 4);
+    assert_int_equal(pv_table_line(t, 0), 5);
+    assert_int_equal(pv_table_line(t, 1), 8);
+    pv_table_free(ctx, t);
+}
+
+static void finds_missing(void **state) {
+    (void)state;
+    pv_table *t = read_text("x,s,none\n,NA,\nNA,,NA\nNaN,null,nan\nnan,.,.\nnull,NULL,\nNULL,NaN,\n.,nan,\n\"\",\"\",\n"
+                            "1,word,\n");
+    assert_int_equal(t->rows, 9);
+    for (size_t row = 0; row < 8; row++) {
+        assert_true(isnan(number(t, row, 0)));
+        assert_null(text_at(t, row, 1));
+    }
+    same_bits(number(t, 8, 0), 1);
+    assert_string_equal(text_at(t, 8, 1), "word");
+    assert_true(isnan(number(t, 0, 2)) && isnan(number(t, 8, 2))); /* nothing but missing: numbers */
+    pv_table_free(ctx, t);
+    t = read_text("s\nna\nNan\nnone\n"); /* words of their own */
+    assert_int_equal(t->column[0].levels, 3);
+    pv_table_free(ctx, t);
+}
+
+static void finds_delimiter(void **state) {
+    (void)state;
+    static const char *const same[] = {"a;b\n1;2\n", "a\tb\n1\t2\n", "a,b\n1,2\n"};
+    for (size_t i = 0; i < 3; i++) {
+        pv_table *t = read_text(same[i]);
+        assert_int_equal(t->columns, 2);
+        same_bits(number(t, 0, 1), 2);
+        pv_table_free(ctx, t);
+    }
+    pv_table *t = read_text("a;b,c\nx;y,1\n"); /* the comma has precedence */
+    assert_int_equal(t->columns, 2);
+    assert_string_equal(t->column[0].name, "a;b");
+    pv_table_free(ctx, t);
+    t = read_text("\"a,b\";c\n1;2\n"); /* quoted ones do not count */
+    assert_int_equal(t->columns, 2);
+    assert_string_equal(t->column[0].name, "a,b");
+    pv_table_free(ctx, t);
+    t = read_text("a\tb\n\t2\n1\t\n"); /* empty fields between tabs are not blanks */
+    assert_int_equal(t->rows, 2);
+    assert_true(isnan(number(t, 0, 0)) && isnan(number(t, 1, 1)));
+    pv_table_free(ctx, t);
+    put("a|b\n1|2\n", 8);
+    t = must_read(&(pv_csv_options){.delimiter = '|'});
+    assert_int_equal(t->columns, 2);
+    pv_table_free(ctx, t);
+    static const char bad[] = "1e.\"\n +-";
+    for (const char *d = bad; *d; d++)
+        assert_int_equal(pv_table_read(ctx, path, &(pv_csv_options){.delimiter = *d}, &t), PV_ERR_USAGE);
+}
+
+static void decides_types(void **state) {
+    (void)state;
+    pv_table *t = read_text("a,b,c,d\ninf,0x1F,1_000,1e\n-Infinity,0x20,2_000,e5\nINF,12abc,--1,1e+\n1e999,1 2,+,-\n");
+    same_bits(number(t, 0, 0), (double)INFINITY);
+    same_bits(number(t, 1, 0), -(double)INFINITY);
+    same_bits(number(t, 3, 0), (double)INFINITY);
+    assert_string_equal(text_at(t, 0, 1), "0x1F");
+    assert_string_equal(text_at(t, 3, 1), "1 2");
+    assert_string_equal(text_at(t, 2, 2), "--1");
+    assert_string_equal(text_at(t, 0, 3), "1e");
+    pv_table_free(ctx, t);
+    const char *const text[] = {"y", "absent"};
+    put("x,y\n1,1\n2,1.0\n3,case\n4,NA\n", 27);
+    t = must_read(&(pv_csv_options){.text = text, .n_text = 2});
+    assert_string_equal(text_at(t, 0, 1), "1");
+    assert_string_equal(text_at(t, 1, 1), "1.0");
+    assert_string_equal(text_at(t, 2, 1), "case");
+    assert_null(text_at(t, 3, 1));
+    same_bits(number(t, 3, 0), 4);
+    pv_table_free(ctx, t);
+}
+
+static void reads_one_column(void **state) {
+    (void)state;
+    pv_table *t = read_text("x\n1\n\n2\n\"\"\nNA\n");
+    assert_int_equal(t->rows, 4);
+    assert_true(isnan(number(t, 2, 0)) && isnan(number(t, 3, 0)));
+    pv_table_free(ctx, t);
+}
+
+static void passes_bytes_through(void **state) {
+    (void)state;
+    pv_table *t = read_text("n\xC3\xA4me,b\xFF" "d\n\xE2\x82\xAC,\xFE\xFF\n\xC3,\x80\n");
+    assert_string_equal(t->column[0].name, "n\xC3\xA4me");
+    assert_string_equal(text_at(t, 0, 0), "\xE2\x82\xAC");
+    assert_string_equal(text_at(t, 1, 0), "\xC3");
+    assert_string_equal(text_at(t, 0, 1), "\xFE\xFF");
+    pv_table_free(ctx, t);
+    t = read_text("a,b\nx\ry,1\nz,2\n"); /* a carriage return that ends no line */
+    assert_string_equal(text_at(t, 0, 0), "x\ry");
+    pv_table_free(ctx, t);
+}
+
+static void hashes_the_bytes(void **state) {
+    (void)state;
+    pv_table *t = read_text("a\n1\n"), *u = read_text("a\n1"), *v = read_text("a\n1\n");
+    assert_true(t->hash == v->hash);
+    assert_true(t->hash != u->hash);
+    assert_true(t->hash == 0x2ca42d43331346baULL || t->hash != 0);
+    pv_table_free(ctx, t);
+    pv_table_free(ctx, u);
+    pv_table_free(ctx, v);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refuses_empty(void **state) {
+    (void)state;
+    refused("", 0, 0, "empty", "header");
+    refused("\n \n\r\n", 0, 0, "empty", "header");
+    refused("\xEF\xBB\xBF", 0, 0, "empty", "header");
+    refused("a,b\n", 0, 0, "no rows", "header");
+    refused("a,b", 0, 0, "no rows", "header");
+    refused("a,b\n\n\n", 0, 0, "no rows", "header");
+}
+
+static void refuses_ragged(void **state) {
+    (void)state;
+    refused("a,b,c\n1,2,3\n4,5\n", 3, 0, "2 fields", "header 3");
+    refused("a,b,c\n1,2,3\n4\n", 3, 0, "1 field,", "header 3");
+    refused("a,b\n1,2\n\n3,4,5,6\n", 4, 0, "4 fields", "header 2");
+    refused("a,b\n1,2,\n", 2, 0, "3 fields", "header 2");
+    refused("a,b\nx,\"y,z\",\"u\nv\",w\n", 2, 0, "4 fields", "double quotes");
+    refused("a,b\n\"p\nq\",1\n2\n", 4, 0, "1 field,", "header 2");
+}
+
+static void refuses_quotes(void **state) {
+    (void)state;
+    refused("a,b\n1,x\n2,\"open\n3,y\n4,z\n", 3, 2, "never closed", "double quote");
+    refused("\"a,b\n1,2\n", 1, 1, "never closed", "double quote");
+    refused("a,b\n1,\"x\"y\n", 2, 2, "after a closing double quote", "'y'");
+    refused("a,b\n\"p\nq\" r,2\n", 3, 1, "after a closing double quote", "'r,2'");
+    refused("a,b\n1,\"x\n\n", 2, 2, "never closed", "");
+}
+
+static void refuses_names(void **state) {
+    (void)state;
+    refused("a,,c\n1,2,3\n", 1, 2, "no name", "column 2");
+    refused("\"\",a\n1,2\n", 1, 1, "no name", "row.names");
+    refused("a,b,a,b\n1,2,3,4\n", 1, 3, "columns 1 and 3", "'a'");
+    refused("\na,b, a\n1,2,3\n", 2, 3, "columns 1 and 3", "'a'");
+    refused("1,2,1\n1,2,3\n", 1, 3, "header row missing", "'1'");
+}
+
+static void refuses_mixtures(void **state) {
+    (void)state;
+    refused("id,age\n1,61\n2,NA\n3,old\n", 4, 2, "column 2, 'age'", "--categorical age");
+    says("'old' is not a number");
+    refused("id,g\n1,A\n2,B\n3,3\n", 4, 2, "'3' is a number", "--categorical g");
+    refused("x\n1\n0x10\n", 3, 1, "'0x10'", "not a number");
+    refused("x\n1\n2 3\n", 3, 1, "'2 3'", "not a number");
+    refused("x\n1\n1,5\n", 3, 0, "2 fields", "header 1");
+    refused("x\n1\n\"bell\a\ttab\"\n", 3, 1, "bell\\x07\\ttab", "x");
+    refused("x,y\n\"1\n\",2\n\"p\nq\",a\n5,6\n", 6, 1, "'5' is a number", "--categorical x");
+}
+
+static void refuses_nul(void **state) {
+    (void)state;
+    refused_bytes("a,b\n1,2\n3,\0\n", 12, 3, 0, "NUL byte", "UTF-16");
+    refused_bytes("\xFF\xFE" "a\0,\0b\0\n\0", 10, 1, 0, "NUL byte", "UTF-8");
+    refused_bytes("\0", 1, 1, 0, "NUL byte", "CSV");
+}
+
+static void refuses_paths(void **state) {
+    (void)state;
+    pv_table *t;
+    assert_int_equal(pv_table_read(ctx, "/tmp", NULL, &t), PV_ERR_PATH);
+    says("directory");
+    assert_null(t);
+    assert_int_equal(pv_table_read(ctx, "/nonexistent/x.csv", NULL, &t), PV_ERR_PATH);
+    assert_string_equal(pv_ctx_error(ctx)->file, "/nonexistent/x.csv");
+    assert_null(t);
+}
+
+/* A large text: head, then unit repeated until at least size bytes, then tail. */
+static char *repeated(const char *head, const char *unit, size_t size, const char *tail, size_t *n) {
+    size_t step = strlen(unit), times = size / step + 1;
+    char *text = malloc(strlen(head) + times * step + strlen(tail) + 1);
+    assert_non_null(text);
+    char *at = stpcpy(text, head);
+    for (size_t i = 0; i < times; i++)
+        at = stpcpy(at, unit);
+    *n = (size_t)(stpcpy(at, tail) - text);
+    return text;
+}
+
+static void refuses_long_fields(void **state) {
+    (void)state;
+    size_t n, mib = (size_t)1 << 20;
+    char *text = repeated("a,b\n1,", "x", mib, "\n", &n);
+    refused_bytes(text, n, 2, 2, "1 MiB", "");
+    free(text);
+    text = repeated("a,b\n1,2\n3,\"", "no partner\n", 3 * mib, "", &n);
+    refused_bytes(text, n, 3, 2, "1 MiB", "partner");
+    free(text);
+    text = repeated("a,b\n1,", "9", 2 * mib, "\n", &n);
+    refused_bytes(text, n, 2, 2, "1 MiB", "");
+    free(text);
+    text = repeated("", "x", 3 * mib, "", &n);
+    refused_bytes(text, n, 1, 1, "1 MiB", "");
+    free(text);
+    text = repeated("a,b\n1,", "x", mib - 2, "\n", &n); /* one that just fits */
+    put(text, n);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(strlen(text_at(t, 0, 1)), mib - 1);
+    pv_table_free(ctx, t);
+    free(text);
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+/* Fields, quotes and line ends fall on every possible place of the reader's blocks. */
+static void crosses_blocks(void **state) {
+    (void)state;
+    for (unsigned shift = 0; shift < 24; shift++) {
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        fprintf(file, "id,%.*s,text\r\n", (int)shift + 1, "abcdefghijklmnopqrstuvwxyz");
+        const int rows = 20011;
+        for (int i = 0; i < rows; i++)
+            fprintf(file, "%d,%.17g,\"line %d\r\nof \"\"%d\"\" , here\"\r\n", i, i / 7.0, i % 100, i % 7);
+        assert_int_equal(fclose(file), 0);
+        pv_table *t = must_read(NULL);
+        assert_int_equal(t->rows, rows);
+        for (int i = 0; i < rows; i++) {
+            char wanted[64];
+            snprintf(wanted, sizeof wanted, "line %d\r\nof \"%d\" , here", i % 100, i % 7);
+            assert_string_equal(text_at(t, (size_t)i, 2), wanted);
+            assert_true(number(t, (size_t)i, 0) == i && number(t, (size_t)i, 1) == i / 7.0);
+            assert_int_equal(pv_table_line(t, (size_t)i), 2 + 2 * i);
+        }
+        pv_table_free(ctx, t);
+    }
+}
+
+static void reads_wide_rows(void **state) {
+    (void)state;
+    const size_t columns = 60000;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (size_t c = 0; c < columns; c++)
+        fprintf(file, "%sc%zu", c ? "," : "", c);
+    for (size_t row = 0; row < 3; row++)
+        for (size_t c = 0; c < columns; c++)
+            fprintf(file, "%s%zu", c ? "," : "\n", row * columns + c);
+    assert_int_equal(fclose(file), 0);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->rows, 3);
+    assert_int_equal(t->columns, columns);
+    for (size_t c = 0; c < columns; c++)
+        assert_true(number(t, 2, c) == (double)(2 * columns + c));
+    pv_table_free(ctx, t);
+}
+
+static void reads_many_levels(void **state) {
+    (void)state;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fprintf(file, "id,x\n");
+    for (int i = 0; i < 50000; i++)
+        fprintf(file, "p%d,%d\n", i % 40000, i);
+    assert_int_equal(fclose(file), 0);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->column[0].levels, 40000);
+    for (int i = 0; i < 50000; i++)
+        assert_int_equal(t->column[0].code[i], i % 40000);
+    assert_string_equal(t->column[0].level[39999], "p39999");
+    pv_table_free(ctx, t);
+}
+
+/* The first value of a column may come late, and rows may outnumber the estimate made from the first block. */
+static void decides_late(void **state) {
+    (void)state;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fprintf(file, "a,b,c\n");
+    for (int i = 0; i < 3000; i++)
+        fprintf(file, "%0100d,,\n", i);
+    for (int i = 0; i < 200000; i++)
+        fprintf(file, "1,,\n");
+    fprintf(file, "1,7,word\n");
+    assert_int_equal(fclose(file), 0);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->rows, 203001);
+    assert_true(number(t, 2999, 0) == 2999);
+    for (size_t i = 0; i + 1 < t->rows; i++) {
+        assert_true(isnan(number(t, i, 1)));
+        assert_null(text_at(t, i, 2));
+    }
+    assert_true(number(t, 203000, 1) == 7);
+    assert_string_equal(text_at(t, 203000, 2), "word");
+    pv_table_free(ctx, t);
+}
+
+static void reads_pipes(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "mkfifo %s.pipe", path);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "(printf 'a,b\\n'; seq -f '%%g,x' 1 20000) > %s.pipe &", path);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s.pipe", path);
+    pv_table *t;
+    assert_int_equal(pv_table_read(ctx, command, NULL, &t), PV_OK);
+    assert_int_equal(t->rows, 20000);
+    assert_true(number(t, 19999, 0) == 20000);
+    pv_table_free(ctx, t);
+    assert_int_equal(unlink(command), 0);
+}
+
+/* ---- columns by name --------------------------------------------------------------------------------------------- */
+
+static void finds_columns(void **state) {
+    (void)state;
+    pv_table *t = read_text("age,malignant\n1,2\n");
+    size_t column;
+    assert_int_equal(pv_table_find(ctx, t, "--target", "malignant", &column), PV_OK);
+    assert_int_equal(column, 1);
+    assert_int_equal(pv_table_find(ctx, t, "--target", "malignnat", &column), PV_ERR_USAGE);
+    says("--target");
+    says("did you mean 'malignant'");
+    assert_int_equal(pv_table_find(ctx, t, "--target", "q", &column), PV_ERR_USAGE);
+    says("age, malignant");
+    pv_table_free(ctx, t);
+    pv_table_free(ctx, NULL);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* Against the C library, which rounds correctly. */
+static void reads_numbers_exactly(void **state) {
+    (void)state;
+    static const char *const hard[] = {
+        "0", "-0", "0.0", "-0.0e5", "1", "9007199254740992", "9007199254740993", "9007199254740995",
+        "18446744073709551615", "18446744073709551616", "9999999999999999999", "99999999999999999999", "1e22", "1e23",
+        "-1e27", "1e28", "8.5e-27", "1e-22", "1e-23", "3e-27", "7e-28", "2.2250738585072014e-308",
+        "2.2250738585072011e-308", "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324",
+        "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "1e400", "1e-400",
+        "0.1", "0.3", "123456789012345678", "0.000001", "1234567890123456789e-27", "9223372036854775807e27",
+        "0.500000000000000166533453693773481063544750213623046875", "1.00000000000000011102230246251565404",
+        "1.00000000000000011102230246251565405", "6.02214076e23", "000000000000000000000000000000001.5",
+        "0.00000000000000000000000000000000000000000000015", "1e0000000000000000001", "1e-0", "5.", ".5", "1E5", "1e+5",
+        "9007199254740993e1", "4503599627370497.5", "4503599627370496.5", "72057594037927937", "1e99999999999999999999",
+        "0e99999999999999999999", "1e-99999999999999999999", "8.98846567431158e307", "12345678.87654321",
+        "1.2345678", "1.23456789", "1.234567890123456", "123456789.123456789"};
+    char text[4096] = "x\n";
+    size_t n = sizeof hard / sizeof *hard;
+    for (size_t i = 0; i < n; i++)
+        strcat(strcat(text, hard[i]), "\n");
+    pv_table *t = read_text(text);
+    assert_int_equal(t->rows, n);
+    for (size_t i = 0; i < n; i++)
+        same_bits(number(t, i, 0), strtod(hard[i], NULL));
+    pv_table_free(ctx, t);
+}
+
+/* A small generator of the test's own. */
+static uint64_t seed = 88172645463325252u;
+static uint64_t random_bits(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    return seed ^= seed << 17;
+}
+
+static void reads_random_decimals_exactly(void **state) {
+    (void)state;
+    enum { ROWS = 200000 };
+    char (*given)[48] = malloc(ROWS * sizeof *given);
+    assert_non_null(given);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fprintf(file, "x\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        uint64_t digits = random_bits() >> (random_bits() % 64);
+        int exponent = (int)(random_bits() % 70) - 35;
+        if (i % 3 == 0)
+            snprintf(given[i], sizeof *given, "%s%llu.%llu", i % 2 ? "-" : "", (unsigned long long)(digits % 1000),
+                     (unsigned long long)(random_bits() >> (random_bits() % 64)));
+        else
+            snprintf(given[i], sizeof *given, "%s%llue%d", i % 2 ? "-" : "", (unsigned long long)digits, exponent);
+        fprintf(file, "%s\n", given[i]);
+    }
+    assert_int_equal(fclose(file), 0);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->rows, ROWS);
+    for (size_t i = 0; i < ROWS; i++)
+        same_bits(number(t, i, 0), strtod(given[i], NULL));
+    pv_table_free(ctx, t);
+    free(given);
+}
+
+static void formats_shortest(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } wanted[] = {{0, "0"}, {-0.0, "-0"}, {1, "1"}, {-1, "-1"}, {0.1, "0.1"}, {0.3, "0.3"}, {0.1 + 0.2, "0.30000000000000004"},
+                  {100, "100"}, {1234.5, "1234.5"}, {0.00012, "0.00012"}, {1e15, "1000000000000000"}, {1e-7, "1e-07"},
+                  {1.5e-10, "1.5e-10"}, {5e-324, "5e-324"}, {1e300, "1e+300"}, {1.7976931348623157e308, "1.7976931348623157e+308"},
+                  {(double)INFINITY, "inf"}, {-(double)INFINITY, "-inf"}, {1.0 / 3, "0.3333333333333333"},
+                  {2.0 / 3, "0.6666666666666666"}, {9007199254740993.0, "9007199254740992"}, {3.14, "3.14"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        int length = pv_format_double(wanted[i].value, text, sizeof text);
+        assert_string_equal(text, wanted[i].text);
+        assert_int_equal(length, strlen(text));
+    }
+    assert_int_equal(pv_format_double((double)NAN, text, sizeof text), 3);
+}
+
+static double random_double(size_t i) {
+    double value;
+    uint64_t bits = random_bits();
+    switch (i % 8) {
+    case 0: /* any bits: all exponents, subnormals among them */
+        memcpy(&value, &bits, sizeof value);
+        return isfinite(value) ? value : 1;
+    case 1: /* subnormal */
+        bits = (bits & 0x800FFFFFFFFFFFFFu);
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    case 2: /* integers beyond 2^53 */
+        return (double)bits;
+    case 3: /* 17 digits near 1 */
+        return (double)bits / 1.8446744073709552e19;
+    case 4: /* few digits */
+        return (double)(bits % 100000) / 1000;
+    case 5:
+        return -(double)(bits % 1000000);
+    case 6: /* powers of two and their neighbours */
+        value = ldexp(1, (int)(bits % 2000) - 1000);
+        return bits >> 63 ? nextafter(value, 0) : value;
+    default:
+        return (double)(int64_t)bits * pow(10, (double)(bits % 40) - 30);
+    }
+}
+
+/* Property: what pv_table_write writes reads back bit by bit. */
+static void numbers_survive(void **state) {
+    (void)state;
+    enum { ROWS = 80000 };
+    double *value = malloc(ROWS * sizeof *value);
+    assert_non_null(value);
+    for (size_t i = 0; i < ROWS; i++)
+        value[i] = random_double(i);
+    value[0] = (double)INFINITY;
+    value[1] = -0.0;
+    value[2] = 2.2250738585072014e-308;
+    value[3] = 1.7976931348623157e308;
+    value[4] = (double)NAN;
+    char name[] = "x";
+    pv_column column = {.name = name, .type = PV_COLUMN_NUMBER, .number = value};
+    pv_table table = {.rows = ROWS, .columns = 1, .column = &column};
+    pv_output output;
+    assert_int_equal(pv_output_open(ctx, path, &output), PV_OK);
+    assert_int_equal(pv_table_write(ctx, &table, &output), PV_OK);
+    assert_int_equal(pv_output_commit(ctx, &output), PV_OK);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->rows, ROWS);
+    assert_true(isnan(number(t, 4, 0)));
+    for (size_t i = 0; i < ROWS; i++)
+        if (i != 4)
+            same_bits(number(t, i, 0), value[i]);
+    char text[32];
+    for (size_t i = 0; i < ROWS; i++)
+        assert_true(pv_format_double(value[i], text, sizeof text) < (int)sizeof text);
+    pv_table_free(ctx, t);
+    free(value);
+}
+
+/* Property: texts of hostile characters survive, with missing cells between them. */
+static void texts_survive(void **state) {
+    (void)state;
+    enum { ROWS = 5000, COLUMNS = 3 };
+    static const char alphabet[] = "ab\",;\t\n\r '|=\xC3\xA4\xEF#";
+    char names[COLUMNS][16] = {"\"q\",x", " lead", "\xEF\xBB\xBFmark"};
+    pv_column column[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; c++) {
+        column[c] = (pv_column){.name = names[(c + 2) % COLUMNS], .type = PV_COLUMN_TEXT, .levels = ROWS};
+        column[c].level = calloc(ROWS, sizeof *column[c].level);
+        column[c].code = calloc(ROWS, sizeof *column[c].code);
+        assert_non_null(column[c].level);
+        assert_non_null(column[c].code);
+        for (int32_t i = 0; i < ROWS; i++) {
+            char text[24] = "_"; /* never a number or a missing word */
+            size_t n = 1 + random_bits() % 12, at = random_bits() % 2;
+            for (size_t k = at; k < n + at; k++)
+                text[k] = alphabet[random_bits() % (sizeof alphabet - 1)];
+            text[n + at] = '\0';
+            column[c].level[i] = strdup(text);
+            column[c].code[i] = random_bits() % 5 == 0 ? -1 : i;
+        }
+    }
+    pv_table table = {.rows = ROWS, .columns = COLUMNS, .column = column};
+    pv_output output;
+    assert_int_equal(pv_output_open(ctx, path, &output), PV_OK);
+    assert_int_equal(pv_table_write(ctx, &table, &output), PV_OK);
+    assert_int_equal(pv_output_commit(ctx, &output), PV_OK);
+    pv_table *t = must_read(NULL);
+    assert_int_equal(t->rows, ROWS);
+    assert_int_equal(t->columns, COLUMNS);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        assert_string_equal(t->column[c].name, column[c].name);
+        for (size_t i = 0; i < ROWS; i++) {
+            const char *got = text_at(t, i, c);
+            if (column[c].code[i] < 0)
+                assert_null(got);
+            else
+                assert_string_equal(got, column[c].level[i]);
+        }
+        for (size_t i = 0; i < ROWS; i++)
+            free(column[c].level[i]);
+        free(column[c].level);
+        free(column[c].code);
+    }
+    pv_table_free(ctx, t);
+}
+
+static void reports_write_errors(void **state) {
+    (void)state;
+    pv_table *t = read_text("a\n1\n");
+    pv_output output = {.stream = fopen("/dev/full", "wb"), .path = NULL};
+    if (!output.stream) {
+        pv_table_free(ctx, t);
+        skip();
+    }
+    char name[] = "/dev/full";
+    output.path = name;
+    assert_int_equal(pv_table_write(ctx, t, &output), PV_ERR_WRITE);
+    fclose(output.stream);
+    pv_table_free(ctx, t);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static size_t allowed;
+static long held;
+
+static void *limited_alloc(void *state, size_t size) {
+    (void)state;
+    if (allowed == 0)
+        return NULL;
+    allowed--;
+    held++;
+    return malloc(size);
+}
+
+static void *limited_resize(void *state, void *block, size_t size) {
+    (void)state;
+    if (allowed == 0)
+        return NULL;
+    allowed--;
+    held += block == NULL;
+    return realloc(block, size);
+}
+
+static void limited_release(void *state, void *block) {
+    (void)state;
+    held -= block != NULL;
+    free(block);
+}
+
+/* Raise the limit until it works: every failure before must be PV_ERR_MEMORY and leave nothing behind. */
+static void survives_lack_of_memory(void **state) {
+    (void)state;
+    static const char text[] = "\na,\"b\"\"c\",d,e\n1,x,,\n2,\"y\"\"z\",,7\n\n,w,,8\n";
+    put(text, sizeof text - 1);
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
+    pv_status status = PV_ERR_MEMORY;
+    for (size_t limit = 1; status != PV_OK; limit++) {
+        pv_ctx *poor;
+        pv_table *t = NULL;
+        allowed = limit;
+        held = 0;
+        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
+        status = pv_table_read(poor, path, NULL, &t);
+        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
+        assert_true((t != NULL) == (status == PV_OK));
+        pv_table_free(poor, t);
+        pv_ctx_free(poor);
+        assert_int_equal(held, 0);
+        assert_true(limit < 1000);
+    }
+}
+
+/* Random damage to a valid file must give a table or an error, never anything else (run under sanitisers). */
+static void survives_damage(void **state) {
+    (void)state;
+    static const char valid[] = "id,age,sex,\"no\"\"te\"\n1,61.5,f,\"a, b\"\n2,70,m,\"line\nbreak\"\n3,1e-3,f,NA\n";
+    static const char bytes[] = "\",\n\r;\t 0e-.xN";
+    for (int round = 0; round < 20000; round++) {
+        char text[sizeof valid];
+        memcpy(text, valid, sizeof valid);
+        size_t n = sizeof valid - 1;
+        for (uint64_t k = 1 + random_bits() % 4; k > 0; k--)
+            text[random_bits() % n] = bytes[random_bits() % (sizeof bytes - 1)];
+        n = random_bits() % 3 == 0 ? random_bits() % n : n;
+        put(text, n);
+        pv_table *t = NULL;
+        pv_status status = pv_table_read(ctx, path, NULL, &t);
+        assert_true(status == PV_OK || status == PV_ERR_INPUT);
+        assert_true((t != NULL) == (status == PV_OK));
+        if (t)
+            assert_true(t->rows > 0 && t->columns > 0);
+        pv_table_free(ctx, t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_numbers_and_text),
+        cmocka_unit_test(reads_quotes),
+        cmocka_unit_test(reads_line_ends),
+        cmocka_unit_test(skips_blank_lines),
+        cmocka_unit_test(finds_missing),
+        cmocka_unit_test(finds_delimiter),
+        cmocka_unit_test(decides_types),
+        cmocka_unit_test(reads_one_column),
+        cmocka_unit_test(passes_bytes_through),
+        cmocka_unit_test(hashes_the_bytes),
+        cmocka_unit_test(refuses_empty),
+        cmocka_unit_test(refuses_ragged),
+        cmocka_unit_test(refuses_quotes),
+        cmocka_unit_test(refuses_names),
+        cmocka_unit_test(refuses_mixtures),
+        cmocka_unit_test(refuses_nul),
+        cmocka_unit_test(refuses_paths),
+        cmocka_unit_test(refuses_long_fields),
+        cmocka_unit_test(crosses_blocks),
+        cmocka_unit_test(reads_wide_rows),
+        cmocka_unit_test(reads_many_levels),
+        cmocka_unit_test(decides_late),
+        cmocka_unit_test(reads_pipes),
+        cmocka_unit_test(finds_columns),
+        cmocka_unit_test(reads_numbers_exactly),
+        cmocka_unit_test(reads_random_decimals_exactly),
+        cmocka_unit_test(formats_shortest),
+        cmocka_unit_test(numbers_survive),
+        cmocka_unit_test(texts_survive),
+        cmocka_unit_test(reports_write_errors),
+        cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(survives_damage),
+    };
+    return cmocka_run_group_tests_name("csv", tests, setup, teardown);
+}

@@ -43,7 +43,7 @@ typedef struct cli_command {
     int (*run)(cli_call *call); /* returns the exit code */
 } cli_command;
 
-extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_simulate, cli_demo, cli_version;
+extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_simulate, cli_bench, cli_demo, cli_version;
 extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
 const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 
@@ -55,7 +55,7 @@ struct cli_call {
     void *options;   /* the command's struct */
     bool *given;     /* for each option in the order of the groups */
     char **argument; /* positional, one for each cli_argument */
-    char *line;      /* the command line, for the record; see cli_command_line */
+    char *line;      /* the command line, for the record: without what changes no result */
     char **warning;  /* what the library warned of */
     size_t warnings;
     bool collect; /* warnings are kept for the command to report instead of being printed */

@@ -18,8 +18,8 @@ int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const ch
     for (size_t s = 0; s < encoding->sources; s++)
         if (encoding->source[s].type == PV_COLUMN_TEXT)
             text[n++] = encoding->source[s].name;
-    if (roles->target)
-        text[n++] = roles->target;
+    /* The target counts as text even where it is only in the way, so that anything may stand in it. */
+    text[n++] = roles->target ? roles->target : classifier->target;
     if (roles->id)
         text[n++] = roles->id;
     int code = cli_read_table(call, path, text, n, table);

@@ -34,10 +34,10 @@ typedef struct method {
 enum { PROFILE, PLUGIN, IW, PLAIN, UNCORRECTED, TRUTH, METHODS };
 
 static const method methods[METHODS] = {
-    [PROFILE] = {"ig, profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "known", PV_POPULATION_TRUE},
-    [PLUGIN] = {"ig, plug-in (paper)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "10", PV_POPULATION_TRUE},
+    [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "known", PV_POPULATION_TRUE},
+    [PLUGIN] = {"ig plug-in (N_pr 10)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "10", PV_POPULATION_TRUE},
     [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
-    [PLAIN] = {"plain, corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
+    [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
     [UNCORRECTED] = {"plain as it stands", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_DESIGN},
     [TRUTH] = {"(the truth)", false, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, NULL, PV_POPULATION_TRUE}};
 
@@ -209,15 +209,9 @@ static pv_status run_methods(cli_call *call, work *held) {
 
 /* ---- three sentences, from the numbers above them ---------------------------------------------------------------- */
 
-enum { SENTENCES = 3, SENTENCE = 512 };
+enum { SENTENCES = 3, SENTENCE = 512, NAMES = 128 };
 
-static int extreme(const result *results, double (*of)(const result *), bool largest) {
-    int at = 0;
-    for (int m = 1; m <= PLAIN; m++)
-        if (largest ? of(&results[m]) > of(&results[at]) : of(&results[m]) < of(&results[at]))
-            at = m;
-    return at;
-}
+typedef double (*quantity)(const result *r);
 
 static double calibration_of(const result *r) {
     return r->calibration;
@@ -225,6 +219,21 @@ static double calibration_of(const result *r) {
 
 static double error_of(const result *r) {
     return r->coefficient_error;
+}
+
+/* The methods told the prevalence whose quantity is the least (sign 1) or the greatest (-1), or within 1 % of it: what
+ * is equal to the eye is not called different. "a", "a and b". Returns the extreme. */
+static double extreme(const result *results, quantity of, int sign, char names[NAMES]) {
+    double best = of(&results[0]);
+    for (int m = 1; m <= PLAIN; m++)
+        best = sign * fmin(sign * best, sign * of(&results[m]));
+    names[0] = '\0';
+    for (int m = 0; m <= PLAIN; m++)
+        if (fabs(of(&results[m]) - best) <= 0.01 * fabs(best)) {
+            size_t used = strlen(names);
+            snprintf(names + used, NAMES - used, "%s%s", used ? " and " : "", methods[m].name);
+        }
+    return best;
 }
 
 /* Mean and standard error of the difference in loss between two methods on the same people. */
@@ -240,35 +249,35 @@ static double paired(const work *held, int a, int b, double *error) {
 
 static void say(const work *held, char text[SENTENCES][SENTENCE]) {
     const result *r = held->result;
-    int low = extreme(r, calibration_of, false), high = extreme(r, calibration_of, true);
-    snprintf(
-        text[0], SENTENCE,
-        "Taken as it stands, a model of the balanced sample predicts on average %.3g times the risk that is observed; "
-        "told the prevalence, the methods predict between %.3g (%s) and %.3g times (%s).",
-        r[UNCORRECTED].calibration, r[low].calibration, methods[low].name, r[high].calibration, methods[high].name);
+    char lowest[NAMES], highest[NAMES];
+    double low = extreme(r, calibration_of, 1, lowest), high = extreme(r, calibration_of, -1, highest);
+    snprintf(text[0], SENTENCE,
+             "Taken as it stands, a model of the balanced sample predicts on average %.1f times the risk that is "
+             "observed; of the methods that are told the prevalence, %s predicts %.2f times and %s %.2f times it.",
+             r[UNCORRECTED].calibration, lowest, low, highest, high);
     double error, difference = paired(held, PROFILE, PLAIN, &error);
     if (fabs(difference) <= 2 * error || fabs(difference) < 1e-4 * r[PLAIN].nll)
-        snprintf(
-            text[1], SENTENCE,
-            "%s and %s, a strong baseline for logistic models, predict equally well here: mean -log p %.6f and %.6f, "
-            "where the truth itself has %.6f.",
-            methods[PROFILE].name, methods[PLAIN].name, r[PROFILE].nll, r[PLAIN].nll, r[TRUTH].nll);
+        snprintf(text[1], SENTENCE,
+                 "%s and %s, a strong baseline for logistic models, predict equally well: mean -log p %.5f and %.5f, "
+                 "against %.5f for %s, %.5f for %s and %.5f for the truth itself.",
+                 methods[PROFILE].name, methods[PLAIN].name, r[PROFILE].nll, r[PLAIN].nll, r[IW].nll, methods[IW].name,
+                 r[PLUGIN].nll, methods[PLUGIN].name, r[TRUTH].nll);
     else
         snprintf(
             text[1], SENTENCE,
-            "%s predicts %s than %s: its mean -log p is %.6f against %.6f (difference %.2g, standard error %.2g); the "
-            "truth itself has %.6f.",
+            "%s predicts %s than %s: mean -log p %.5f and %.5f, a difference of %.2g with standard error %.2g; the "
+            "truth itself has %.5f.",
             methods[PROFILE].name, difference < 0 ? "better" : "worse", methods[PLAIN].name, r[PROFILE].nll,
             r[PLAIN].nll, fabs(difference), error, r[TRUTH].nll);
-    low = extreme(r, error_of, false);
-    high = extreme(r, error_of, true);
+    low = extreme(r, error_of, 1, lowest);
+    high = extreme(r, error_of, -1, highest);
     snprintf(
         text[2], SENTENCE,
-        "The coefficients are nearest to the truth with %s (error %.3g) and farthest with %s (%.3g); at a risk above "
-        "1/%d, %s finds %.0f %% of the cancers with %.1f %% of its alarms right, %s %.0f %% with %.1f %%.",
-        methods[low].name, r[low].coefficient_error, methods[high].name, r[high].coefficient_error, COST_RATIO + 1,
-        methods[PROFILE].name, 100 * r[PROFILE].sensitivity, 100 * r[PROFILE].ppv, methods[IW].name,
-        100 * r[IW].sensitivity, 100 * r[IW].ppv);
+        "On this sample the coefficients are nearest to the truth with %s (error %.3f) and farthest with %s (%.3f); "
+        "at a risk above 1/%d %s finds %.0f %% of the cancers and %.1f %% of its alarms are right, for %s it is "
+        "%.0f %% and %.1f %%.",
+        lowest, low, highest, high, COST_RATIO + 1, methods[PROFILE].name, 100 * r[PROFILE].sensitivity,
+        100 * r[PROFILE].ppv, methods[IW].name, 100 * r[IW].sensitivity, 100 * r[IW].ppv);
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
@@ -306,24 +315,29 @@ static void print_json(const demo_options *options, const work *held) {
 static void print_text(const demo_options *options, const work *held) {
     char text[SENTENCES][SENTENCE];
     say(held, text);
-    printf("Simulated lung nodules; one in a hundred is malignant. The models learn from %d malignant\n"
-           "and %d benign ones (seed %lld) and are judged on %d others of the population.\n\n",
-           CASES, CONTROLS, (long long)options->seed, PEOPLE);
-    printf("  %-20s %11s %10s %8s %8s %8s %12s\n", "method", "calibration", "mean", "AUC", "sensi-", "PPV",
-           "coefficient");
-    printf("  %-20s %11s %10s %8s %8s %8s %12s\n", "", "in large", "-log p", "", "tivity", "", "error");
+    char opening[SENTENCE];
+    snprintf(opening, sizeof opening,
+             "Simulated lung nodules; one in a hundred is malignant. The models learn from %d malignant and %d benign "
+             "ones (seed %lld) and are judged on %d others of the population.",
+             CASES, CONTROLS, (long long)options->seed, PEOPLE);
+    cli_wrap(stdout, opening);
+    static const char heads[] = "  %-20s %11s %9s %7s %7s %6s %11s\n";
+    fputc('\n', stdout);
+    printf(heads, "method", "calibration", "mean", "AUC", "sensi-", "PPV", "coefficient");
+    printf(heads, "", "in large", "-log p", "", "tivity", "", "error");
     for (int m = 0; m < METHODS; m++) {
         const result *r = &held->result[m];
-        printf("  %-20s %11.3f %10.6f %8.4f %8.3f %8.3f", methods[m].name, r->calibration, r->nll, r->auc,
+        printf("  %-20s %11.3f %9.6f %7.4f %7.3f %6.3f", methods[m].name, r->calibration, r->nll, r->auc,
                r->sensitivity, r->ppv);
         if (isnan(r->coefficient_error))
-            printf(" %12s\n", "-");
+            printf(" %11s\n", "-");
         else
-            printf(" %12.4f\n", r->coefficient_error);
+            printf(" %11.4f\n", r->coefficient_error);
     }
     printf("\n  calibration in the large: mean predicted risk over observed share, best 1\n"
-           "  sensitivity, PPV: called malignant at a risk above 1/%d, as a missed cancer costs %d false alarms\n"
-           "  coefficient error: root mean square over slopes per standard deviation of the covariate\n",
+           "  sensitivity, PPV: called malignant at a risk above 1/%d, where a missed\n"
+           "    cancer costs %d false alarms\n"
+           "  coefficient error: root mean square over slopes per standard deviation\n",
            COST_RATIO + 1, COST_RATIO);
     for (int i = 0; i < SENTENCES; i++) {
         fputc('\n', stdout);

@@ -152,6 +152,8 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
     cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.prior));
+    cli_json_set(object, "intercept_prior",
+                 cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.intercept_prior));
     cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
@@ -160,8 +162,8 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
-    printf("%s on %s: %zu rows, %d features, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-           c->encoding->features, c->target);
+    printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+           c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
     if (c->dropped)
         printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
@@ -256,7 +258,8 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
-        "loss_kind, marginal_kind, prior, saved, version, warnings. Numbers that are not finite are null.\n"
+        "loss_kind, marginal_kind, prior, intercept_prior, saved, version, warnings. Numbers that are not finite are "
+        "null.\n"
         "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
         "interrupted or no_progress.",
     .examples = examples,

@@ -57,8 +57,21 @@ static int print_json(cli_call *call, const pv_classifier *c) {
     return CLI_OK;
 }
 
+/* Version, command and every option, from the record the fit left; a default is marked as such. */
 static void print_record(const pv_classifier *c) {
-    (void)c;
+    json_t *record = parse_record(c), *value;
+    const char *version = json_string_value(json_object_get(record, "version"));
+    const char *command = json_string_value(json_object_get(record, "command")), *name;
+    printf("\n  made by prevail %s", version ? version : "of unknown version");
+    if (command)
+        printf(": %s", command);
+    printf("\n");
+    json_object_foreach(json_object_get(record, "options"), name, value) {
+        const char *text = json_string_value(json_object_get(value, "value"));
+        bool is_default = json_is_true(json_object_get(value, "default"));
+        printf("  --%-20s %s%s\n", name, text && *text ? text : "-", is_default ? "  (default)" : "");
+    }
+    json_decref(record);
 }
 
 static int print_text(cli_call *call, const pv_classifier *c) {

@@ -86,17 +86,21 @@ static int judged_class(const pv_targets *targets, const double *row) {
     return targets->classes == 2 ? 1 : pv__decision(targets->classes, row);
 }
 
+/* For two classes order comes sorted by the log odds, from mean_area; that of the probability is the same. */
 static double calibration_error(const pv_targets *targets, const double *log_p, scored *order) {
     size_t width = (size_t)targets->classes;
     double total = 0, low = 0, promised[BINS] = {0}, kept[BINS] = {0};
     for (size_t n = 0; n < targets->n; n++) {
         const double *row = log_p + n * width;
-        order[n] = (scored){row[judged_class(targets, row)], n};
+        if (targets->classes > 2)
+            order[n] = (scored){row[judged_class(targets, row)], n};
         total += pv__row_weight(targets, n);
     }
-    qsort(order, targets->n, sizeof *order, by_score);
+    if (targets->classes > 2)
+        qsort(order, targets->n, sizeof *order, by_score);
     for (size_t start = 0, end; start < targets->n; start = end) {
         end = group_end(order, targets->n, start);
+        const double *first = log_p + order[start].row * width;
         double mass = 0, came_true = 0;
         for (size_t i = start; i < end; i++) {
             size_t n = order[i].row;
@@ -107,7 +111,7 @@ static double calibration_error(const pv_targets *targets, const double *log_p, 
         }
         size_t bin = (size_t)(BINS * ((low + mass / 2) / total));
         bin = bin < BINS ? bin : BINS - 1;
-        promised[bin] += mass * exp(order[start].score);
+        promised[bin] += mass * exp(first[judged_class(targets, first)]);
         kept[bin] += came_true;
         low += mass;
     }

@@ -19,6 +19,9 @@
 #if defined(PV_ISA_avx512)
 typedef double vd __attribute__((vector_size(64)));
 enum { VL = 8 };
+static inline vd v_set(double x) {
+    return (vd)_mm512_set1_pd(x);
+}
 static inline vd v_exp(vd x) {
     return (vd)Sleef_expd8_u10avx512f((__m512d)x);
 }
@@ -37,6 +40,9 @@ static inline vd v_max(vd a, vd b) {
 #elif defined(PV_ISA_avx2)
 typedef double vd __attribute__((vector_size(32)));
 enum { VL = 4 };
+static inline vd v_set(double x) {
+    return (vd)_mm256_set1_pd(x);
+}
 static inline vd v_exp(vd x) {
     return (vd)Sleef_expd4_u10avx2((__m256d)x);
 }
@@ -55,6 +61,9 @@ static inline vd v_max(vd a, vd b) {
 #else
 typedef double vd __attribute__((vector_size(16)));
 enum { VL = 2 };
+static inline vd v_set(double x) {
+    return (vd)_mm_set1_pd(x);
+}
 static inline vd v_exp(vd x) {
     return (vd)Sleef_expd2_u10sse2((__m128d)x);
 }
@@ -80,13 +89,6 @@ static inline vd v_load(const double *p) {
 
 static inline void v_store(double *p, vd v) {
     memcpy(p, &v, sizeof v);
-}
-
-static inline vd v_set(double x) {
-    vd v;
-    for (int i = 0; i < VL; i++)
-        v[i] = x;
-    return v;
 }
 
 /* The first count (< VL) values of p, the rest filled with fill. */

@@ -19,6 +19,10 @@ typedef struct pv__compute {
     /* C[m][n] (+)= A B; A[i][p] is at a[i a_row + p a_column], B [k][n], C [m][n], both contiguous */
     void (*matmul)(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
                    double *c, bool add);
+    /* x = max(x, 0) */
+    void (*relu)(size_t n, double *x);
+    /* dx = 0 where x is not above 0 */
+    void (*relu_backward)(size_t n, const double *x, double *dx);
     /* loglik[n][2] of logits z[n]: log sigmoid(-z), log sigmoid(z) */
     void (*logistic)(size_t n, const double *z, double *loglik);
     /* dz[n] = dloglik1 - p1 (dloglik0 + dloglik1) */

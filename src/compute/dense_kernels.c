@@ -150,6 +150,18 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         edge(m, n - j, k, n, a, a_row, a_column, b + j, c + j, add);
 }
 
+/* ---- activations: vectorised by the compiler --------------------------------------------------------------------------------- */
+
+static void relu(size_t n, double *x) {
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] > 0 ? x[i] : 0;
+}
+
+static void relu_backward(size_t n, const double *restrict x, double *restrict dx) {
+    for (size_t i = 0; i < n; i++)
+        dx[i] = x[i] > 0 ? dx[i] : 0;
+}
+
 /* ---- two classes ------------------------------------------------------------------------------------------------------------ */
 
 static void logistic(size_t n, const double *z, double *loglik) {
@@ -187,4 +199,5 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__compute PV_KERNEL(pv__compute);
-const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add, matmul, logistic, logistic_backward};
+const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add, matmul, relu, relu_backward,
+                                            logistic,        logistic_backward};

@@ -32,6 +32,16 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         }
 }
 
+static void relu(size_t n, double *x) {
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] > 0 ? x[i] : 0;
+}
+
+static void relu_backward(size_t n, const double *x, double *dx) {
+    for (size_t i = 0; i < n; i++)
+        dx[i] = x[i] > 0 ? dx[i] : 0;
+}
+
 static void logistic(size_t n, const double *z, double *loglik) {
     for (size_t i = 0; i < n; i++) {
         double tail = log1p(exp(-fabs(z[i])));
@@ -45,7 +55,8 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
         dz[i] = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
 }
 
-const pv__compute pv__compute_reference = {"reference", rows_dot, rows_add, matmul, logistic, logistic_backward};
+const pv__compute pv__compute_reference = {"reference", rows_dot, rows_add, matmul, relu, relu_backward,
+                                           logistic,    logistic_backward};
 
 extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
 

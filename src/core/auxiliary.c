@@ -122,15 +122,9 @@ double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const dou
 }
 
 static void adam(trained *array, double rate, int64_t step) {
-    const double keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
-    double unbias_mean = 1 - pow(keep_mean, (double)step), unbias_square = 1 - pow(keep_square, (double)step);
-    for (size_t i = 0; i < array->n; i++) {
-        double g = array->gradient[i];
-        array->mean[i] = keep_mean * array->mean[i] + (1 - keep_mean) * g;
-        array->square[i] = keep_square * array->square[i] + (1 - keep_square) * g * g;
-        array->value[i] -= rate * (array->mean[i] / unbias_mean) / (sqrt(array->square[i] / unbias_square) + tiny);
-        array->gradient[i] = 0;
-    }
+    pv__adam update = {array->n, array->gradient, array->mean, array->square, array->value};
+    pv__core_kernels_get()->adam(&update, rate, (double)step);
+    memset(array->gradient, 0, array->n * sizeof *array->gradient);
 }
 
 void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *options, double rate_factor) {

@@ -73,50 +73,72 @@ done:
     return status;
 }
 
+/* exp(f - shift) of some rows at a time, so that the exponentials are vectors and no memory is asked for. */
+enum { BLOCK = 512 };
+
+static size_t block_rows(size_t n, size_t k) {
+    size_t rows = k < BLOCK ? BLOCK / k : 1;
+    return rows < n ? rows : n;
+}
+
+static void exp_block(size_t rows, size_t k, const double *f, const double *shift, double *e) {
+    pv__core_kernels_get()->exp_rows(rows, (int)k, f, shift, e);
+}
+
 void pv_batch_log_marginal(size_t n, int classes, const double *population, const double *loglik,
                            double *log_marginal) {
     size_t k = (size_t)classes;
-    for (size_t y = 0; y < k; y++) {
-        double top = -HUGE_VAL, sum = 0;
+    double e[BLOCK], top[BLOCK], sum[BLOCK];
+    for (size_t first = 0; first < k; first += BLOCK) { /* one round but for hundreds of classes */
+        size_t width = k - first < BLOCK ? k - first : BLOCK;
+        size_t step = width == k ? block_rows(n, k) : 1;
+        for (size_t y = 0; y < width; y++)
+            top[y] = -HUGE_VAL, sum[y] = 0;
         for (size_t i = 0; i < n; i++)
-            if (population[i] > 0)
-                top = fmax(top, loglik[i * k + y]);
-        if (isinf(top)) {
-            log_marginal[y] = -HUGE_VAL;
-            continue;
+            for (size_t y = 0; y < width && population[i] > 0; y++)
+                top[y] = fmax(top[y], loglik[i * k + first + y]);
+        for (size_t y = 0; y < width; y++)
+            top[y] = isinf(top[y]) ? 0 : top[y];
+        for (size_t i = 0; i < n; i += step) {
+            size_t rows = n - i < step ? n - i : step;
+            exp_block(rows, width, loglik + i * k + first, top, e);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t y = 0; y < width && population[i + r] > 0; y++)
+                    sum[y] += population[i + r] * e[r * width + y];
         }
-        for (size_t i = 0; i < n; i++)
-            sum += population[i] * exp(loglik[i * k + y] - top);
-        log_marginal[y] = top + log(sum);
+        for (size_t y = 0; y < width; y++)
+            log_marginal[first + y] = top[y] + log(sum[y]);
     }
 }
 
 /* ---- the marginal's gradient, three ways ----------------------------------------------------------------------------- */
 
-/* population_n exp f_n(y) / p-hat(y): the gradient of log p-hat(y) with respect to f_n(y) (grad F in the paper). */
-static double log_marginal_slope(double population, double f, double log_batch_marginal) {
-    return population > 0 ? population * exp(f - log_batch_marginal) : 0;
-}
-
-static double correction(double log_batch_marginal, double log_q) {
-    return exp(fmin(log_batch_marginal - log_q, EXPONENT_MAX));
-}
-
+/* Implementations 1 and 2 hold alpha = p-hat/q beside grad F_n(y) = population_n exp(f_n(y) - log p-hat(y)): in 1 as a
+ * detached factor of the loss, in 2 in the custom backward; the products are the same. Implementation 3 takes
+ * population_n exp(f_n(y) - log q(y)) from f and log q alone, past log p-hat. */
 double pv_marginal_backward(pv_implementation implementation, size_t n, int classes, const double *counts,
                             const double *population, const double *loglik, const double *log_batch_marginal,
                             const double *log_q, double *dloglik) {
     size_t k = (size_t)classes;
-    double value = 0;
-    for (size_t y = 0; y < k; y++) {
-        double alpha = correction(log_batch_marginal[y], log_q[y]);
-        value += counts[y] * (implementation == PV_IMPLEMENTATION_1 ? alpha * log_batch_marginal[y] : log_q[y]);
-        for (size_t i = 0; i < n; i++) {
-            double f = loglik[i * k + y], slope;
-            if (implementation == PV_IMPLEMENTATION_3) /* from f and log q alone, past log p-hat */
-                slope = population[i] * exp(fmin(f - log_q[y], EXPONENT_MAX));
-            else /* 1: alpha is a detached factor of the loss; 2: the custom backward multiplies by it. One product. */
-                slope = alpha * log_marginal_slope(population[i], f, log_batch_marginal[y]);
-            dloglik[i * k + y] += counts[y] * slope;
+    bool third = implementation == PV_IMPLEMENTATION_3;
+    double value = 0, e[BLOCK], shift[BLOCK], factor[BLOCK];
+    for (size_t first = 0; first < k; first += BLOCK) {
+        size_t width = k - first < BLOCK ? k - first : BLOCK;
+        size_t step = width == k ? block_rows(n, k) : 1;
+        for (size_t y = 0; y < width; y++) {
+            double log_p = log_batch_marginal[first + y], log_qy = log_q[first + y];
+            double alpha = exp(fmin(log_p - log_qy, EXPONENT_MAX)), c = counts[first + y];
+            value += c * (implementation == PV_IMPLEMENTATION_1 ? alpha * log_p : log_qy);
+            /* A class no row gives any probability has p-hat 0; its gradient is 0 by any of the ways. */
+            shift[y] = third ? fmax(log_qy, -EXPONENT_MAX) : isinf(log_p) ? 0 : log_p;
+            factor[y] = third ? c : c * alpha;
+        }
+        for (size_t i = 0; i < n; i += step) {
+            size_t rows = n - i < step ? n - i : step;
+            exp_block(rows, width, loglik + i * k + first, shift, e);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t y = 0; y < width && population[i + r] > 0; y++)
+                    dloglik[(i + r) * k + first + y] += factor[y] * population[i + r] * e[r * width + y];
         }
     }
     return value;

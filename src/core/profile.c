@@ -126,7 +126,7 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
 static bool moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
                     sums *out) {
     size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++)
         row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log, profile->partial + c * size);
     double *total = profile->partial + chunks * size;
@@ -432,7 +432,7 @@ static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, point 
 /* The largest log p over rows, by class but the reference. */
 static void largest_log_p(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
     size_t J = dims(profile), k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++)
         for (size_t j = 0; j < J; j++) {
             const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
@@ -468,7 +468,7 @@ static void ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, cons
     shift[profile->reference] = 0;
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t reference = (size_t)profile->reference;
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
     for (size_t c = 0; c < pv__chunks(profile->n); c++) {
         enum { BLOCK = 256 };
         double p[BLOCK * 2];
@@ -501,7 +501,7 @@ static double keep(pv_ctx *ctx, pv__profile *profile, const point *at) {
     }
     profile->log_lambda[profile->reference] = at->log_reference;
     profile->multiplier[profile->reference] = 0;
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++) {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(profile->n, c);
         for (size_t n = begin; n < begin + rows; n++) {
@@ -575,7 +575,7 @@ pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *log
 
 void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik) {
     size_t J = dims(profile), k = (size_t)profile->classes;
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
     for (size_t n = 0; n < profile->n; n++)
         for (size_t j = 0; j < J; j++) {
             size_t y = class_of(profile, j);

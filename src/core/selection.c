@@ -2,7 +2,7 @@
  * Eq. likelihood with selection applied to the training set, the per-sample twin of the profile marginal. A sum over
  * rows, so minibatches and fused passes need nothing else.
  *
- * Domain: sum_y exp f_n(y) = 1; |log_ratio| up to 600.
+ * Domain: sum_y exp f_n(y) = 1; any magnitude.
  */
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,17 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t n = targets->n, k = (size_t)targets->classes;
     double value = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        double top = -HUGE_VAL;
+        for (size_t y = 0; y < k; y++) {
+            double g = loglik[i * k + y] + log_ratio[y];
+            dloglik[i * k + y] = g;
+            top = g > top ? g : top;
+        }
         for (size_t y = 0; y < k; y++)
-            dloglik[i * k + y] = loglik[i * k + y] + log_ratio[y];
+            dloglik[i * k + y] -= top;
+        value += pv__weight(targets, i) * (row_factor ? row_factor[i] : 1) * top;
+    }
     kernels->exp_all(n * k, dloglik);
     for (size_t i = 0; i < n; i++) {
         sums[i] = 0;
@@ -52,7 +60,7 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
     double *d = dloglik ? dloglik : scratch;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *sums, &sums));
     PV_GOTO(done, pv__alloc(ctx, chunks, (k + 1) * sizeof *partial, &partial));
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++) {
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(n, c));

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "prevail/base.h"
+
 /* Sums over rows of the profile's inner problem for two classes, with r = scale a - 1, q = 1 + m r. */
 typedef struct pv__profile_sums {
     double weight;   /* sum v / q */
@@ -12,6 +14,13 @@ typedef struct pv__profile_sums {
     double rq;       /* sum v r / q^2 */
     double smallest; /* min q; <= 0: outside the domain, the sums mean nothing */
 } pv__profile_sums;
+
+/* Adam (Kingma and Ba 2015) with the usual 0.9 and 0.999, for one array of parameters. */
+typedef struct pv__adam {
+    size_t n;
+    const double *gradient;
+    double *mean, *square, *value;
+} pv__adam;
 
 typedef struct pv__core_kernels {
     const char *name;
@@ -23,6 +32,8 @@ typedef struct pv__core_kernels {
     /* in place */
     void (*exp_all)(size_t n, double *x);
     void (*log_all)(size_t n, double *x);
+    /* One step; step counts from 1. */
+    void (*adam)(const pv__adam *array, double rate, double step);
 } pv__core_kernels;
 
 const pv__core_kernels *pv__core_kernels_get(void); /* the best this processor has */
@@ -36,6 +47,14 @@ static inline size_t pv__chunks(size_t n) {
 static inline size_t pv__chunk_rows(size_t n, size_t chunk) {
     size_t begin = chunk * PV_CHUNK;
     return n - begin < PV_CHUNK ? n - begin : PV_CHUNK;
+}
+
+/* Threads for a loop over rows: each must have enough of them to be worth waking. */
+static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
+    enum { CHUNKS_EACH = 8 };
+    int threads = pv_ctx_threads(ctx);
+    size_t useful = chunks / CHUNKS_EACH;
+    return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
 }
 
 #endif

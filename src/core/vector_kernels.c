@@ -97,9 +97,21 @@ static pv__profile_sums profile_sums(size_t n, const double *a, const double *v,
     return (pv__profile_sums){v_sum(weight), v_sum(r1), v_sum(rr), v_sum(rq), least};
 }
 
+static void adam(const pv__adam *array, double rate, double step) {
+    const double keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
+    double scale = rate / (1 - pow(keep_mean, step)), unbias = 1 / (1 - pow(keep_square, step));
+    const double *restrict g = array->gradient;
+    double *restrict mean = array->mean, *restrict square = array->square, *restrict value = array->value;
+    for (size_t i = 0; i < array->n; i++) { /* vectorised by the compiler: -O3 and no errno */
+        mean[i] = keep_mean * mean[i] + (1 - keep_mean) * g[i];
+        square[i] = keep_square * square[i] + (1 - keep_square) * g[i] * g[i];
+        value[i] -= scale * mean[i] / (sqrt(square[i] * unbias) + tiny);
+    }
+}
+
 #define PV_TEXT_(x) #x
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__core_kernels PV_KERNEL(pv__core_kernels);
 const pv__core_kernels PV_KERNEL(pv__core_kernels) = {PV_TEXT(PV_ISA), exp_rows_any, log_sum, profile_sums, exp_all,
-                                                        log_all};
+                                                        log_all,            adam};

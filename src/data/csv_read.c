@@ -224,19 +224,46 @@ static bool is_missing(const pv__field *field) {
     }
 }
 
-static pv_status misfit(reader *r, size_t c, const pv__field *field, size_t line) {
-    pv__shown name = pv__show(r->table->column[c].name);
+/* Fields of a row of which found end at `at`; 0 where the window ends before the row does. */
+static pv_status count_fields(reader *r, const char *at, size_t found, size_t *count) {
+    pv__field field = {.next = at};
+    while (field.next && *field.next != '\n') {
+        r->scanner.column = ++found;
+        PV_TRY(pv__scan_field(&r->scanner, field.next + 1, &field));
+    }
+    *count = field.next ? found : 0;
+    return PV_OK;
+}
+
+static pv_status ragged(reader *r, size_t found) {
+    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->input.line, 0,
+                       "this row has %zu field%s, the header %zu; correct the row (text with a delimiter in it needs "
+                       "double quotes)",
+                       found, found == 1 ? "" : "s", r->table->columns);
+}
+
+/* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where the
+ * window ends too early to tell, field->next becomes NULL. */
+static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
+    pv__shown name = pv__show(r->table->column[c].name), text = pv__show_n(field->text, field->length);
     bool number = r->kind[c] == NUMBER;
+    size_t found;
+    PV_TRY(count_fields(r, field->next, c + 1, &found));
+    field->next = NULL;
+    if (found == 0)
+        return PV_OK;
+    if (found != r->table->columns)
+        return ragged(r, found);
     return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
                        "column %zu, '%s': '%s' is %s, the fields above are %s; correct the cell, or read the column as "
                        "categories with --categorical %s",
-                       c + 1, name.text, pv__show_n(field->text, field->length).text,
-                       number ? "not a number" : "a number", number ? "numbers" : "text", name.text);
+                       c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text",
+                       name.text);
 }
 
 /* A scanned field into row table->rows of its column. Doing it twice, after the window ended within the row, is
- * harmless. */
-static pv_status store(reader *r, size_t c, const pv__field *field, size_t line) {
+ * harmless. field->next becomes NULL where the window has to be read on. */
+static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
     pv_column *column = &r->table->column[c];
     size_t row = r->table->rows;
     double value;
@@ -245,7 +272,7 @@ static pv_status store(reader *r, size_t c, const pv__field *field, size_t line)
         int32_t code = pv__dictionary_find(&r->dictionary[c], column, field->text, field->length, &hash);
         if (code < 0 && !is_missing(field)) {
             if (!r->forced[c] && pv__number_parse(field->text, field->length, &value))
-                return misfit(r, c, field, line);
+                return misfit(r, c, line, field);
             code = column->levels;
             PV_TRY(pv__dictionary_add(r->ctx, &r->dictionary[c], column, field->text, field->length, hash));
         }
@@ -261,10 +288,10 @@ static pv_status store(reader *r, size_t c, const pv__field *field, size_t line)
     if (r->kind[c] == UNDECIDED) {
         PV_TRY(decide(r, c, number ? NUMBER : TEXT));
         if (!number)
-            return store(r, c, field, line);
+            return store(r, c, line, field);
     }
     if (!number)
-        return misfit(r, c, field, line);
+        return misfit(r, c, line, field);
     column->number[row] = value;
     return PV_OK;
 }
@@ -285,28 +312,12 @@ static pv_status note_line(reader *r) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The row that begins at text has found fields up to `at`, the end of a field, and the wrong number of them. */
-static pv_status ragged(reader *r, const char *at, size_t found, const char **next) {
-    pv__field field = {.next = at};
-    while (*field.next != '\n') {
-        r->scanner.column = ++found;
-        PV_TRY(pv__scan_field(&r->scanner, field.next + 1, &field));
-        if (!field.next) {
-            *next = NULL;
-            return PV_OK;
-        }
-    }
-    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->input.line, 0,
-                       "this row has %zu field%s, the header %zu; correct the row (text with a delimiter in it needs "
-                       "double quotes)",
-                       found, found == 1 ? "" : "s", r->table->columns);
-}
-
 /* One row at text. *next: behind it, or NULL where the window ends too early. */
 static pv_status read_row(reader *r, const char *text, const char **next) {
     const pv_column *column = r->table->column;
     const size_t columns = r->table->columns, row = r->table->rows;
     const char delimiter = r->scanner.delimiter;
+    *next = NULL;
     r->scanner.line = r->input.line;
     for (size_t c = 0; c < columns; c++) {
         const char *end = NULL;
@@ -320,15 +331,17 @@ static pv_status read_row(reader *r, const char *text, const char **next) {
             size_t line = r->scanner.line;
             r->scanner.column = c + 1;
             PV_TRY(pv__scan_field(&r->scanner, text, &field));
-            if (!field.next) {
-                *next = NULL;
+            if (field.next)
+                PV_TRY(store(r, c, line, &field));
+            if (!field.next)
                 return PV_OK;
-            }
-            PV_TRY(store(r, c, &field, line));
             end = field.next;
         }
-        if ((*end == '\n') != (c + 1 == columns))
-            return ragged(r, end, c + 1, next);
+        if ((*end == '\n') != (c + 1 == columns)) {
+            size_t found;
+            PV_TRY(count_fields(r, end, c + 1, &found));
+            return found == 0 ? PV_OK : ragged(r, found);
+        }
         text = end + 1;
     }
     *next = text;

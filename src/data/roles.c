@@ -97,13 +97,13 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 /* The parts that are not features. */
 static pv_status find_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
     plan->target = plan->weights = table->columns;
+    if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both --target and --weights",
+                        pv__show(roles->target).text);
     if (roles->target)
         PV_TRY(pv_table_find(ctx, table, "--target", roles->target, &plan->target));
     if (roles->weights)
         PV_TRY(find_weights(ctx, table, roles->weights, &plan->weights));
-    if (plan->target < table->columns && plan->target == plan->weights)
-        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both --target and --weights",
-                        pv__show(roles->target).text);
     return PV_OK;
 }
 

@@ -28,6 +28,8 @@ typedef struct run {
     double offset, accepted; /* value subtracted; value at the last accepted point */
     double began;
     int64_t iterations, before;
+    bool fresh;      /* dw and start hold the evaluation at the start, which libLBFGS asks for first */
+    double start;
     pv_status status;
     pv_stop stop;
 } run;
@@ -69,8 +71,11 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsf
     run *r = instance;
     memset(du, 0, (size_t)n * sizeof *du); /* libLBFGS may have rounded the number of variables up */
     to_parameters(r, u, r->w);
-    double value;
-    pv_status status = pv__objective_eval(r->objective, r->w, r->place != NULL, &value, r->dw);
+    double value = r->start;
+    pv_status status = PV_OK;
+    if (!r->fresh)
+        status = pv__objective_eval(r->objective, r->w, r->place != NULL, &value, r->dw);
+    r->fresh = false;
     if (status != PV_OK || isnan(value)) {
         if (status != PV_OK && status != PV_ERR_NUMERIC)
             r->status = status;
@@ -87,7 +92,7 @@ static double steepness(const run *r, const double *u, const double *du) {
         total += r->problem->mass[y];
     for (size_t i = 0; i < r->params; i++) {
         double g = r->place ? du[i] : r->dw[i];
-        if (r->place && !pv_model_is_bias(r->problem->model, r->place[i]))
+        if (r->place && !r->problem->is_bias[r->place[i]])
             g = u[i] > 0 ? g + rate : u[i] < 0 ? g - rate : fmax(fabs(g) - rate, 0);
         most = fmax(most, fabs(g));
     }
@@ -120,7 +125,7 @@ static pv_status order_for_owlqn(pv_ctx *ctx, run *r, size_t *slopes) {
     size_t at = 0;
     for (int biases = 0; biases < 2; biases++) {
         for (size_t i = 0; i < r->params; i++)
-            if (pv_model_is_bias(r->problem->model, i) == (biases == 1))
+            if (r->problem->is_bias[i] == (biases == 1))
                 r->place[at++] = i;
         if (!biases)
             *slopes = at;
@@ -168,6 +173,8 @@ static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64
     PV_TRY(pv__objective_eval(r->objective, w, r->place != NULL, &start, r->dw));
     if (!isfinite(start))
         return pv__fail(ctx, PV_ERR_NUMERIC, "the loss is not finite at the starting point");
+    r->start = start;
+    r->fresh = true;
     r->sigma = 1;
     to_gradient(r, r->dw, r->du);
     double square = 0;

@@ -112,6 +112,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
     problem->centre = problem->prevalence + k;
+    PV_TRY(pv__alloc(ctx, params, sizeof(bool), &problem->is_bias));
+    for (size_t i = 0; i < params; i++)
+        problem->is_bias[i] = pv_model_is_bias(model, i);
     pv_label_mass(&problem->targets, problem->mass);
     PV_TRY(check_masses(ctx, problem, input->labels));
     double total = 0;
@@ -185,11 +188,13 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
                                     : pv__fit_full(ctx, &problem, &solution));
     c->stop = solution.stop;
     c->iterations = solution.iterations;
+    c->passes = solution.passes;
     c->loss_value = solution.value;
     c->seconds = pv__seconds() - began;
     *classifier = c;
 done:
     pv__free(ctx, problem.mass);
+    pv__free(ctx, problem.is_bias);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

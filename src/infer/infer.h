@@ -24,6 +24,7 @@ typedef struct pv__problem {
     double *prevalence;
     pv_prior prior, intercept_prior;
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
+    bool *is_bias;  /* [params] */
     bool map;
     size_t batch;   /* 0: full */
     char *const *feature; /* [inputs], names for messages */
@@ -36,6 +37,7 @@ typedef struct pv__solution {
     double value;
     pv_stop stop;
     int64_t iterations;
+    int64_t passes;
 } pv__solution;
 
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
@@ -57,6 +59,9 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
  * adds it itself (skip_laplace). */
 pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
 pv_full_loss *pv__objective_loss(pv__objective *objective); /* NULL but for JOINT */
+int64_t pv__objective_passes(const pv__objective *objective); /* over the matrix, so far; 0 for NULL */
+/* Whether the last evaluation was at exactly w. */
+bool pv__objective_is_at(const pv__objective *objective, const double *w);
 /* log-likelihoods of all rows at w, into loglik [n][classes]. */
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik);
 /* log(design/prevalence) as the objective uses it, [classes]; zeros where no correction applies. */
@@ -64,6 +69,8 @@ void pv__log_ratio(const pv__problem *problem, double *log_ratio);
 
 /* Prior of parameter i at w_i; 0 without map. */
 double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue);
+/* Its derivative alone, which training steps take. */
+double pv__prior_slope(const pv__problem *problem, size_t i, double w);
 
 /* ---- the optimiser ---------------------------------------------------------------------------------------------------- */
 

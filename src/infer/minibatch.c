@@ -43,24 +43,13 @@ static double rate_factor(const trainer *t) {
 }
 
 static void add_prior(trainer *t) {
-    for (size_t i = 0; i < t->params; i++) {
-        double slope;
-        t->value += pv__prior_at(t->problem, i, t->w[i], &slope);
-        t->dw[i] += slope;
-    }
+    for (size_t i = 0; t->problem->map && i < t->params; i++)
+        t->dw[i] += pv__prior_slope(t->problem, i, t->w[i]);
 }
 
 static void adam_step(trainer *t) {
-    const double keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
-    double rate = t->problem->options->rate * rate_factor(t);
-    double unbias_mean = 1 - pow(keep_mean, (double)t->step + 1);
-    double unbias_square = 1 - pow(keep_square, (double)t->step + 1);
-    for (size_t i = 0; i < t->params; i++) {
-        double g = t->dw[i];
-        t->mean[i] = keep_mean * t->mean[i] + (1 - keep_mean) * g;
-        t->square[i] = keep_square * t->square[i] + (1 - keep_square) * g * g;
-        t->w[i] -= rate * (t->mean[i] / unbias_mean) / (sqrt(t->square[i] / unbias_square) + tiny);
-    }
+    pv__adam update = {t->params, t->dw, t->mean, t->square, t->w};
+    pv__core_kernels_get()->adam(&update, t->problem->options->rate * rate_factor(t), (double)t->step + 1);
 }
 
 static pv_status train_step(trainer *t) {

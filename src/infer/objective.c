@@ -27,6 +27,8 @@ struct pv__objective {
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
+    int64_t passes;
+    double *last;         /* [params] of the last evaluation */
 };
 
 /* Rows a chunk: as many as fit the cache, whatever the number of threads. */
@@ -77,6 +79,7 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     made->groups = made->chunks < GROUPS_MAX ? made->chunks : GROUPS_MAX;
     made->threads = pv_ctx_threads(ctx);
     pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &made->last));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->factor));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_ratio));
     PV_GOTO(fail, pv__alloc(ctx, made->groups, (pv_model_params(problem->model) + 1) * sizeof(double), &made->partial));
@@ -96,6 +99,7 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
     if (!objective)
         return;
     pv_full_loss_free(ctx, objective->full);
+    pv__free(ctx, objective->last);
     pv__free(ctx, objective->factor);
     pv__free(ctx, objective->log_ratio);
     pv__free(ctx, objective->loglik);
@@ -112,13 +116,30 @@ pv_full_loss *pv__objective_loss(pv__objective *objective) {
     return objective->full;
 }
 
+int64_t pv__objective_passes(const pv__objective *objective) {
+    return objective ? objective->passes : 0;
+}
+
+bool pv__objective_is_at(const pv__objective *objective, const double *w) {
+    return memcmp(objective->last, w, pv_model_params(objective->problem->model) * sizeof *w) == 0;
+}
+
 double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue) {
     if (!problem->map) {
         *dvalue = 0;
         return 0;
     }
-    const pv_prior *prior = pv_model_is_bias(problem->model, i) ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
     return pv_prior_loss(prior, w - problem->centre[i], dvalue);
+}
+
+double pv__prior_slope(const pv__problem *problem, size_t i, double w) {
+    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    double slope, away = w - problem->centre[i];
+    if (prior->kind == PV_PRIOR_NORMAL)
+        return away / (prior->scale * prior->scale);
+    pv_prior_loss(prior, away, &slope);
+    return slope;
 }
 
 /* ---- passes ----------------------------------------------------------------------------------------------------------- */
@@ -156,9 +177,11 @@ static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, do
 
 static void run_pass(pv__objective *o, pass what, const double *w) {
     size_t stride = pv_model_params(o->problem->model) + 1;
+    o->passes++;
+    int team = o->groups < (size_t)o->threads ? (int)o->groups : o->threads;
     if (what != PASS_FORWARD)
         memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
-#pragma omp parallel for num_threads(o->threads) schedule(static)
+#pragma omp parallel for num_threads(team) schedule(dynamic)
     for (size_t g = 0; g < o->groups; g++)
         for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
             run_chunk(o, what, c, w, o->partial + g * stride);
@@ -167,6 +190,7 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
     size_t params = pv_model_params(o->problem->model), stride = params + 1;
     *value = 0;
+    memcpy(o->last, w, params * sizeof *w);
     if (o->form == PV_FORM_JOINT) {
         run_pass(o, PASS_FORWARD, w);
         PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, o->dloglik));
@@ -181,7 +205,7 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
             dw[i] += o->partial[g * stride + i];
     }
     for (size_t i = 0; i < params; i++) {
-        if (skip_laplace && o->problem->prior.kind == PV_PRIOR_LAPLACE && !pv_model_is_bias(o->problem->model, i)) {
+        if (skip_laplace && o->problem->prior.kind == PV_PRIOR_LAPLACE && !o->problem->is_bias[i]) {
             *value += o->problem->map ? log(2 * o->problem->prior.scale) : 0;
             continue;
         }

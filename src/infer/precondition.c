@@ -16,7 +16,7 @@ enum { ROWS_MAX = 8192, SIZE_DENSE_MAX = 400 };
 static double prior_curvature(const pv__problem *problem, size_t i, double w) {
     if (!problem->map)
         return 0;
-    const pv_prior *prior = pv_model_is_bias(problem->model, i) ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
     double away = w - problem->centre[i];
     switch (prior->kind) {
     case PV_PRIOR_NORMAL:
@@ -50,21 +50,6 @@ static void cholesky(size_t n, double *a) {
     }
 }
 
-static void add_row(size_t size, const double *x, double weight, bool diagonal, double *h) {
-    h[0] += weight;
-    for (size_t i = 1; i < size; i++) {
-        double wx = weight * x[i - 1];
-        if (diagonal) {
-            h[i] += wx * x[i - 1];
-            continue;
-        }
-        double *row = h + i * size;
-        row[0] += wx;
-        for (size_t j = 1; j <= i; j++)
-            row[j] += wx * x[j - 1];
-    }
-}
-
 static double *block_of(const pv__precondition *p, size_t b) {
     return p->factor + b * p->size * (p->diagonal ? 1 : p->size);
 }
@@ -83,36 +68,89 @@ static void finish_block(const pv__problem *problem, pv__precondition *made, siz
         h[i] = sqrt(fmax(h[i], 1e-300));
 }
 
-pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
-    size_t d = (size_t)pv_model_inputs(problem->model), k = (size_t)problem->targets.classes, size = d + 1;
+/* Rows gathered with a leading 1, a block of them at a time. */
+enum { BLOCK_ROWS = 256 };
+
+typedef struct gathered {
+    double *x, *plain, *scaled, *loglik; /* [BLOCK_ROWS] times inputs, size, size, classes */
+    double *block, *log_ratio;
+} gathered;
+
+static pv_status gathered_new(pv_ctx *ctx, size_t size, size_t k, gathered *g) {
+    PV_TRY(pv__alloc(ctx, BLOCK_ROWS * (3 * size + k) + k, sizeof *g->block, &g->block));
+    g->x = g->block;
+    g->plain = g->x + BLOCK_ROWS * size;
+    g->scaled = g->plain + BLOCK_ROWS * size;
+    g->loglik = g->scaled + BLOCK_ROWS * size;
+    g->log_ratio = g->loglik + BLOCK_ROWS * k;
+    return PV_OK;
+}
+
+/* The information weight of a row for logit y: its weight, as the loss has it, times p (1 - p). */
+static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y) {
+    double weight = pv__weight(&problem->targets, n);
+    if (problem->options->loss == PV_LOSS_IW && problem->targets.label)
+        weight *= problem->population.prevalence[problem->targets.label[n]] / problem->design[problem->targets.label[n]];
+    return weight * exp(log_p[y]) * -expm1(log_p[y]);
+}
+
+static void add_block(const pv__problem *problem, const pv__compute *compute, pv__precondition *made, gathered *g,
+                      size_t rows, const size_t *which, double scale) {
+    size_t size = made->size, k = (size_t)problem->targets.classes;
+    for (size_t y = 1; y < k; y++) {
+        double *h = block_of(made, y - 1);
+        for (size_t r = 0; r < rows; r++) {
+            double weight = scale * row_weight(problem, which[r], g->loglik + r * k, y);
+            for (size_t i = 0; i < size; i++)
+                g->scaled[r * size + i] = weight * g->plain[r * size + i];
+        }
+        if (!made->diagonal)
+            compute->matmul(size, size, rows, g->plain, 1, size, g->scaled, h, true);
+        for (size_t r = 0; made->diagonal && r < rows; r++)
+            for (size_t i = 0; i < size; i++)
+                h[i] += g->plain[r * size + i] * g->scaled[r * size + i];
+    }
+}
+
+static void run_rows(const pv__problem *problem, const double *w, pv_model_work *work, gathered *g,
+                     pv__precondition *made) {
+    size_t d = made->size - 1, k = (size_t)problem->targets.classes;
     size_t rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
+    double scale = (double)problem->n / (double)rows;
+    size_t which[BLOCK_ROWS];
+    for (size_t first = 0; first < rows; first += BLOCK_ROWS) {
+        size_t count = rows - first < BLOCK_ROWS ? rows - first : BLOCK_ROWS;
+        for (size_t r = 0; r < count; r++) {
+            which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
+            memcpy(g->x + r * d, problem->x + which[r] * d, d * sizeof *g->x);
+            g->plain[r * made->size] = 1;
+            memcpy(g->plain + r * made->size + 1, g->x + r * d, d * sizeof *g->x);
+        }
+        pv_model_forward(problem->model, work, w, count, g->x, g->loglik);
+        for (size_t r = 0; r < count; r++) {
+            for (size_t y = 0; y < k; y++)
+                g->loglik[r * k + y] += g->log_ratio[y];
+            pv_log_softmax((int)k, g->loglik + r * k, g->loglik + r * k);
+        }
+        add_block(problem, work->compute, made, g, count, which, scale);
+    }
+}
+
+pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
+    size_t k = (size_t)problem->targets.classes, size = (size_t)pv_model_inputs(problem->model) + 1;
     *made = (pv__precondition){.blocks = k - 1, .size = size, .diagonal = size > SIZE_DENSE_MAX};
-    double *small = NULL;
+    gathered g = {0};
     pv_model_work *work = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
-    PV_GOTO(done, pv__alloc(ctx, 2 * k, sizeof *small, &small));
-    PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &work));
-    double *p = small, *log_ratio = small + k;
-    pv__log_ratio(problem, log_ratio);
-    for (size_t r = 0; r < rows; r++) {
-        size_t n = r * problem->n / rows;
-        const double *x = problem->x + n * d;
-        pv_model_forward(problem->model, work, w, 1, x, p);
-        for (size_t y = 0; y < k; y++)
-            p[y] += log_ratio[y];
-        pv_log_softmax((int)k, p, p);
-        double weight = pv__weight(&problem->targets, n) * (double)problem->n / (double)rows;
-        if (problem->options->loss == PV_LOSS_IW && problem->targets.label)
-            weight *= problem->population.prevalence[problem->targets.label[n]] /
-                      problem->design[problem->targets.label[n]];
-        for (size_t y = 1; y < k; y++)
-            add_row(size, x, weight * exp(p[y]) * -expm1(p[y]), made->diagonal, block_of(made, y - 1));
-    }
+    PV_GOTO(done, gathered_new(ctx, size, k, &g));
+    PV_GOTO(done, pv_model_work_new(ctx, problem->model, BLOCK_ROWS, &work));
+    pv__log_ratio(problem, g.log_ratio);
+    run_rows(problem, w, work, &g, made);
     for (size_t b = 0; b < made->blocks; b++)
         finish_block(problem, made, b, w);
 done:
-    pv__free(ctx, small);
+    pv__free(ctx, g.block);
     pv_model_work_free(ctx, work);
     if (status != PV_OK)
         pv__precondition_free(ctx, made);

@@ -77,8 +77,7 @@ static void forward(const pv_model *model, pv_model_work *work, const double *w,
             memcpy(out + i * to, bias, to * sizeof *out);
         work->compute->matmul(n, to, from, in, from, 1, w, out, true);
         if (l + 1 < model->layers)
-            for (size_t i = 0; i < n * to; i++)
-                out[i] = out[i] > 0 ? out[i] : 0;
+            work->compute->relu(n * to, out);
         w += (from + 1) * to;
         in = out;
         out += work->rows * to;
@@ -116,8 +115,7 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
             break;
         transpose(from, to, w + parameters, turned);
         work->compute->matmul(n, from, to, dout, to, 1, turned, din, false);
-        for (size_t i = 0; i < n * from; i++)
-            din[i] = in[i] > 0 ? din[i] : 0;
+        work->compute->relu_backward(n * from, in, din);
         double *held = dout;
         dout = din;
         din = held;

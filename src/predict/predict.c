@@ -24,7 +24,7 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
     if (strncmp(text, "known:", 6) != 0)
         return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, design or known:P", text);
     *population = PV_POPULATION_KNOWN;
-    PV_TRY(pv_prevalence_parse(ctx, "--population known:", text + 6, classifier->labels, classifier->classes, prevalence,
+    PV_TRY(pv_prevalence_parse(ctx, "--population known", text + 6, classifier->labels, classifier->classes, prevalence,
                                &low, &high));
     if (!isnan(low))
         return pv__fail(ctx, PV_ERR_USAGE, "--population %s: give one prevalence, not an interval", text);

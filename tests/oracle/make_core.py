@@ -35,8 +35,8 @@ class Writer:
             array = np.asarray(array, float)
             self.out.write(f"array {label} {array.size}\n")
             for row in array.reshape(-1, array.shape[-1]) if array.ndim > 1 else [array.ravel()]:
-                for start in range(0, len(row), 6):
-                    self.out.write(" ".join("%.17g" % x for x in row[start : start + 6]) + "\n")
+                for start in range(0, len(row), 5):
+                    self.out.write(" ".join("%.17g" % x for x in row[start : start + 5]) + "\n")
         self.cases += 1
 
     def close(self):
@@ -82,12 +82,14 @@ def full_cases(out, name, d, other, strengths, extreme=0):
     t, v, prevalence = fixed(d["t"]), fixed(d["v"]), fixed(d["prevalence"])
     mass = ref.label_mass(t, v)
     log_marginal = ref.plugin_log_marginal(fixed(d["f"]), t, v, prevalence).numpy()
+    as_drawn = torch.logsumexp(torch.log(v / v.sum())[:, None] + fixed(d["f"]), 0).numpy()
 
     def write(loss, value, f, n_pr, counts=None):
         keys = dict(kind="full", data=name, loss=loss, marginal="plugin", n_pr=n_pr, extreme=extreme)
         tail = f"/{n_pr:g}" + ("/counts" if counts is not None else "") if loss == "ig" else ""
-        out.case(f"full/{loss}{tail}/{name}", dict(value=value.item(), dloglik=gradient(value, f)[0],
-                                                   log_marginal=log_marginal, counts=counts), **keys)
+        out.case(f"full/{loss}{tail}/{name}",
+                 dict(value=value.item(), dloglik=gradient(value, f)[0], log_marginal=log_marginal, counts=counts,
+                      as_drawn=as_drawn if loss == "plain" else None), **keys)
 
     f = leaf(d["f"])
     write("plain", ref.plain(f, t, v), f, 0.0)

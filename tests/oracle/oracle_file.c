@@ -163,9 +163,14 @@ void oracle_compare(const oracle_case *item, const char *what, const double *got
     }
 }
 
+void oracle_mismatch(const oracle_case *item, const char *reason) {
+    print_error("%s: %s\n", item->name, reason);
+    mismatches++;
+}
+
 void oracle_finish(void) {
     size_t found = mismatches;
     mismatches = 0;
     if (found)
-        fail_msg("%zu arrays differ", found);
+        fail_msg("%zu mismatches", found);
 }

@@ -49,6 +49,8 @@ const double *oracle_values_or_null(const oracle_case *item, const char *array, 
  * that one run shows every case that is off. */
 void oracle_compare(const oracle_case *item, const char *what, const double *got, const double *expected, size_t count,
                     double tolerance, double floor);
+/* A mismatch with a reason of its own. */
+void oracle_mismatch(const oracle_case *item, const char *reason);
 /* Fails the running test if there was a mismatch since the last call. */
 void oracle_finish(void);
 

@@ -143,7 +143,7 @@ static void reads_quotes(void **state) {
 static void reads_line_ends(void **state) {
     (void)state;
     static const char *const same[] = {"a,b\n1,x\n2,y\n", "a,b\r\n1,x\r\n2,y\r\n", "a,b\n1,x\n2,y", "a,b\r\n1,x\r\n2,y",
-                                       "\xEF\xBB\xBF" "a,b\n1,x\n2,y\n", "a,b\n1,x\n2,y\r", " a ,\tb\n1 , x\n 2,y \n"};
+                                       ("\xEF\xBB\xBF" "a,b\n1,x\n2,y\n"), "a,b\n1,x\n2,y\r", " a ,\tb\n1 , x\n 2,y \n"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         pv_table *t = read_text(same[i]);
         assert_int_equal(t->rows, 2);
@@ -225,7 +225,8 @@ static void decides_types(void **state) {
     assert_string_equal(text_at(t, 0, 3), "1e");
     pv_table_free(ctx, t);
     const char *const text[] = {"y", "absent"};
-    put("x,y\n1,1\n2,1.0\n3,case\n4,NA\n", 27);
+    static const char mixed[] = "x,y\n1,1\n2,1.0\n3,case\n4,NA\n";
+    put(mixed, sizeof mixed - 1);
     t = must_read(&(pv_csv_options){.text = text, .n_text = 2});
     assert_string_equal(text_at(t, 0, 1), "1");
     assert_string_equal(text_at(t, 1, 1), "1.0");
@@ -261,7 +262,7 @@ static void hashes_the_bytes(void **state) {
     pv_table *t = read_text("a\n1\n"), *u = read_text("a\n1"), *v = read_text("a\n1\n");
     assert_true(t->hash == v->hash);
     assert_true(t->hash != u->hash);
-    assert_true(t->hash == 0x2ca42d43331346baULL || t->hash != 0);
+    assert_true(t->hash == 0x8d29c2e272b9fc0du);
     pv_table_free(ctx, t);
     pv_table_free(ctx, u);
     pv_table_free(ctx, v);
@@ -316,7 +317,9 @@ static void refuses_mixtures(void **state) {
     refused("x\n1\n2 3\n", 3, 1, "'2 3'", "not a number");
     refused("x\n1\n1,5\n", 3, 0, "2 fields", "header 1");
     refused("x\n1\n\"bell\a\ttab\"\n", 3, 1, "bell\\x07\\ttab", "x");
-    refused("x,y\n\"1\n\",2\n\"p\nq\",a\n5,6\n", 6, 1, "'5' is a number", "--categorical x");
+    refused("x,y\n\"1\n\",2\n\"p\nq\",3\n5,6\n", 6, 1, "'5' is a number", "--categorical x");
+    refused("x,y\n1,2\n3,\"a\nb\"\n", 3, 2, "'a\\nb' is not a number", "--categorical y");
+    refused("x,y\n1,2\na,3,4\n", 3, 0, "3 fields", "header 2"); /* the cause comes before the symptom */
 }
 
 static void refuses_nul(void **state) {
@@ -754,7 +757,7 @@ static void survives_damage(void **state) {
     (void)state;
     static const char valid[] = "id,age,sex,\"no\"\"te\"\n1,61.5,f,\"a, b\"\n2,70,m,\"line\nbreak\"\n3,1e-3,f,NA\n";
     static const char bytes[] = "\",\n\r;\t 0e-.xN";
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 6000; round++) {
         char text[sizeof valid];
         memcpy(text, valid, sizeof valid);
         size_t n = sizeof valid - 1;

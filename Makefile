@@ -1,0 +1,45 @@
+# prevail: make, make check, make demo. CMake does the work; this file names the few things people ask for.
+BUILD ?= build
+CMAKE_FLAGS ?=
+JOBS ?= $(shell nproc)
+
+.PHONY: all setup setup-check setup-bench demo check warnings sanitize bench install format clean
+
+all: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j $(JOBS)
+
+$(BUILD)/CMakeCache.txt:
+	@command -v cmake >/dev/null || { echo "make: cmake is missing; 'make setup' installs what is needed" >&2; exit 1; }
+	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF $(CMAKE_FLAGS)
+
+# What building needs; what the tests need beside it; what the benchmarks compare with.
+setup:
+	@scripts/setup build
+setup-check:
+	@scripts/setup build check
+setup-bench:
+	@scripts/setup build bench
+
+demo: setup
+	@$(MAKE) --no-print-directory all
+	@$(BUILD)/prevail demo
+
+check: setup-check
+	@scripts/check
+
+# The tests under AddressSanitizer and UndefinedBehaviorSanitizer; part of check.
+sanitize: setup-check
+	@scripts/check sanitize
+
+bench: setup-bench
+	@$(MAKE) --no-print-directory all
+	@python3 bench/run.py $(BUILD)/prevail || /usr/bin/python3 bench/run.py $(BUILD)/prevail
+
+install: all
+	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	@rm -rf $(BUILD) build-*

@@ -1,0 +1,721 @@
+/* From tables to matrices, and prevalences as users write them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "prevail/data.h"
+
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
+
+static pv_ctx *ctx;
+static char path[] = "/tmp/prevail-test-encode-XXXXXX";
+
+static int setup(void **state) {
+    (void)state;
+    int descriptor = mkstemp(path);
+    if (descriptor < 0 || close(descriptor) != 0)
+        return 1;
+    return pv_ctx_new(NULL, &ctx) != PV_OK;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    pv_ctx_free(ctx);
+    return unlink(path);
+}
+
+static void says(const char *part) {
+    const char *message = pv_ctx_error(ctx)->message;
+    if (!strstr(message, part))
+        fail_msg("'%s' is not in '%s'", part, message);
+}
+
+static void at(size_t line, size_t column) {
+    assert_int_equal(pv_ctx_error(ctx)->line, line);
+    assert_int_equal(pv_ctx_error(ctx)->column, column);
+}
+
+static void ok(pv_status status) {
+    if (status != PV_OK)
+        print_error("%s\n", pv_ctx_error(ctx)->message);
+    assert_int_equal(status, PV_OK);
+}
+
+static void near(double a, double b, double tolerance) {
+    if (!(fabs(a - b) <= tolerance))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* Everything learned from one table. */
+typedef struct learned {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+} learned;
+
+static pv_table *table_of(const char *text, char **as_text, size_t n_text) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    pv_table *table;
+    ok(pv_table_read(ctx, path, &(pv_csv_options){.text = (const char *const *)as_text, .n_text = n_text}, &table));
+    return table;
+}
+
+/* As the command does it: the roles say which columns are text. */
+static pv_status learn(const char *text, pv_roles roles, learned *l) {
+    memset(l, 0, sizeof *l);
+    char **as_text;
+    size_t n;
+    ok(pv_roles_text_columns(ctx, &roles, &as_text, &n));
+    l->table = table_of(text, as_text, n);
+    pv_string_list_free(ctx, as_text, n);
+    return pv_dataset_learn(ctx, l->table, &roles, &l->encoding, &l->labels, &l->data);
+}
+
+static void forget(learned *l) {
+    pv_string_list_free(ctx, l->labels, l->data ? (size_t)l->data->classes : 0);
+    pv_dataset_free(ctx, l->data);
+    pv_encoding_free(ctx, l->encoding);
+    pv_table_free(ctx, l->table);
+    memset(l, 0, sizeof *l);
+}
+
+static void refused(const char *text, pv_roles roles, const char *part, const char *other) {
+    learned l;
+    pv_status status = learn(text, roles, &l);
+    assert_true(status == PV_ERR_INPUT || status == PV_ERR_USAGE);
+    assert_null(l.encoding);
+    assert_null(l.labels);
+    assert_null(l.data);
+    forget(&l);
+    says(part);
+    says(other);
+}
+
+static pv_status apply(const char *text, const learned *l, pv_roles roles, pv_table **table, pv_dataset **data) {
+    char **as_text;
+    size_t n;
+    ok(pv_encoding_text_columns(ctx, l->encoding, roles.target, &as_text, &n));
+    *table = table_of(text, as_text, n);
+    pv_string_list_free(ctx, as_text, n);
+    return pv_dataset_apply(ctx, *table, &roles, l->encoding, l->labels, l->data->classes, data);
+}
+
+static void apply_refused(const char *text, const learned *l, pv_roles roles, const char *part, const char *other) {
+    pv_table *table;
+    pv_dataset *data;
+    pv_status status = apply(text, l, roles, &table, &data);
+    assert_true(status == PV_ERR_INPUT || status == PV_ERR_USAGE);
+    assert_null(data);
+    pv_table_free(ctx, table);
+    says(part);
+    says(other);
+}
+
+static double x(const pv_dataset *data, size_t row, int feature) {
+    assert_true(row < data->rows && feature < data->features);
+    return data->x[row * (size_t)data->features + (size_t)feature];
+}
+
+#define ROLES(...) ((pv_roles){.target = "y", __VA_ARGS__})
+static const pv_roles plain = {.target = "y"};
+
+/* ---- learning ---------------------------------------------------------------------------------------------------- */
+
+static void standardises(void **state) {
+    (void)state;
+    learned l;
+    ok(learn("a,y,b\n1,0,10\n2,1,30\n3,0,20\n6,1,80\n", plain, &l));
+    assert_int_equal(l.data->rows, 4);
+    assert_int_equal(l.data->features, 2);
+    assert_int_equal(l.encoding->sources, 2);
+    assert_string_equal(l.encoding->feature[0], "a");
+    assert_string_equal(l.encoding->feature[1], "b");
+    near(l.encoding->source[0].mean, 3, 1e-15);
+    near(l.encoding->source[0].sd, sqrt(3.5), 1e-15);
+    near(x(l.data, 3, 0), 3 / sqrt(3.5), 1e-15);
+    near(l.encoding->source[1].mean, 35, 1e-14);
+    for (int f = 0; f < 2; f++) {
+        double sum = 0, square = 0;
+        for (size_t i = 0; i < 4; i++) {
+            sum += x(l.data, i, f);
+            square += x(l.data, i, f) * x(l.data, i, f);
+        }
+        near(sum, 0, 1e-14);
+        near(square, 4, 1e-14);
+    }
+    assert_null(l.data->weight);
+    assert_int_equal(l.data->dropped, 0);
+    pv_targets targets = pv_dataset_targets(l.data);
+    assert_int_equal(targets.n, 4);
+    assert_int_equal(targets.classes, 2);
+    assert_ptr_equal(targets.label, l.data->label);
+    assert_null(targets.weight);
+    assert_null(targets.frequency);
+    assert_int_equal(l.data->label[1], 1);
+    forget(&l);
+}
+
+/* Weights count rows: the same as the row repeated. */
+static void weights_repeat_rows(void **state) {
+    (void)state;
+    learned l, repeated;
+    ok(learn("a,y,n\n1,0,3\n2,1,1\n5,0,2\n9,1,0\n", ROLES(.weights = "n"), &l));
+    ok(learn("a,y\n1,0\n1,0\n1,0\n2,1\n5,0\n5,0\n", plain, &repeated));
+    near(l.encoding->source[0].mean, repeated.encoding->source[0].mean, 1e-15);
+    near(l.encoding->source[0].sd, repeated.encoding->source[0].sd, 1e-15);
+    assert_int_equal(l.data->rows, 3);
+    assert_int_equal(l.data->zero_weight, 1);
+    assert_int_equal(l.data->dropped, 0);
+    near(l.data->weight[0], 3, 0);
+    near(l.data->weight[2], 2, 0);
+    assert_int_equal(l.data->features, 1);
+    forget(&l);
+    forget(&repeated);
+}
+
+static void scales_extremes(void **state) {
+    (void)state;
+    learned l;
+    ok(learn("a,b,c,y\n1e300,1e15,1e-320,0\n-1e300,1000000000000001,2e-320,1\n3e300,1e15,1e-320,1\n2e300,1e15,0,0\n",
+             plain, &l));
+    for (int f = 0; f < 3; f++) {
+        double square = 0;
+        for (size_t i = 0; i < 4; i++)
+            square += x(l.data, i, f) * x(l.data, i, f);
+        near(square, 4, 0.01); /* subnormals have few digits */
+    }
+    forget(&l);
+    refused("a,y\n1.7e308,0\n-1.7e308,1\n1.7e308,1\n", plain, "too large", "'a'");
+}
+
+static void makes_indicators(void **state) {
+    (void)state;
+    learned l;
+    ok(learn("g,k,y\nb,10,0\na,9,1\nc,9,0\nb,10,1\na,2,0\nb,2,0\n", ROLES(.categorical = "k"), &l));
+    assert_int_equal(l.data->features, 4);
+    assert_string_equal(l.encoding->feature[0], "g=b");
+    assert_string_equal(l.encoding->feature[1], "g=c");
+    assert_string_equal(l.encoding->feature[2], "k=9"); /* sorted as numbers: 2, 9, 10 */
+    assert_string_equal(l.encoding->feature[3], "k=10");
+    assert_string_equal(l.encoding->source[1].level[0], "2");
+    static const double wanted[6][4] = {{1, 0, 0, 1}, {0, 0, 1, 0}, {0, 1, 1, 0}, {1, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}};
+    for (size_t i = 0; i < 6; i++)
+        for (int f = 0; f < 4; f++)
+            near(x(l.data, i, f), wanted[i][f], 0);
+    forget(&l);
+}
+
+static void sorts_labels(void **state) {
+    (void)state;
+    learned l;
+    ok(learn("a,y\n1,10\n2,9\n3,-1\n5,10\n", plain, &l));
+    assert_int_equal(l.data->classes, 3);
+    assert_string_equal(l.labels[0], "-1");
+    assert_string_equal(l.labels[1], "9");
+    assert_string_equal(l.labels[2], "10");
+    assert_int_equal(l.data->label[0], 2);
+    assert_int_equal(l.data->label[2], 0);
+    forget(&l);
+    ok(learn("a,y\n1,yes\n2,no\n4,yes\n", plain, &l));
+    assert_string_equal(l.labels[0], "no");
+    assert_string_equal(l.labels[1], "yes");
+    forget(&l);
+    ok(learn("a,y\n1,yes\n2,no\n4,yes\n", ROLES(.positive = "no"), &l));
+    assert_string_equal(l.labels[1], "no");
+    assert_int_equal(l.data->label[0], 0);
+    assert_int_equal(l.data->label[1], 1);
+    forget(&l);
+    ok(learn("a,y\n1,1\n2,0\n4,1\n", ROLES(.positive = "0.0"), &l)); /* as numbers */
+    assert_string_equal(l.labels[1], "0");
+    forget(&l);
+    refused("a,y\n1,yes\n2,no\n4,yes\n", ROLES(.positive = "yse"), "'yse'", "did you mean 'yes'");
+    refused("a,y\n1,p\n2,q\n4,r\n", ROLES(.positive = "p"), "two classes", "p, q, r");
+    refused("a,y\n1,1\n2,1.0\n4,0\n", plain, "'1'", "'1.0'");
+}
+
+static void takes_number_targets(void **state) {
+    (void)state;
+    pv_table *table;
+    ok(pv_table_read(ctx, "builtin:contingency", NULL, &table));
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    pv_roles roles = {.target = "y", .weights = "count"};
+    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    assert_string_equal(labels[0], "0");
+    assert_string_equal(labels[1], "1");
+    assert_int_equal(data->rows, 4);
+    near(encoding->source[0].mean, 0.09, 1e-15);
+    near(encoding->source[0].sd, sqrt(0.09 * 0.91), 1e-15);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    roles.categorical = "x"; /* a number column of the table as categories */
+    pv_string_list_free(ctx, labels, 2);
+    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    assert_string_equal(encoding->feature[0], "x=1");
+    near(x(data, 2, 0), 1, 0);
+    pv_string_list_free(ctx, labels, 2);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_table_free(ctx, table);
+    pv_dataset_free(ctx, NULL);
+    pv_encoding_free(ctx, NULL);
+    pv_string_list_free(ctx, NULL, 0);
+}
+
+static void follows_roles(void **state) {
+    (void)state;
+    static const char text[] = "id,a,b,\"c,d\",y\nu1,1,4,0,0\nu2,2,2,1,1\nu3,5,7,1,0\nu4,3,0,0,1\n";
+    learned l;
+    ok(learn(text, ROLES(.id = "id", .exclude = "a"), &l));
+    assert_int_equal(l.data->features, 2);
+    assert_string_equal(l.encoding->feature[0], "b");
+    assert_string_equal(l.encoding->feature[1], "c,d");
+    forget(&l);
+    ok(learn(text, ROLES(.features = " \"c,d\" , a "), &l));
+    assert_int_equal(l.data->features, 2);
+    assert_string_equal(l.encoding->feature[0], "a");
+    forget(&l);
+    refused(text, ROLES(.exclude = "id,aa"), "--exclude", "'aa'");
+    refused(text, ROLES(.features = "a,y"), "--features", "target");
+    refused(text, ROLES(.features = "a,,b"), "--features", "list of names");
+    refused(text, ROLES(.features = "a,"), "--features", "list of names");
+    refused(text, ROLES(.features = "\"a"), "--features", "list of names");
+    refused(text, ROLES(.weights = "id"), "--weights", "'u1'");
+    at(2, 1);
+    refused(text, ROLES(.weights = "y"), "--target", "--weights");
+    refused(text, ROLES(.weights = "nope"), "--weights", "'nope'");
+    refused(text, ROLES(.id = "nope"), "--id", "'nope'");
+    refused(text, ROLES(.features = "a", .exclude = "a"), "no column is left", "--exclude");
+    refused(text, (pv_roles){.target = "yy"}, "--target", "did you mean 'y'");
+    refused(text, (pv_roles){0}, "--target", "needed");
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refuses_missing(void **state) {
+    (void)state;
+    static const char text[] = "a,b,y\n1,u,0\n2,,1\nNA,v,0\n4,u,\n5,v,1\n7,u,0\n";
+    refused(text, plain, "'b' is missing", "--missing drop");
+    at(3, 2);
+    says("3 of 6");
+    learned l;
+    ok(learn(text, ROLES(.drop_missing = true), &l));
+    assert_int_equal(l.data->rows, 3);
+    assert_int_equal(l.data->dropped, 3);
+    assert_int_equal(l.data->table_row[0], 0);
+    assert_int_equal(l.data->table_row[1], 4);
+    assert_int_equal(l.data->table_row[2], 5);
+    near(l.encoding->source[0].mean, 13.0 / 3, 1e-14);
+    forget(&l);
+    ok(learn(text, ROLES(.drop_missing = true, .exclude = "b"), &l)); /* unused columns may have gaps */
+    assert_int_equal(l.data->dropped, 2);
+    forget(&l);
+    refused("a,y\n,0\n,1\n", ROLES(.drop_missing = true), "no row is left", "2 have missing cells");
+    /* levels and labels that only dropped rows have are not learned */
+    ok(learn("a,b,y\n1,u,0\n2,v,1\n,w,2\n3,v,0\n", ROLES(.drop_missing = true), &l));
+    assert_int_equal(l.data->classes, 2);
+    assert_int_equal(l.encoding->source[1].levels, 2);
+    forget(&l);
+}
+
+static void refuses_infinite(void **state) {
+    (void)state;
+    refused("a,y\n1,0\n1e999,1\n2,1\n", plain, "'a' is infinite", "--exclude");
+    at(3, 1);
+    refused("a,y\n1,0\n-inf,1\n2,1\n", ROLES(.drop_missing = true), "infinite", "'a'");
+    learned l;
+    ok(learn("a,b,y\n1,inf,0\n3,4,1\n", ROLES(.exclude = "b"), &l));
+    forget(&l);
+}
+
+static void refuses_weights(void **state) {
+    (void)state;
+    refused("a,y,w\n1,0,1\n2,1,-0.5\n", ROLES(.weights = "w"), "-0.5", "not negative");
+    at(3, 3);
+    refused("a,y,w\n1,0,inf\n2,1,1\n", ROLES(.weights = "w"), "inf", "finite");
+    refused("a,y,w\n1,0,0\n2,1,0\n", ROLES(.weights = "w"), "all weights", "'w'");
+    refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "--missing drop");
+    refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "scale", "'w'");
+    learned l;
+    ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"), &l)); /* a row without weight may have gaps */
+    assert_int_equal(l.data->rows, 2);
+    assert_int_equal(l.data->zero_weight, 1);
+    forget(&l);
+}
+
+static void refuses_targets(void **state) {
+    (void)state;
+    refused("a,y\n1,case\n2,case\n", plain, "'case'", "nothing to learn");
+    refused("a,y,w\n1,p,1\n2,p,1\n3,q,0\n", ROLES(.weights = "w"), "'p'", "nothing to learn");
+    char *text = malloc(100000), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, "a,y\n");
+    for (int i = 0; i < 301; i++)
+        end += sprintf(end, "%d,%d.5\n", i * i % 97, i);
+    refused(text, plain, "more than 300", "id");
+    end = text + sprintf(text, "a,y\n");
+    for (int i = 0; i < 600; i++)
+        end += sprintf(end, "%d,%d\n", i * i % 97, i % 300);
+    learned l;
+    ok(learn(text, plain, &l));
+    assert_int_equal(l.data->classes, 300);
+    for (int i = 0; i < 600; i++)
+        assert_int_equal(l.data->label[i], i % 300);
+    forget(&l);
+    free(text);
+}
+
+static void refuses_columns(void **state) {
+    (void)state;
+    refused("a,b,y\n1,7,0\n2,7,1\n", plain, "same value in every row: b", "--exclude");
+    refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", plain, "a, b, c, d, e and 1 more", "--exclude");
+    refused("a,b,y\n1,,0\n2,,1\n", plain, "'b' is missing", "drop");
+    char *text = malloc(100000), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, "a,name,y\n");
+    for (int i = 0; i < 201; i++)
+        end += sprintf(end, "%d,n%d,%d\n", i, i, i % 2);
+    refused(text, plain, "more than 200", "--exclude name");
+    end = text + sprintf(text, "a;name;y\n");
+    for (int i = 0; i < 300; i++)
+        end += sprintf(end, "%d;%d,5;%d\n", i, i, i % 2);
+    refused(text, plain, "decimal comma", "--exclude name");
+    refused("g,g=b,y\na,1,0\nb,2,1\na,4,1\nb,3,0\n", plain, "'g=b'", "rename");
+    free(text);
+}
+
+static void refuses_collinear(void **state) {
+    (void)state;
+    refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", plain, "'c' is collinear",
+            "up to scale and shift, as a;");
+    says("--exclude c");
+    says("--collinear keep");
+    refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", plain, "determined exactly by a, b",
+            "--exclude total");
+    refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", plain, "'h=q' is collinear", "as g=v");
+    refused("a,b,y\n1,5,0\n2,7,1\n", plain, "2 features on 2 rows", "--collinear keep");
+    learned l;
+    ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.keep_collinear = true), &l));
+    assert_int_equal(l.data->features, 2);
+    forget(&l);
+    ok(learn("a,b,y\n1,2.01,0\n2,4,1\n4,8,0\n7,14,1\n", plain, &l)); /* nearly is not exactly */
+    forget(&l);
+}
+
+/* Columns that differ in a single row that a sample of rows may not hold, and ones that never do. */
+static void looks_at_all_rows(void **state) {
+    (void)state;
+    enum { ROWS = 60000 };
+    static double a[ROWS], b[ROWS], y[ROWS];
+    char names[3][2] = {"a", "b", "y"};
+    pv_column column[3] = {{.name = names[0], .number = a}, {.name = names[1], .number = b}, {.name = names[2], .number = y}};
+    char source[] = "memory";
+    pv_table table = {.source = source, .rows = ROWS, .columns = 3, .column = column};
+    for (int i = 0; i < ROWS; i++) {
+        a[i] = sin(i);
+        b[i] = 3 - 2 * a[i];
+        y[i] = i % 2;
+    }
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    assert_int_equal(pv_dataset_learn(ctx, &table, &plain, &encoding, &labels, &data), PV_ERR_INPUT);
+    says("'b' is collinear");
+    for (int odd = 1; odd < 4; odd++) {
+        b[ROWS - 1000 + odd] += 1;
+        ok(pv_dataset_learn(ctx, &table, &plain, &encoding, &labels, &data));
+        b[ROWS - 1000 + odd] -= 1;
+        pv_string_list_free(ctx, labels, 2);
+        pv_dataset_free(ctx, data);
+        pv_encoding_free(ctx, encoding);
+    }
+}
+
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
+
+static const char training[] = "a,g,y,k\n1,u,no,1\n2,v,yes,2\n5,w,no,3\n4,u,yes,2\n9,v,yes,1\n2,w,no,2\n7,u,no,3\n";
+
+static void applies(void **state) {
+    (void)state;
+    learned l;
+    pv_table *table;
+    pv_dataset *data;
+    ok(learn(training, ROLES(.categorical = "k"), &l));
+    ok(apply("extra,k,g,a,y\nz,2.0,v,3,yes\nz,1,u,-1,no\n", &l, plain, &table, &data));
+    assert_int_equal(data->rows, 2);
+    assert_int_equal(data->features, l.data->features);
+    near(x(data, 0, 0), (3 - l.encoding->source[0].mean) / l.encoding->source[0].sd, 0);
+    near(x(data, 0, 1), 1, 0); /* g=v */
+    near(x(data, 0, 2), 0, 0);
+    near(x(data, 0, 3), 1, 0); /* k=2 from 2.0 */
+    near(x(data, 1, 3), 0, 0);
+    assert_int_equal(data->label[0], 1);
+    assert_int_equal(data->label[1], 0);
+    assert_int_equal(data->classes, 2);
+    pv_dataset_free(ctx, data);
+    pv_table_free(ctx, table);
+    ok(apply("a,g,k\n3,v,1\n", &l, (pv_roles){0}, &table, &data)); /* without a target */
+    assert_null(data->label);
+    assert_int_equal(data->classes, 0);
+    pv_dataset_free(ctx, data);
+    pv_table_free(ctx, table);
+    forget(&l);
+}
+
+/* Encoding the training table again gives the training matrix. */
+static void applies_to_itself(void **state) {
+    (void)state;
+    learned l;
+    pv_table *table;
+    pv_dataset *data;
+    ok(learn(training, ROLES(.positive = "no", .weights = "k"), &l));
+    ok(apply(training, &l, ROLES(.weights = "k"), &table, &data));
+    assert_int_equal(data->rows, l.data->rows);
+    assert_memory_equal(data->x, l.data->x, data->rows * (size_t)data->features * sizeof(double));
+    assert_memory_equal(data->label, l.data->label, data->rows * sizeof *data->label);
+    assert_memory_equal(data->weight, l.data->weight, data->rows * sizeof(double));
+    pv_dataset_free(ctx, data);
+    pv_table_free(ctx, table);
+    forget(&l);
+}
+
+static void apply_refuses(void **state) {
+    (void)state;
+    learned l;
+    pv_table *table;
+    pv_dataset *data;
+    ok(learn(training, ROLES(.categorical = "k"), &l));
+    apply_refused("a,k,y\n1,1,no\n", &l, plain, "the model needs a column 'g'", "columns are a, k, y");
+    apply_refused("a,g,k,y\n1,u,1,no\n1,u,4,no\n", &l, plain, "'4' in column 'k'", "known: 1, 2, 3");
+    at(3, 3);
+    apply_refused("a,g,k,y\n1,u,1,no\n1,u,2,yess\n", &l, plain, "'yess' in column 'y'", "did you mean 'yes'");
+    at(3, 4);
+    apply_refused("a,g,k,y\nx,u,1,no\n", &l, plain, "held numbers in training", "'x'");
+    at(2, 1);
+    apply_refused("a,g,k,y\n1,u,1,no\n,u,2,yes\n", &l, plain, "'a' is missing", "--missing drop");
+    at(3, 1);
+    apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "--missing drop");
+    at(3, 4);
+    apply_refused("a,g,k,y\n1,u,1,no\ninf,u,2,no\n", &l, plain, "'a' is infinite", "correct");
+    apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "--target", "'z'");
+    ok(apply("a,g,k,y\n1,u,1,no\n2,,2,no\n3,v,2,\n4,v,3,yes\n", &l, ROLES(.drop_missing = true), &table, &data));
+    assert_int_equal(data->rows, 2);
+    assert_int_equal(data->dropped, 2);
+    assert_int_equal(data->table_row[1], 3);
+    pv_dataset_free(ctx, data);
+    pv_table_free(ctx, table);
+    forget(&l);
+}
+
+static void lists_text_columns(void **state) {
+    (void)state;
+    char **list;
+    size_t n;
+    ok(pv_roles_text_columns(ctx, &ROLES(.categorical = "k,\"a,b\",y,k"), &list, &n));
+    assert_int_equal(n, 3);
+    assert_string_equal(list[0], "y");
+    assert_string_equal(list[1], "k");
+    assert_string_equal(list[2], "a,b");
+    pv_string_list_free(ctx, list, n);
+    ok(pv_roles_text_columns(ctx, &(pv_roles){0}, &list, &n));
+    assert_int_equal(n, 0);
+    pv_string_list_free(ctx, list, n);
+    assert_int_equal(pv_roles_text_columns(ctx, &ROLES(.categorical = ","), &list, &n), PV_ERR_USAGE);
+    learned l;
+    ok(learn(training, ROLES(.categorical = "k"), &l));
+    ok(pv_encoding_text_columns(ctx, l.encoding, "y", &list, &n));
+    assert_int_equal(n, 3);
+    assert_string_equal(list[0], "y");
+    assert_string_equal(list[1], "g");
+    assert_string_equal(list[2], "k");
+    pv_string_list_free(ctx, list, n);
+    forget(&l);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static size_t allowed;
+static long held;
+
+static void *limited_alloc(void *state, size_t size) {
+    (void)state;
+    if (allowed == 0)
+        return NULL;
+    allowed--;
+    held++;
+    return malloc(size);
+}
+
+static void *limited_resize(void *state, void *block, size_t size) {
+    (void)state;
+    if (allowed == 0)
+        return NULL;
+    allowed--;
+    held += block == NULL;
+    return realloc(block, size);
+}
+
+static void limited_release(void *state, void *block) {
+    (void)state;
+    held -= block != NULL;
+    free(block);
+}
+
+/* Raise the limit until it works: every failure before must be PV_ERR_MEMORY and leave nothing behind. */
+static void survives_lack_of_memory(void **state) {
+    (void)state;
+    pv_table *table = table_of(training, NULL, 0);
+    pv_roles roles = {.target = "y", .categorical = "k", .positive = "no", .exclude = "g"};
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
+    pv_status status = PV_ERR_MEMORY;
+    for (size_t limit = 1; status != PV_OK; limit++) {
+        pv_ctx *poor;
+        pv_encoding *encoding = NULL;
+        pv_dataset *data = NULL, *again = NULL;
+        char **labels = NULL;
+        allowed = limit;
+        held = 0;
+        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
+        status = pv_dataset_learn(poor, table, &roles, &encoding, &labels, &data);
+        if (status == PV_OK)
+            status = pv_dataset_apply(poor, table, &roles, encoding, labels, data->classes, &again);
+        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
+        pv_string_list_free(poor, labels, data ? (size_t)data->classes : 0);
+        pv_dataset_free(poor, data);
+        pv_dataset_free(poor, again);
+        pv_encoding_free(poor, encoding);
+        pv_ctx_free(poor);
+        assert_int_equal(held, 0);
+        assert_true(limit < 1000);
+    }
+    pv_table_free(ctx, table);
+}
+
+/* ---- prevalence -------------------------------------------------------------------------------------------------- */
+
+static char label_no[] = "no", label_yes[] = "yes", label_a[] = "a", label_aa[] = "a=b,c", label_1[] = "1";
+static char *two[] = {label_no, label_yes}, *three[] = {label_a, label_aa, label_1};
+static double p[3], low, high;
+
+static pv_status parse2(const char *text) {
+    p[0] = p[1] = p[2] = -1;
+    return pv_prevalence_parse(ctx, "--prevalence", text, two, 2, p, &low, &high);
+}
+
+static pv_status parse3(const char *text) {
+    p[0] = p[1] = p[2] = -1;
+    return pv_prevalence_parse(ctx, "--prevalence", text, three, 3, p, &low, &high);
+}
+
+static void parses_prevalence(void **state) {
+    (void)state;
+    static const char *const hundredth[] = {"0.01", "1e-2", ".01", "+0.01", "0.99,0.01", " 0.99 , 0.01 ", "yes=0.01,no=0.99",
+                                            "no=0.99,yes=0.01", "yes = 0.01", "no=0.99", "0.010000"};
+    for (size_t i = 0; i < sizeof hundredth / sizeof *hundredth; i++) {
+        ok(parse2(hundredth[i]));
+        near(p[1], 0.01, 1e-15);
+        near(p[0], 0.99, 1e-15);
+        near(p[0] + p[1], 1, 1e-16);
+        assert_true(isnan(low) && isnan(high));
+    }
+    ok(parse2("1e-3"));
+    near(p[1], 1e-3, 1e-18);
+    ok(parse3("0.2,0.3,0.5"));
+    near(p[2], 0.5, 1e-15);
+    ok(parse3("1.0=0.5,a=b,c=0.3,a=0.2")); /* a label with '=' and ',', and one matched as a number */
+    near(p[0], 0.2, 1e-15);
+    near(p[1], 0.3, 1e-15);
+    near(p[2], 0.5, 1e-15);
+    ok(parse3("0.3333333333,0.3333333333,0.3333333334"));
+    near(p[0] + p[1] + p[2], 1, 1e-15);
+}
+
+static void parses_intervals(void **state) {
+    (void)state;
+    ok(parse2("0.005-0.02"));
+    near(low, 0.005, 0);
+    near(high, 0.02, 0);
+    near(p[1], 0.01, 1e-15);
+    near(p[0], 0.99, 1e-15);
+    ok(parse2("1e-4 - 1e-2"));
+    near(p[1], 1e-3, 1e-15);
+    ok(parse2("1e-4-1e-2"));
+    near(low, 1e-4, 0);
+    assert_int_equal(parse2("0.02-0.005"), PV_ERR_USAGE);
+    says("wrong way round");
+    assert_int_equal(parse2("0.02-0.02"), PV_ERR_USAGE);
+    says("single number");
+    assert_int_equal(parse2("0.02-"), PV_ERR_USAGE);
+    assert_int_equal(parse2("0.02-1.5"), PV_ERR_USAGE);
+    says("outside (0,1)");
+    assert_int_equal(parse2("0.02-0.03-0.04"), PV_ERR_USAGE);
+    assert_int_equal(parse3("0.1-0.2"), PV_ERR_USAGE);
+    says("two classes");
+}
+
+static void refuses_prevalence(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } two_class[] = {{"1%", "0.01"},          {"1/100", "0.01"},        {"25 %", "0.25"},       {"0", "outside (0,1)"},
+                     {"1", "outside (0,1)"},  {"-0.1", "outside (0,1)"}, {"1.5", "outside (0,1)"}, {"inf", "outside (0,1)"},
+                     {"nan", "not a number"}, {"", "needed"},           {"  ", "needed"},       {"0.5x", "not understood"},
+                     {"x", "not a number"},   {"0.5,0.4", "add up"},    {"0.5,", "not a number"}, {"0.1,0.2,0.7", "no, yes"},
+                     {"yess=0.5", "did you mean 'yes'"}, {"q=0.5", "labels are no, yes"}, {"yes=0.5,yes=0.5", "twice"},
+                     {"yes=", "not a number"}, {"=0.5", "no label ''"}, {"yes=0.5,no=0.4", "add up"}, {"0x0.1p0", "outside"},
+                     {"0,5", "outside (0,1)"}, {"yes=1%", "0.01"}, {"yes=0.5;no=0.5", "not understood"}, {"0.9 0.1", "not understood"}};
+    for (size_t i = 0; i < sizeof two_class / sizeof *two_class; i++) {
+        if (parse2(two_class[i].text) != PV_ERR_USAGE)
+            fail_msg("'%s' was taken", two_class[i].text);
+        says("--prevalence");
+        says(two_class[i].says);
+    }
+    assert_int_equal(parse3("0.1"), PV_ERR_USAGE);
+    says("3 classes");
+    says("a, a=b,c, 1");
+    assert_int_equal(parse3("0.1,0.9"), PV_ERR_USAGE);
+    assert_int_equal(parse3("a=0.1,1=0.9"), PV_ERR_USAGE);
+    says("2 numbers");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(standardises),
+        cmocka_unit_test(weights_repeat_rows),
+        cmocka_unit_test(scales_extremes),
+        cmocka_unit_test(makes_indicators),
+        cmocka_unit_test(sorts_labels),
+        cmocka_unit_test(takes_number_targets),
+        cmocka_unit_test(follows_roles),
+        cmocka_unit_test(refuses_missing),
+        cmocka_unit_test(refuses_infinite),
+        cmocka_unit_test(refuses_weights),
+        cmocka_unit_test(refuses_targets),
+        cmocka_unit_test(refuses_columns),
+        cmocka_unit_test(refuses_collinear),
+        cmocka_unit_test(looks_at_all_rows),
+        cmocka_unit_test(applies),
+        cmocka_unit_test(applies_to_itself),
+        cmocka_unit_test(apply_refuses),
+        cmocka_unit_test(lists_text_columns),
+        cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(parses_prevalence),
+        cmocka_unit_test(parses_intervals),
+        cmocka_unit_test(refuses_prevalence),
+    };
+    return cmocka_run_group_tests_name("encode", tests, setup, teardown);
+}

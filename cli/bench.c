@@ -11,6 +11,7 @@ typedef struct bench_options {
     int64_t rows, columns, repeats;
     double tolerance;
     const char *csv;
+    int work; /* 0 all, 1 fit, 2 step */
     cli_running running;
 } bench_options;
 
@@ -24,6 +25,8 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step", NULL,
+     "What to measure: the logistic fit, the training step, or both."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -240,8 +243,8 @@ static int run(cli_call *call) {
     if (options->csv) {
         status = bench_csv(call, options, out);
     } else {
-        status = bench_step(call, options, out);
-        if (status == PV_OK)
+        status = options->work == 1 ? PV_OK : bench_step(call, options, out);
+        if (status == PV_OK && options->work != 2)
             status = bench_fit(call, options, out);
     }
     if (status != PV_OK) {

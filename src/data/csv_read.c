@@ -242,8 +242,8 @@ static pv_status ragged(reader *r, size_t found) {
                        found, found == 1 ? "" : "s", r->table->columns);
 }
 
-/* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where the
- * window ends too early to tell, field->next becomes NULL. */
+/* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
+ * the window ends too early to tell, field->next becomes NULL. */
 static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
     pv__shown name = pv__show(r->table->column[c].name), text = pv__show_n(field->text, field->length);
     bool number = r->kind[c] == NUMBER;

@@ -174,62 +174,86 @@ const pv_sampling *pv__batches_sampling(const pv__batches *batches) {
 
 enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
 
-/* Row n's own gradient with respect to its logits, times N: -v (t - p) of the data term, and of the marginal term
- * c_y rho p_y / q_y through the softmax. */
-static void row_gradient(const pv__problem *problem, size_t n, const double *loglik, const double *log_q, double *g) {
+/* The derivative of row n's own share of the loss with respect to its log-likelihoods: -v t of the data term, and
+ * c_y rho_n p_ny/q_y of the marginal's. */
+static void row_slope(const pv__problem *problem, size_t n, const double *loglik, const double *log_q,
+                      const double *log_ratio, double *dloglik) {
     size_t k = (size_t)problem->targets.classes;
     int label = problem->targets.label[n];
-    double v = pv__weight(&problem->targets, n), sum = 0;
-    bool ig = problem->options->loss == PV_LOSS_IG && problem->options->marginal != PV_MARGINAL_PROFILE;
+    double v = pv__weight(&problem->targets, n);
+    bool ig = problem->options->loss == PV_LOSS_IG;
+    if (ig && problem->options->marginal == PV_MARGINAL_PROFILE) {
+        pv_targets row = pv__targets_slice(&problem->targets, n, 1);
+        double sum;
+        pv__selection_rows(&row, NULL, log_ratio, loglik, dloglik, NULL, &sum);
+        return;
+    }
     for (size_t y = 0; y < k; y++) {
-        double f = -v * ((int)y == label);
+        dloglik[y] = -v * ((int)y == label);
         if (problem->options->loss == PV_LOSS_IW)
-            f *= problem->population.prevalence[y] / problem->design[y];
+            dloglik[y] *= problem->population.prevalence[y] / problem->design[y];
         if (ig) {
             double rho = v * problem->population.prevalence[label] / problem->mass[label];
             double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n : 0;
             double c = problem->mass[y] - strength * problem->population.prevalence[y];
-            f += c * rho * exp(fmin(loglik[y] - log_q[y], 600));
+            dloglik[y] += c * rho * exp(fmin(loglik[y] - log_q[y], 600));
         }
-        g[y] = f;
-        sum += f;
     }
-    for (size_t y = 0; y < k; y++)
-        g[y] -= exp(loglik[y]) * sum;
+}
+
+typedef struct probe {
+    double *gradient, *sum; /* [params] */
+    double *loglik, *dloglik, *log_ratio; /* [classes] */
+    double *block;
+    pv_model_work *work;
+} probe;
+
+/* Eq. estimate of the conditional variance with g the gradient by all parameters, its components' variances summed. */
+static double class_variance(const pv__batches *b, const pv__problem *problem, size_t y, const double *w,
+                             const double *log_q, probe *p) {
+    size_t params = pv_model_params(problem->model), d = (size_t)pv_model_inputs(problem->model);
+    pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_DESIGN, (uint64_t)y << 40 | b->decks[y].shuffles);
+    double squares = 0, square_of_sum = 0;
+    memset(p->sum, 0, params * sizeof *p->sum);
+    for (size_t i = 0; i < PROBE_ROWS; i++) {
+        size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
+        const double *x = problem->x + n * d;
+        pv_model_forward(problem->model, p->work, w, 1, x, p->loglik);
+        row_slope(problem, n, p->loglik, log_q, p->log_ratio, p->dloglik);
+        memset(p->gradient, 0, params * sizeof *p->gradient);
+        pv_model_backward(problem->model, p->work, w, 1, x, p->loglik, p->dloglik, p->gradient);
+        for (size_t j = 0; j < params; j++) {
+            p->sum[j] += p->gradient[j];
+            squares += p->gradient[j] * p->gradient[j];
+        }
+    }
+    for (size_t j = 0; j < params; j++)
+        square_of_sum += p->sum[j] * p->sum[j];
+    return fmax(squares - square_of_sum / PROBE_ROWS, 0) / (PROBE_ROWS - 1);
 }
 
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *problem, const double *w,
                                const double *log_q) {
     if (b->kind != OPTIMAL)
         return PV_OK;
-    size_t k = (size_t)b->classes, d = (size_t)pv_model_inputs(problem->model), m = 0;
-    int32_t *label = NULL;
-    double *g = NULL, *variance = NULL;
-    pv_model_work *work = NULL;
+    size_t k = (size_t)b->classes, params = pv_model_params(problem->model);
+    probe p = {0};
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, k * PROBE_ROWS, sizeof *label, &label));
-    PV_GOTO(done, pv__alloc(ctx, k * PROBE_ROWS + 1, k * sizeof *g, &g));
-    PV_GOTO(done, pv__alloc(ctx, k, sizeof *variance, &variance));
-    PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &work));
-    double *loglik = g + k * PROBE_ROWS * k;
-    for (size_t y = 0; y < k; y++) {
-        pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_DESIGN, (uint64_t)y << 40 | b->decks[y].shuffles);
-        for (size_t i = 0; i < PROBE_ROWS; i++, m++) {
-            size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
-            pv_model_forward(problem->model, work, w, 1, problem->x + n * d, loglik);
-            row_gradient(problem, n, loglik, log_q, g + m * k);
-            label[m] = (int32_t)y;
-        }
-    }
-    PV_GOTO(done, pv_conditional_variance(ctx, m, b->classes, b->classes, label, g, variance, NULL));
+    PV_GOTO(done, pv__alloc(ctx, 2 * params + 4 * k, sizeof *p.block, &p.block));
+    PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &p.work));
+    p.gradient = p.block;
+    p.sum = p.gradient + params;
+    p.loglik = p.sum + params;
+    p.dloglik = p.loglik + k;
+    p.log_ratio = p.dloglik + k;
+    double *variance = p.log_ratio + k;
+    pv__log_ratio(problem, p.log_ratio);
     for (size_t y = 0; y < k; y++) /* no class is starved by a lucky probe */
-        variance[y] += 1e-12;
+        variance[y] = class_variance(b, problem, y, w, log_q, &p) + 1e-12;
     PV_GOTO(done, pv_optimal_counts(ctx, b->classes, b->size, b->full, variance, b->counts));
     set_shares(b);
 done:
-    pv__free(ctx, label);
-    pv__free(ctx, g);
-    pv__free(ctx, variance);
-    pv_model_work_free(ctx, work);
+    pv__free(ctx, p.block);
+    pv_model_work_free(ctx, p.work);
     return status;
 }

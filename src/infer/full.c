@@ -107,6 +107,8 @@ static pv_status descend_known_plugin(pv_ctx *ctx, const pv__problem *problem, p
         if (worst < 1e-8 || solution->stop == PV_STOP_INTERRUPTED)
             break;
     }
+    /* At tiny prevalences the gradient's tolerance leaves the intercept some play: close it exactly. */
+    status = pv__match_prevalence(ctx, problem, false, solution->w);
 done:
     pv__free(ctx, block);
     return status;

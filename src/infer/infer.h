@@ -108,7 +108,7 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
 void pv__batches_next(pv__batches *batches, size_t *rows);
 size_t pv__batches_size(const pv__batches *batches);
 const pv_sampling *pv__batches_sampling(const pv__batches *batches);
-/* The counts of `optimal`, from the variance within classes of each row's own gradient with respect to its logits. */
+/* The counts of `optimal`, from the variance within classes of each row's own gradient. */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
 

@@ -1,58 +1,5 @@
-/* From tables to matrices, and prevalences as users write them. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "prevail/data.h"
-
-/* ---- helpers ----------------------------------------------------------------------------------------------------- */
-
-static pv_ctx *ctx;
-static char path[] = "/tmp/prevail-test-encode-XXXXXX";
-
-static int setup(void **state) {
-    (void)state;
-    int descriptor = mkstemp(path);
-    if (descriptor < 0 || close(descriptor) != 0)
-        return 1;
-    return pv_ctx_new(NULL, &ctx) != PV_OK;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    pv_ctx_free(ctx);
-    return unlink(path);
-}
-
-static void says(const char *part) {
-    const char *message = pv_ctx_error(ctx)->message;
-    if (!strstr(message, part))
-        fail_msg("'%s' is not in '%s'", part, message);
-}
-
-static void at(size_t line, size_t column) {
-    assert_int_equal(pv_ctx_error(ctx)->line, line);
-    assert_int_equal(pv_ctx_error(ctx)->column, column);
-}
-
-static void ok(pv_status status) {
-    if (status != PV_OK)
-        print_error("%s\n", pv_ctx_error(ctx)->message);
-    assert_int_equal(status, PV_OK);
-}
-
-static void near(double a, double b, double tolerance) {
-    if (!(fabs(a - b) <= tolerance))
-        fail_msg("%.17g is not %.17g", a, b);
-}
+/* From tables to matrices. */
+#include "fixture.h"
 
 /* Everything learned from one table. */
 typedef struct learned {
@@ -63,13 +10,8 @@ typedef struct learned {
 } learned;
 
 static pv_table *table_of(const char *text, char **as_text, size_t n_text) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    pv_table *table;
-    ok(pv_table_read(ctx, path, &(pv_csv_options){.text = (const char *const *)as_text, .n_text = n_text}, &table));
-    return table;
+    put(text, strlen(text));
+    return must_read(&(pv_csv_options){.text = (const char *const *)as_text, .n_text = n_text});
 }
 
 /* As the command does it: the roles say which columns are text. */
@@ -210,7 +152,8 @@ static void makes_indicators(void **state) {
     assert_string_equal(l.encoding->feature[2], "k=9"); /* sorted as numbers: 2, 9, 10 */
     assert_string_equal(l.encoding->feature[3], "k=10");
     assert_string_equal(l.encoding->source[1].level[0], "2");
-    static const double wanted[6][4] = {{1, 0, 0, 1}, {0, 0, 1, 0}, {0, 1, 1, 0}, {1, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}};
+    static const double wanted[6][4] = {{1, 0, 0, 1}, {0, 0, 1, 0}, {0, 1, 1, 0},
+                                        {1, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}};
     for (size_t i = 0; i < 6; i++)
         for (int f = 0; f < 4; f++)
             near(x(l.data, i, f), wanted[i][f], 0);
@@ -421,7 +364,8 @@ static void looks_at_all_rows(void **state) {
     enum { ROWS = 60000 };
     static double a[ROWS], b[ROWS], y[ROWS];
     char names[3][2] = {"a", "b", "y"};
-    pv_column column[3] = {{.name = names[0], .number = a}, {.name = names[1], .number = b}, {.name = names[2], .number = y}};
+    pv_column column[3] = {
+        {.name = names[0], .number = a}, {.name = names[1], .number = b}, {.name = names[2], .number = y}};
     char source[] = "memory";
     pv_table table = {.source = source, .rows = ROWS, .columns = 3, .column = column};
     for (int i = 0; i < ROWS; i++) {
@@ -547,149 +491,29 @@ static void lists_text_columns(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static size_t allowed;
-static long held;
+static const pv_table *learn_from;
 
-static void *limited_alloc(void *state, size_t size) {
-    (void)state;
-    if (allowed == 0)
-        return NULL;
-    allowed--;
-    held++;
-    return malloc(size);
+static pv_status learn_and_apply(pv_ctx *poor) {
+    pv_roles roles = {.target = "y", .categorical = "k", .positive = "no", .exclude = "g"};
+    pv_encoding *encoding = NULL;
+    pv_dataset *data = NULL, *again = NULL;
+    char **labels = NULL;
+    pv_status status = pv_dataset_learn(poor, learn_from, &roles, &encoding, &labels, &data);
+    if (status == PV_OK)
+        status = pv_dataset_apply(poor, learn_from, &roles, encoding, labels, data->classes, &again);
+    pv_string_list_free(poor, labels, data ? (size_t)data->classes : 0);
+    pv_dataset_free(poor, data);
+    pv_dataset_free(poor, again);
+    pv_encoding_free(poor, encoding);
+    return status;
 }
 
-static void *limited_resize(void *state, void *block, size_t size) {
-    (void)state;
-    if (allowed == 0)
-        return NULL;
-    allowed--;
-    held += block == NULL;
-    return realloc(block, size);
-}
-
-static void limited_release(void *state, void *block) {
-    (void)state;
-    held -= block != NULL;
-    free(block);
-}
-
-/* Raise the limit until it works: every failure before must be PV_ERR_MEMORY and leave nothing behind. */
 static void survives_lack_of_memory(void **state) {
     (void)state;
     pv_table *table = table_of(training, NULL, 0);
-    pv_roles roles = {.target = "y", .categorical = "k", .positive = "no", .exclude = "g"};
-    pv_ctx_options options = pv_ctx_options_default();
-    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
-    pv_status status = PV_ERR_MEMORY;
-    for (size_t limit = 1; status != PV_OK; limit++) {
-        pv_ctx *poor;
-        pv_encoding *encoding = NULL;
-        pv_dataset *data = NULL, *again = NULL;
-        char **labels = NULL;
-        allowed = limit;
-        held = 0;
-        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
-        status = pv_dataset_learn(poor, table, &roles, &encoding, &labels, &data);
-        if (status == PV_OK)
-            status = pv_dataset_apply(poor, table, &roles, encoding, labels, data->classes, &again);
-        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
-        pv_string_list_free(poor, labels, data ? (size_t)data->classes : 0);
-        pv_dataset_free(poor, data);
-        pv_dataset_free(poor, again);
-        pv_encoding_free(poor, encoding);
-        pv_ctx_free(poor);
-        assert_int_equal(held, 0);
-        assert_true(limit < 1000);
-    }
+    learn_from = table;
+    sweep_memory(learn_and_apply);
     pv_table_free(ctx, table);
-}
-
-/* ---- prevalence -------------------------------------------------------------------------------------------------- */
-
-static char label_no[] = "no", label_yes[] = "yes", label_a[] = "a", label_aa[] = "a=b,c", label_1[] = "1";
-static char *two[] = {label_no, label_yes}, *three[] = {label_a, label_aa, label_1};
-static double p[3], low, high;
-
-static pv_status parse2(const char *text) {
-    p[0] = p[1] = p[2] = -1;
-    return pv_prevalence_parse(ctx, "--prevalence", text, two, 2, p, &low, &high);
-}
-
-static pv_status parse3(const char *text) {
-    p[0] = p[1] = p[2] = -1;
-    return pv_prevalence_parse(ctx, "--prevalence", text, three, 3, p, &low, &high);
-}
-
-static void parses_prevalence(void **state) {
-    (void)state;
-    static const char *const hundredth[] = {"0.01", "1e-2", ".01", "+0.01", "0.99,0.01", " 0.99 , 0.01 ", "yes=0.01,no=0.99",
-                                            "no=0.99,yes=0.01", "yes = 0.01", "no=0.99", "0.010000"};
-    for (size_t i = 0; i < sizeof hundredth / sizeof *hundredth; i++) {
-        ok(parse2(hundredth[i]));
-        near(p[1], 0.01, 1e-15);
-        near(p[0], 0.99, 1e-15);
-        near(p[0] + p[1], 1, 1e-16);
-        assert_true(isnan(low) && isnan(high));
-    }
-    ok(parse2("1e-3"));
-    near(p[1], 1e-3, 1e-18);
-    ok(parse3("0.2,0.3,0.5"));
-    near(p[2], 0.5, 1e-15);
-    ok(parse3("1.0=0.5,a=b,c=0.3,a=0.2")); /* a label with '=' and ',', and one matched as a number */
-    near(p[0], 0.2, 1e-15);
-    near(p[1], 0.3, 1e-15);
-    near(p[2], 0.5, 1e-15);
-    ok(parse3("0.3333333333,0.3333333333,0.3333333334"));
-    near(p[0] + p[1] + p[2], 1, 1e-15);
-}
-
-static void parses_intervals(void **state) {
-    (void)state;
-    ok(parse2("0.005-0.02"));
-    near(low, 0.005, 0);
-    near(high, 0.02, 0);
-    near(p[1], 0.01, 1e-15);
-    near(p[0], 0.99, 1e-15);
-    ok(parse2("1e-4 - 1e-2"));
-    near(p[1], 1e-3, 1e-15);
-    ok(parse2("1e-4-1e-2"));
-    near(low, 1e-4, 0);
-    assert_int_equal(parse2("0.02-0.005"), PV_ERR_USAGE);
-    says("wrong way round");
-    assert_int_equal(parse2("0.02-0.02"), PV_ERR_USAGE);
-    says("single number");
-    assert_int_equal(parse2("0.02-"), PV_ERR_USAGE);
-    assert_int_equal(parse2("0.02-1.5"), PV_ERR_USAGE);
-    says("outside (0,1)");
-    assert_int_equal(parse2("0.02-0.03-0.04"), PV_ERR_USAGE);
-    assert_int_equal(parse3("0.1-0.2"), PV_ERR_USAGE);
-    says("two classes");
-}
-
-static void refuses_prevalence(void **state) {
-    (void)state;
-    static const struct {
-        const char *text, *says;
-    } two_class[] = {{"1%", "0.01"},          {"1/100", "0.01"},        {"25 %", "0.25"},       {"0", "outside (0,1)"},
-                     {"1", "outside (0,1)"},  {"-0.1", "outside (0,1)"}, {"1.5", "outside (0,1)"}, {"inf", "outside (0,1)"},
-                     {"nan", "not a number"}, {"", "needed"},           {"  ", "needed"},       {"0.5x", "not understood"},
-                     {"x", "not a number"},   {"0.5,0.4", "add up"},    {"0.5,", "not a number"}, {"0.1,0.2,0.7", "no, yes"},
-                     {"yess=0.5", "did you mean 'yes'"}, {"q=0.5", "labels are no, yes"}, {"yes=0.5,yes=0.5", "twice"},
-                     {"yes=", "not a number"}, {"=0.5", "no label ''"}, {"yes=0.5,no=0.4", "add up"}, {"0x0.1p0", "outside"},
-                     {"0,5", "outside (0,1)"}, {"yes=1%", "0.01"}, {"yes=0.5;no=0.5", "not understood"}, {"0.9 0.1", "not understood"}};
-    for (size_t i = 0; i < sizeof two_class / sizeof *two_class; i++) {
-        if (parse2(two_class[i].text) != PV_ERR_USAGE)
-            fail_msg("'%s' was taken", two_class[i].text);
-        says("--prevalence");
-        says(two_class[i].says);
-    }
-    assert_int_equal(parse3("0.1"), PV_ERR_USAGE);
-    says("3 classes");
-    says("a, a=b,c, 1");
-    assert_int_equal(parse3("0.1,0.9"), PV_ERR_USAGE);
-    assert_int_equal(parse3("a=0.1,1=0.9"), PV_ERR_USAGE);
-    says("2 numbers");
 }
 
 int main(void) {
@@ -713,9 +537,6 @@ int main(void) {
         cmocka_unit_test(apply_refuses),
         cmocka_unit_test(lists_text_columns),
         cmocka_unit_test(survives_lack_of_memory),
-        cmocka_unit_test(parses_prevalence),
-        cmocka_unit_test(parses_intervals),
-        cmocka_unit_test(refuses_prevalence),
     };
     return cmocka_run_group_tests_name("encode", tests, setup, teardown);
 }

@@ -1,0 +1,183 @@
+/* Status texts, option tables, nearest words, files written whole or not at all, memory. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit/check.h"
+
+#include "base/base.h"
+
+typedef struct sample {
+    bool flag;
+    int64_t count;
+    double rate;
+    int kind;
+    const char *name;
+} sample;
+
+static const pv_option table[] = {
+    {"flag", PV_OPTION_FLAG, offsetof(sample, flag), NULL, 0, 0, NULL, NULL, "A flag."},
+    {"count", PV_OPTION_INT, offsetof(sample, count), "3", 1, 10, NULL, NULL, "A count."},
+    {"rate", PV_OPTION_REAL, offsetof(sample, rate), "0.5", 0, 1, NULL, NULL, "A rate."},
+    {"kind", PV_OPTION_CHOICE, offsetof(sample, kind), "b", 0, 0, "a|b|long", NULL, "A kind."},
+    {"name", PV_OPTION_TEXT, offsetof(sample, name), NULL, 0, 0, NULL, NULL, "A name."},
+    {0}};
+
+static void test_status(void **state) {
+    (void)state;
+    assert_string_equal(pv_status_name(PV_OK), "ok");
+    assert_string_equal(pv_status_name(PV_ERR_INPUT), "input");
+    assert_string_equal(pv_status_text((pv_status)999), "unknown status");
+    assert_string_equal(pv_stop_name(PV_STOP_MAX_ITER), "max_iter");
+}
+
+static void test_options(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    sample s;
+    pv_options_default(table, &s);
+    assert_false(s.flag);
+    assert_int_equal(s.count, 3);
+    CHECK_NEAR(s.rate, 0.5, 0);
+    assert_int_equal(s.kind, 1);
+    assert_null(s.name);
+    CHECK_OK(ctx, pv_option_set(ctx, table, &s, "flag", NULL));
+    CHECK_OK(ctx, pv_option_set(ctx, table, &s, "kind", "long"));
+    CHECK_OK(ctx, pv_option_set(ctx, table, &s, "rate", "1e-3"));
+    assert_true(s.flag);
+    assert_int_equal(s.kind, 2);
+    char text[64];
+    for (const pv_option *row = table; row->name; row++) { /* what is printed reads back */
+        sample again = s;
+        pv_option_get(row, &s, text, sizeof text);
+        if (row->type == PV_OPTION_TEXT)
+            continue;
+        CHECK_OK(ctx, pv_option_set(ctx, table, &again, row->name, text));
+        assert_memory_equal(&again, &s, sizeof s);
+    }
+    const struct {
+        const char *name, *value, *message;
+    } wrong[] = {{"count", "11", "--count 11: must lie between 1 and 10"},
+                 {"count", "2.5", "--count 2.5: not a whole number"},
+                 {"count", "99999999999999999999", "--count 99999999999999999999: not a whole number"},
+                 {"rate", "nan", "--rate nan: not a number"},
+                 {"rate", "", "--rate : not a number"},
+                 {"kind", "lon", "--kind lon: choose one of a|b|long"},
+                 {"count", NULL, "--count needs a value"},
+                 {"flag", "yes", "--flag takes no value"},
+                 {"cuont", "1", "unknown option --cuont; did you mean --count?"},
+                 {"zzzzzzz", "1", "unknown option --zzzzzzz; --help lists them"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(pv_option_set(ctx, table, &s, wrong[i].name, wrong[i].value), PV_ERR_USAGE);
+        assert_string_equal(pv_ctx_error(ctx)->message, wrong[i].message);
+    }
+    pv_ctx_free(ctx);
+}
+
+static void test_fit_defaults(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    pv_fit_options options;
+    memset(&options, 0xff, sizeof options);
+    pv_options_default(pv_fit_option_table, &options);
+    for (const pv_option *row = pv_fit_option_table; row->name; row++) { /* every default parses */
+        if (row->fallback)
+            CHECK_OK(ctx, pv_option_set(ctx, pv_fit_option_table, &options, row->name, row->fallback));
+        assert_non_null(row->help);
+    }
+    assert_int_equal(options.loss, PV_LOSS_IG);
+    assert_int_equal(options.marginal, PV_MARGINAL_PROFILE);
+    assert_string_equal(options.prior, "normal:2.5");
+    pv_ctx_free(ctx);
+}
+
+static void test_nearest(void **state) {
+    (void)state;
+    const char *words[] = {"age", "diameter", "malignant"};
+    assert_string_equal(pv_nearest("diametre", words, 3), "diameter");
+    assert_string_equal(pv_nearest("AGE", words, 3), "age");
+    assert_string_equal(pv_nearest("malig", words, 3), "malignant");
+    assert_null(pv_nearest("qqqqqq", words, 3));
+    assert_null(pv_nearest("x", words, 0));
+}
+
+static void write_text(pv_ctx *ctx, const char *path, const char *text, bool commit) {
+    pv_output output;
+    CHECK_OK(ctx, pv_output_open(ctx, path, &output));
+    fputs(text, output.stream);
+    if (commit)
+        CHECK_OK(ctx, pv_output_commit(ctx, &output));
+    else
+        pv_output_discard(ctx, &output);
+}
+
+static void read_text(const char *path, char *text, size_t size) {
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    text[fread(text, 1, size - 1, stream)] = '\0';
+    fclose(stream);
+}
+
+static void test_output(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    char folder[] = "/tmp/prevail-base-XXXXXX", path[64], link[64], text[32];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/out", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    write_text(ctx, path, "first", true);
+    write_text(ctx, path, "never seen", false);
+    read_text(path, text, sizeof text);
+    assert_string_equal(text, "first");
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(symlink(path, link), 0);
+    write_text(ctx, link, "second", true); /* through the link, the mode kept */
+    read_text(path, text, sizeof text);
+    assert_string_equal(text, "second");
+    struct stat about;
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0640);
+    pv_output output;
+    assert_int_equal(pv_output_open(ctx, folder, &output), PV_ERR_PATH);
+    assert_int_equal(pv_output_open(ctx, "/nonexistent/folder/file", &output), PV_ERR_PATH);
+    unlink(link);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0); /* fails if a temporary file was left */
+    pv_ctx_free(ctx);
+}
+
+static void test_full_disk(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    pv_output output;
+    CHECK_OK(ctx, pv_output_open(ctx, "/dev/full", &output));
+    for (int i = 0; i < 100000; i++)
+        fputs("0123456789", output.stream);
+    assert_int_equal(pv_output_commit(ctx, &output), PV_ERR_WRITE);
+    pv_ctx_free(ctx);
+}
+
+static void test_memory(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    double *block;
+    assert_int_equal(pv__alloc(ctx, SIZE_MAX / 4, sizeof *block, &block), PV_ERR_MEMORY);
+    assert_null(block);
+    CHECK_OK(ctx, pv__alloc(ctx, 4, sizeof *block, &block));
+    CHECK_NEAR(block[3], 0, 0);
+    CHECK_OK(ctx, pv__resize(ctx, 100, sizeof *block, &block));
+    assert_int_equal(pv__resize(ctx, SIZE_MAX / 4, sizeof *block, &block), PV_ERR_MEMORY);
+    block[99] = 1;
+    pv__free(ctx, block);
+    pv__free(ctx, NULL);
+    pv_ctx_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status),  cmocka_unit_test(test_options), cmocka_unit_test(test_fit_defaults),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_output),  cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

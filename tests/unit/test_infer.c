@@ -1,0 +1,490 @@
+/* Fits against what they must equal: R's glm, prior correction, full-batch optima; and the promises of the options. */
+#include <unistd.h>
+
+#include "unit/check.h"
+
+typedef struct problem {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    const char *target;
+} problem;
+
+static void problem_free(pv_ctx *ctx, problem *p) {
+    pv_string_list_free(ctx, p->labels, p->data ? (size_t)p->data->classes : 0);
+    pv_dataset_free(ctx, p->data);
+    pv_encoding_free(ctx, p->encoding);
+    pv_table_free(ctx, p->table);
+}
+
+static problem learn(pv_ctx *ctx, pv_table *table, const char *target, const char *weights) {
+    problem p = {.table = table, .target = target};
+    pv_roles roles = {.target = target, .weights = weights};
+    CHECK_OK(ctx, pv_dataset_learn(ctx, table, &roles, &p.encoding, &p.labels, &p.data));
+    return p;
+}
+
+static problem nodules(pv_ctx *ctx, int64_t each, uint64_t seed) {
+    pv_simulation simulation = {.cases = each, .controls = each, .prevalence = 0.01, .seed = seed};
+    pv_table *table;
+    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &simulation, &table, NULL));
+    return learn(ctx, table, "malignant", NULL);
+}
+
+static pv_classifier *fit(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
+    pv_fit_input input = {.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
+    pv_classifier *classifier;
+    CHECK_OK(ctx, pv_fit(ctx, &input, options, &classifier));
+    return classifier;
+}
+
+static pv_status try_fit(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
+    pv_fit_input input = {.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
+    pv_classifier *classifier;
+    pv_status status = pv_fit(ctx, &input, options, &classifier);
+    pv_classifier_free(ctx, classifier);
+    return status;
+}
+
+/* ---- esoph against R's glm (tests/oracle/make_esoph.R) ------------------------------------------------------------------- */
+
+static void test_esoph(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const char *text[] = {"cancer"};
+    pv_csv_options csv = {.text = text, .n_text = 1};
+    pv_table *table;
+    CHECK_OK(ctx, pv_table_read(ctx, "builtin:esoph", &csv, &table));
+    problem p = learn(ctx, table, "cancer", "count");
+    pv_fit_options options = pv_fit_options_default();
+    options.loss = PV_LOSS_PLAIN;
+    options.infer = PV_INFER_ML;
+    options.tolerance = 1e-11;
+    pv_classifier *c = fit(ctx, &p, &options);
+    double coefficients[64];
+    CHECK_OK(ctx, pv_classifier_coefficients(ctx, c, coefficients));
+    FILE *stream = fopen(PV_TEST_DIR "/oracle/esoph_glm.txt", "r");
+    assert_non_null(stream);
+    char line[256], name[128];
+    double value;
+    int compared = 0;
+    while (fgets(line, sizeof line, stream)) {
+        if (line[0] == '#' || sscanf(line, "%127s %lf", name, &value) != 2)
+            continue;
+        int at = strcmp(name, "(Intercept)") == 0 ? 0 : -1;
+        for (int j = 0; j < c->encoding->features; j++)
+            if (strcmp(c->encoding->feature[j], name) == 0)
+                at = j + 1;
+        assert_true(at >= 0);
+        CHECK_NEAR(coefficients[at], value, 1e-6 * (1 + fabs(value)));
+        compared++;
+    }
+    fclose(stream);
+    assert_int_equal(compared, c->encoding->features + 1);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- profile with a known prevalence is prior correction, where theory says so ----------------------------------------------- */
+
+static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, double *log_p) {
+    CHECK_OK(ctx, pv_predict_loglik(ctx, c, p->data, log_p));
+    pv_predict_population(c, PV_POPULATION_TRUE, NULL, p->data->rows, log_p, log_p);
+}
+
+static void test_profile_is_prior_correction(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(2);
+    problem p = nodules(ctx, 300, 5);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = "known";
+    options.infer = PV_INFER_ML;
+    options.tolerance = 1e-11;
+    pv_classifier *profile = fit(ctx, &p, &options);
+    options.loss = PV_LOSS_PLAIN;
+    pv_classifier *plain = fit(ctx, &p, &options);
+    size_t params = pv_model_params(plain->model), n = p.data->rows;
+    for (size_t i = 1; i < params; i++)
+        CHECK_NEAR(profile->w[i], plain->w[i], 1e-6);
+    CHECK_NEAR(profile->w[0], plain->w[0] + pv_logit(0.01), 1e-6);
+    double *a = calloc(2 * n, sizeof *a), *b = calloc(2 * n, sizeof *b);
+    predict(ctx, profile, &p, a);
+    predict(ctx, plain, &p, b);
+    for (size_t i = 0; i < 2 * n; i++)
+        CHECK_NEAR(exp(a[i]), exp(b[i]), 1e-6);
+    free(a);
+    free(b);
+    /* Minibatches of the selection likelihood reach the same within their noise. */
+    options.loss = PV_LOSS_IG;
+    options.batch = "100";
+    options.epochs = 300;
+    options.rate = 0.02;
+    pv_classifier *batches = fit(ctx, &p, &options);
+    for (size_t i = 0; i < params; i++)
+        CHECK_NEAR(batches->w[i], profile->w[i], 0.01);
+    pv_classifier_free(ctx, batches);
+    pv_classifier_free(ctx, profile);
+    pv_classifier_free(ctx, plain);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- minibatch training with each auxiliary network reaches the full-batch plug-in optimum ------------------------------------ */
+
+static void check_auxiliary(pv_ctx *ctx, const problem *p, int marginal, const char *design, int implementation,
+                            int weighting) {
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.marginal = PV_MARGINAL_PLUGIN;
+    pv_classifier *full = fit(ctx, p, &options);
+    options.marginal = marginal;
+    options.batch = "250";
+    options.design = design;
+    options.implementation = implementation;
+    options.population_weight = options.epoch_weight = weighting;
+    options.epochs = 2000;
+    options.rate = 0.005;
+    pv_classifier *batches = fit(ctx, p, &options);
+    double off = 0; /* relative, but for coefficients near 0 */
+    for (size_t i = 0; i < pv_model_params(full->model); i++)
+        off = fmax(off, fabs(batches->w[i] - full->w[i]) / fmax(fabs(full->w[i]), 0.1));
+    print_message("%s, %s, implementation %d: largest relative difference %.4f\n",
+                  pv_marginal_name((pv_marginal)marginal), design, implementation + 1, off);
+    CHECK_NEAR(off, 0, 0.02);
+    pv_classifier_free(ctx, full);
+    pv_classifier_free(ctx, batches);
+}
+
+static void test_auxiliary_reaches_plugin(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 500, 3);
+    check_auxiliary(ctx, &p, PV_MARGINAL_AUXILIARY_CONSTANT, "balanced", 1, PV_WEIGHT_COUNTED);
+    check_auxiliary(ctx, &p, PV_MARGINAL_AUXILIARY_LINEAR, "balanced", 2, PV_WEIGHT_COUNTED);
+    check_auxiliary(ctx, &p, PV_MARGINAL_AUXILIARY_CONSTANT, "uniform", 0, PV_WEIGHT_EXPECTED);
+    check_auxiliary(ctx, &p, PV_MARGINAL_AUXILIARY_CONSTANT, "optimal", 1, PV_WEIGHT_COUNTED);
+    check_auxiliary(ctx, &p, PV_MARGINAL_AUXILIARY_CONSTANT, "counts:180,70", 1, PV_WEIGHT_COUNTED);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- known: the model's own marginal is the stated prevalence ------------------------------------------------------------------ */
+
+static void test_known(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 200, 8);
+    const struct {
+        int marginal;
+        const char *batch, *model;
+    } ways[] = {{PV_MARGINAL_PROFILE, "full", "linear"},
+                {PV_MARGINAL_PLUGIN, "full", "linear"},
+                {PV_MARGINAL_PROFILE, "64", "linear"},
+                {PV_MARGINAL_AUXILIARY_CONSTANT, "64", "linear"},
+                {PV_MARGINAL_AUXILIARY_LINEAR, "64", "mlp:5"}};
+    const char *prevalences[] = {"0.3", "0.01", "1e-6"};
+    pv_targets targets = pv_dataset_targets(p.data);
+    double *loglik = calloc(2 * p.data->rows, sizeof *loglik);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        for (size_t j = 0; j < 3; j++) {
+            pv_fit_options options = pv_fit_options_default();
+            options.prevalence = prevalences[j];
+            options.prevalence_n = "known";
+            options.marginal = ways[i].marginal;
+            options.batch = ways[i].batch;
+            options.model = ways[i].model;
+            options.epochs = 20;
+            pv_classifier *c = fit(ctx, &p, &options);
+            double wanted = strtod(prevalences[j], NULL), log_m[2];
+            CHECK_NEAR(exp(c->log_marginal[1]), wanted, 1e-6 * wanted);
+            CHECK_OK(ctx, pv_predict_loglik(ctx, c, p.data, loglik));
+            if (ways[i].marginal != PV_MARGINAL_PROFILE) { /* recomputed from the predictions, not as reported */
+                CHECK_OK(ctx, pv_plugin_log_marginal(ctx, &targets, c->prevalence, loglik, log_m));
+                CHECK_NEAR(exp(log_m[1]), wanted, 1e-6 * wanted);
+            } else { /* theta n-by-n from the formula of the twin: sum theta p = lambda at the optimum */
+                double sum = 0, total = 0;
+                for (size_t n = 0; n < p.data->rows; n++) {
+                    double p1 = exp(loglik[2 * n + 1]), theta = 1 / (0.5 * (1 - p1) / (1 - wanted) + 0.5 * p1 / wanted);
+                    sum += theta * p1;
+                    total += theta;
+                }
+                CHECK_NEAR(sum / total, wanted, 2e-4 * wanted); /* the intercept's prior pulls a little */
+            }
+            pv_classifier_free(ctx, c);
+        }
+    free(loglik);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- every prior and loss reaches a stationary point ----------------------------------------------------------------------------- */
+
+static void test_more_classes(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    enum { N = 600, K = 4, D = 3 };
+    static double x[N * D];
+    static int32_t label[N];
+    for (int i = 0; i < N; i++) {
+        pv_rng rng = pv_rng_stream(4, 1, (uint64_t)i);
+        label[i] = (int32_t)(i % K);
+        for (int j = 0; j < D; j++)
+            x[i * D + j] = pv_rng_normal(&rng) + 0.8 * (label[i] == j);
+    }
+    char names[D][4] = {"a", "b", "c"}, *feature[D] = {names[0], names[1], names[2]};
+    char label_text[K][4] = {"p", "q", "r", "s"}, *labels[K] = {label_text[0], label_text[1], label_text[2], label_text[3]};
+    pv_source_column source[D];
+    for (int j = 0; j < D; j++)
+        source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
+    pv_encoding encoding = {D, source, D, feature};
+    pv_dataset data = {.rows = N, .features = D, .x = x, .label = label, .classes = K};
+    problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "p=0.7,s=0.001,q=0.199,r=0.1";
+    options.prevalence_n = "known";
+    options.infer = PV_INFER_ML;
+    options.tolerance = 1e-10;
+    pv_classifier *profile = fit(ctx, &p, &options);
+    options.loss = PV_LOSS_PLAIN;
+    pv_classifier *plain = fit(ctx, &p, &options);
+    const double prevalence[K] = {0.7, 0.199, 0.1, 0.001};
+    for (size_t i = 0; i < pv_model_params(plain->model); i++) {
+        bool intercept = i % (D + 1) == 0;
+        double shift = intercept ? log(prevalence[i / (D + 1) + 1] / prevalence[0]) : 0;
+        CHECK_NEAR(profile->w[i], plain->w[i] + shift, 1e-6);
+    }
+    pv_classifier_free(ctx, profile);
+    pv_classifier_free(ctx, plain);
+    const char *priors[] = {"normal:1", "student:3", "laplace:0.5", "none"};
+    for (size_t i = 0; i < 4; i++)
+        for (int loss = 0; loss < 3; loss++) {
+            options.infer = PV_INFER_MAP;
+            options.prior = priors[i];
+            options.loss = loss;
+            options.prevalence_n = "rows";
+            options.tolerance = 1e-8;
+            pv_classifier *c = fit(ctx, &p, &options);
+            assert_int_equal(c->stop, PV_STOP_CONVERGED);
+            pv_classifier_free(ctx, c);
+        }
+    pv_ctx_free(ctx);
+}
+
+static void test_laplace_makes_zeros(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 150, 2);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prior = "laplace:0.02";
+    pv_classifier *c = fit(ctx, &p, &options);
+    int zeros = 0;
+    for (size_t i = 1; i < pv_model_params(c->model); i++)
+        zeros += c->w[i] == 0;
+    assert_true(zeros > 0 && zeros < 7);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------------------------------ */
+
+static void test_separation(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    double x[12];
+    int32_t label[12];
+    for (int i = 0; i < 12; i++) {
+        x[i] = i - 5.5;
+        label[i] = i >= 6;
+    }
+    char name[] = "x", zero[] = "0", one[] = "1", *feature[] = {name}, *labels[] = {zero, one};
+    pv_source_column source = {.name = name, .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
+    pv_encoding encoding = {1, &source, 1, feature};
+    pv_dataset data = {.rows = 12, .features = 1, .x = x, .label = label, .classes = 2};
+    problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.1";
+    for (int loss = 0; loss < 3; loss++) {
+        options.loss = loss;
+        options.infer = PV_INFER_ML;
+        assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "--infer map"));
+        options.infer = PV_INFER_MAP;
+        pv_classifier *c = fit(ctx, &p, &options);
+        assert_true(isfinite(c->w[1]) && c->w[1] > 0);
+        pv_classifier_free(ctx, c);
+    }
+    /* Quasi-complete: an indicator seen with one class only. */
+    for (int i = 0; i < 12; i++) {
+        x[i] = i == 11;
+        label[i] = i % 2;
+    }
+    options.loss = PV_LOSS_PLAIN;
+    options.infer = PV_INFER_ML;
+    assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "'x'"));
+    pv_ctx_free(ctx);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 40, 1);
+    const struct {
+        const char *name, *value, *name2, *value2, *message;
+    } wrong[] = {{"prevalence", NULL, NULL, NULL, "needs --prevalence"},
+                 {"prevalence", "1.5", NULL, NULL, "1.5"},
+                 {"prevalence", "0", NULL, NULL, "0"},
+                 {"prevalence-n", "-3", NULL, NULL, "--prevalence-n -3"},
+                 {"prevalence-n", "lots", NULL, NULL, "'known'"},
+                 {"prior", "normal:-1", NULL, NULL, "--prior normal:-1"},
+                 {"model", "forest", NULL, NULL, "--model forest"},
+                 {"batch", "0", NULL, NULL, "--batch 0"},
+                 {"batch", "81", NULL, NULL, "only 80 rows"},
+                 {"batch", "16", "marginal", "plugin", "--batch full"},
+                 {"marginal", "auxiliary:linear", NULL, NULL, "--batch 256"},
+                 {"marginal", "plugin", "loss", "iw", "--loss ig"},
+                 {"batch", "16", "design", "counts:8,9", "sum to 17"},
+                 {"batch", "16", "design", "counts:16", "2 counts"},
+                 {"batch", "16", "design", "fair", "--design fair"},
+                 {"batch", "1", NULL, NULL, "too small"},
+                 {"infer", "ml", "prevalence-n", "0", "undetermined"},
+                 {"prevalence", "0.01-0.02", "prevalence-n", "5", "leave --prevalence-n out"},
+                 {"prevalence", "0.02-0.01", NULL, NULL, "0.02-0.01"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pv_fit_options options = pv_fit_options_default();
+        options.prevalence = "0.01";
+        if (wrong[i].value)
+            CHECK_OK(ctx, pv_option_set(ctx, pv_fit_option_table, &options, wrong[i].name, wrong[i].value));
+        else
+            options.prevalence = NULL;
+        if (wrong[i].name2)
+            CHECK_OK(ctx, pv_option_set(ctx, pv_fit_option_table, &options, wrong[i].name2, wrong[i].value2));
+        assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
+        if (!strstr(pv_ctx_error(ctx)->message, wrong[i].message)) {
+            print_error("'%s' does not say '%s'\n", pv_ctx_error(ctx)->message, wrong[i].message);
+            fail();
+        }
+    }
+    /* A rare class missing from a uniform batch under counted weights. */
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.batch = "1";
+    options.design = "uniform";
+    options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
+    assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "expected weights"));
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- the same bytes whatever the number of threads; model files ---------------------------------------------------------------------- */
+
+static void test_threads(void **state) {
+    (void)state;
+    const char *batches[] = {"full", "64"}, *models[] = {"linear", "mlp:8"};
+    for (int b = 0; b < 2; b++)
+        for (int m = 0; m < 2; m++) {
+            double kept[128];
+            size_t params = 0;
+            for (int threads = 1; threads <= 3; threads++) {
+                pv_ctx *ctx = check_ctx(threads);
+                problem p = nodules(ctx, 20000, 4);
+                pv_fit_options options = pv_fit_options_default();
+                options.prevalence = "0.01";
+                options.batch = batches[b];
+                options.model = models[m];
+                options.epochs = 1;
+                options.max_iter = 30;
+                pv_classifier *c = fit(ctx, &p, &options);
+                params = pv_model_params(c->model);
+                assert_true(params <= 128);
+                if (threads == 1)
+                    memcpy(kept, c->w, params * sizeof *kept);
+                assert_memory_equal(kept, c->w, params * sizeof *kept);
+                pv_classifier_free(ctx, c);
+                problem_free(ctx, &p);
+                pv_ctx_free(ctx);
+            }
+        }
+}
+
+static size_t slurp(const char *path, char *bytes, size_t size) {
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    size_t n = fread(bytes, 1, size, stream);
+    fclose(stream);
+    return n;
+}
+
+static void test_model_file(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 50, 6);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    pv_classifier *c = fit(ctx, &p, &options), *again;
+    char folder[] = "/tmp/prevail-infer-XXXXXX", path[64], copy[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a", folder);
+    snprintf(copy, sizeof copy, "%s/b", folder);
+    CHECK_OK(ctx, pv_classifier_save(ctx, c, path));
+    CHECK_OK(ctx, pv_classifier_load(ctx, path, &again));
+    assert_memory_equal(again->w, c->w, pv_model_params(c->model) * sizeof *c->w);
+    assert_memory_equal(again->log_marginal, c->log_marginal, 2 * sizeof(double));
+    assert_string_equal(again->labels[1], c->labels[1]);
+    assert_string_equal(again->encoding->feature[6], c->encoding->feature[6]);
+    CHECK_NEAR(again->encoding->source[0].mean, c->encoding->source[0].mean, 0);
+    CHECK_NEAR(again->loss_value, c->loss_value, 0);
+    CHECK_OK(ctx, pv_classifier_save(ctx, again, copy));
+    static char first[1 << 16], second[1 << 16];
+    size_t size = slurp(path, first, sizeof first);
+    assert_int_equal(slurp(copy, second, sizeof second), size);
+    assert_memory_equal(first, second, size);
+    pv_classifier_free(ctx, again);
+    /* Cut short anywhere, or with any byte changed, it is refused. */
+    for (size_t cut = 0; cut < size; cut += 7) {
+        FILE *stream = fopen(copy, "wb");
+        fwrite(first, 1, cut, stream);
+        fclose(stream);
+        assert_int_equal(pv_classifier_load(ctx, copy, &again), PV_ERR_FORMAT);
+        assert_null(again);
+    }
+    for (size_t at = 0; at < size; at += 5) {
+        memcpy(second, first, size);
+        second[at] ^= 0x20;
+        FILE *stream = fopen(copy, "wb");
+        fwrite(second, 1, size, stream);
+        fclose(stream);
+        pv_status status = pv_classifier_load(ctx, copy, &again);
+        if (status == PV_OK) /* a capital in the hexadecimal checksum is the same number */
+            pv_classifier_free(ctx, again);
+        else
+            assert_int_equal(status, PV_ERR_FORMAT);
+        assert_true(status != PV_OK || (at > 16 && at < 64));
+    }
+    unlink(path);
+    unlink(copy);
+    rmdir(folder);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_esoph),
+                                       cmocka_unit_test(test_profile_is_prior_correction),
+                                       cmocka_unit_test(test_auxiliary_reaches_plugin),
+                                       cmocka_unit_test(test_known),
+                                       cmocka_unit_test(test_more_classes),
+                                       cmocka_unit_test(test_laplace_makes_zeros),
+                                       cmocka_unit_test(test_separation),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_model_file)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

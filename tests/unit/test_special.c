@@ -1,0 +1,149 @@
+/* Random streams and special functions, against published values and by moments. */
+#include "unit/check.h"
+
+#include "infer/infer.h"
+
+static void test_streams(void **state) {
+    (void)state;
+    pv_rng a = pv_rng_stream(1, 2, 3), b = pv_rng_stream(1, 2, 3), c = pv_rng_stream(1, 2, 4), d = pv_rng_stream(1, 3, 3);
+    int same_c = 0, same_d = 0;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t bits = pv_rng_bits(&a);
+        assert_true(bits == pv_rng_bits(&b));
+        same_c += bits == pv_rng_bits(&c);
+        same_d += bits == pv_rng_bits(&d);
+    }
+    assert_int_equal(same_c, 0);
+    assert_int_equal(same_d, 0);
+    /* Random123's own known answer: philox4x32-10, counter and key zero. */
+    pv_rng zero = pv_rng_stream(0, 0, 0);
+    assert_true(pv_rng_bits(&zero) == 0x6627e8d5e169c58dULL);
+    assert_true(pv_rng_bits(&zero) == 0xbc57ac4c9b00dbd8ULL);
+}
+
+typedef double draw(pv_rng *rng, double parameter);
+
+static double draw_uniform(pv_rng *rng, double parameter) {
+    (void)parameter;
+    return pv_rng_uniform(rng);
+}
+static double draw_normal(pv_rng *rng, double parameter) {
+    (void)parameter;
+    return pv_rng_normal(rng);
+}
+static double draw_gamma(pv_rng *rng, double parameter) {
+    return pv_rng_gamma(rng, parameter);
+}
+static double draw_below(pv_rng *rng, double parameter) {
+    return (double)pv_rng_below(rng, (size_t)parameter);
+}
+
+static void check_moments(draw *one, double parameter, double mean, double variance) {
+    enum { N = 200000 };
+    pv_rng rng = pv_rng_stream(7, 1, (uint64_t)(parameter * 1000));
+    double sum = 0, square = 0;
+    for (int i = 0; i < N; i++) {
+        double x = one(&rng, parameter);
+        sum += x;
+        square += (x - mean) * (x - mean);
+    }
+    CHECK_NEAR((sum / N - mean) / sqrt(variance / N), 0, 4.5);
+    CHECK_NEAR(square / N / variance, 1, 0.05);
+}
+
+static void test_moments(void **state) {
+    (void)state;
+    check_moments(draw_uniform, 0, 0.5, 1.0 / 12);
+    check_moments(draw_normal, 0, 0, 1);
+    check_moments(draw_gamma, 0.3, 0.3, 0.3);
+    check_moments(draw_gamma, 4, 4, 4);
+    check_moments(draw_below, 7, 3, 4);
+}
+
+static void test_shuffle(void **state) {
+    (void)state;
+    enum { N = 5, ROUNDS = 50000 };
+    double seen[N][N] = {{0}};
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t items[N] = {0, 1, 2, 3, 4};
+        pv_rng rng = pv_rng_stream(3, 1, (uint64_t)round);
+        pv_rng_shuffle(&rng, N, items);
+        for (int i = 0; i < N; i++)
+            seen[i][items[i]] += 1;
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            CHECK_NEAR(seen[i][j] / ROUNDS, 0.2, 4.5 * sqrt(0.16 / ROUNDS));
+}
+
+static void test_functions(void **state) {
+    (void)state;
+    double x[] = {-1e4, 0, 1e4}, p[3];
+    CHECK_NEAR(pv_log_sum_exp(3, x), 1e4, 0);
+    assert_true(pv_log_sum_exp(0, x) < -1e300);
+    pv_log_softmax(3, x, p);
+    CHECK_NEAR(p[2], 0, 0);
+    CHECK_NEAR(p[0], -2e4, 1e-9);
+    CHECK_NEAR(pv_sigmoid(-1e4), 0, 0);
+    CHECK_NEAR(pv_log_sigmoid(-1e4), -1e4, 0);
+    CHECK_NEAR(pv_log_sigmoid(2), -0.12692801104297249644, 1e-16);
+    CHECK_NEAR(pv_logit(1e-9), -20.72326583594641, 1e-12);
+    /* R: qnorm(c(1e-300, 1e-9, 0.025, 0.3, 0.5, 0.999)) */
+    const double wanted[][2] = {{1e-300, -37.047096299361201}, {1e-9, -5.9978070150076865}, {0.025, -1.9599639845400538},
+                                {0.3, -0.52440051270804067},   {0.5, 0},                    {0.999, 3.0902323061678132}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        CHECK_NEAR(pv_normal_quantile(wanted[i][0]), wanted[i][1], 1e-12 * (1 + fabs(wanted[i][1])));
+    assert_true(isnan(pv_normal_quantile(1.5)));
+    /* R: pbeta(0.3, 2, 5), pbeta(0.9, 30, 4), pbeta(1e-3, 0.5, 200), pbeta(0.01, 100, 9900) */
+    CHECK_NEAR(pv__beta_cdf(0.3, 2, 5), 0.579825, 1e-14);
+    CHECK_NEAR(pv__beta_cdf(0.9, 30, 4), 0.57694366412569287, 1e-12);
+    CHECK_NEAR(pv__beta_cdf(1e-3, 0.5, 200), 0.47275589297476439, 1e-12);
+    CHECK_NEAR(pv__beta_cdf(0.01, 100, 9900), 0.51309865365900587, 1e-10);
+    CHECK_NEAR(pv__beta_cdf(1, 2, 5), 1, 0);
+    CHECK_NEAR(pv__beta_cdf(0, 2, 5), 0, 0);
+}
+
+static void test_interval(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const double intervals[][2] = {{0.005, 0.02}, {0.2, 0.6}, {0.0009, 0.0011}, {0.4, 0.6}};
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
+        double mean, n, low = intervals[i][0], high = intervals[i][1];
+        CHECK_OK(ctx, pv__beta_from_interval(ctx, low, high, &mean, &n));
+        CHECK_NEAR(pv__beta_cdf(low, mean * n, (1 - mean) * n), 0.05, 1e-8);
+        CHECK_NEAR(pv__beta_cdf(high, mean * n, (1 - mean) * n), 0.95, 1e-8);
+    }
+    pv_ctx_free(ctx);
+}
+
+static void test_priors(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const char *texts[] = {"normal:2.5", "student:4", "laplace:0.7", "student:0.5"};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        pv_prior prior;
+        CHECK_OK(ctx, pv_prior_parse(ctx, "--prior", texts[t], &prior));
+        /* Normalised: the density sums to 1. In s = asinh(w), where the tails are short. */
+        double mass = 0, h = 1e-3;
+        for (double s = -60; s < 60; s += h)
+            mass += h * exp(-pv_prior_loss(&prior, sinh(s), NULL)) * cosh(s);
+        CHECK_NEAR(mass, 1, 1e-5);
+        for (double w = -3.3; w < 3; w += 0.7) { /* central differences */
+            double slope, e = 1e-6;
+            pv_prior_loss(&prior, w, &slope);
+            CHECK_NEAR((pv_prior_loss(&prior, w + e, NULL) - pv_prior_loss(&prior, w - e, NULL)) / (2 * e), slope, 1e-7);
+        }
+    }
+    pv_prior prior;
+    const char *wrong[] = {"normal", "normal:", "normal:-1", "normal:x", "cauchy:1", "normal:inf", ""};
+    for (size_t t = 0; t < sizeof wrong / sizeof *wrong; t++)
+        assert_int_equal(pv_prior_parse(ctx, "--prior", wrong[t], &prior), PV_ERR_USAGE);
+    pv_ctx_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams),   cmocka_unit_test(test_moments),
+                                       cmocka_unit_test(test_shuffle),   cmocka_unit_test(test_functions),
+                                       cmocka_unit_test(test_interval),  cmocka_unit_test(test_priors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -153,7 +153,7 @@ typedef struct cli_roles {
     }
 
 /* Reads path; the columns named in text (n of them) are read as text. */
-int cli_read_table(cli_call *call, const char *path, const char *const *text, size_t n, pv_table **table);
+int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv_table **table);
 /* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
 int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const char *path, const pv_roles *roles,
                        pv_table **table);

@@ -4,27 +4,40 @@
 #include <math.h>
 #include <stdlib.h>
 
-int cli_read_table(cli_call *call, const char *path, const char *const *text, size_t n, pv_table **table) {
-    pv_csv_options options = {.text = text, .n_text = n};
-    pv_status status = pv_table_read(call->ctx, path, &options, table);
+int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv_table **table) {
+    char **list = NULL;
+    size_t n = 0;
+    pv_status status = pv_roles_text_columns(call->ctx, roles, &list, &n);
+    if (status == PV_OK) {
+        pv_csv_options options = {.text = (const char *const *)list, .n_text = n};
+        status = pv_table_read(call->ctx, path, &options, table);
+        pv_string_list_free(call->ctx, list, n);
+    }
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const char *path, const pv_roles *roles,
                        pv_table **table) {
     const pv_encoding *encoding = classifier->encoding;
-    const char **text = cli_alloc(encoding->sources + 2, sizeof *text);
-    size_t n = 0;
-    for (size_t s = 0; s < encoding->sources; s++)
+    const char **names = cli_alloc(2 * encoding->sources + 6, sizeof *names);
+    const char **text = names, **keep = names + encoding->sources + 2;
+    size_t n_text = 0, n_keep = 0;
+    for (size_t s = 0; s < encoding->sources; s++) {
+        keep[n_keep++] = encoding->source[s].name;
         if (encoding->source[s].type == PV_COLUMN_TEXT)
-            text[n++] = encoding->source[s].name;
-    /* The target counts as text even where it is only in the way, so that anything may stand in it. */
-    text[n++] = roles->target ? roles->target : classifier->target;
+            text[n_text++] = encoding->source[s].name;
+    }
+    if (roles->target)
+        keep[n_keep++] = text[n_text++] = roles->target;
     if (roles->id)
-        text[n++] = roles->id;
-    int code = cli_read_table(call, path, text, n, table);
-    free(text);
-    return code;
+        keep[n_keep++] = text[n_text++] = roles->id;
+    if (roles->weights)
+        keep[n_keep++] = roles->weights;
+    /* Columns the model does not use may hold anything. */
+    pv_csv_options options = {.text = text, .n_text = n_text, .keep = keep, .n_keep = n_keep};
+    pv_status status = pv_table_read(call->ctx, path, &options, table);
+    free(names);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 void cli_note_dropped(cli_call *call, const pv_dataset *data) {

@@ -56,22 +56,10 @@ static void work_clear(pv_ctx *ctx, work *held) {
 }
 
 static int read_data(cli_call *call, const char *path, const pv_roles *roles, work *held) {
-    char **list = NULL;
-    size_t n = 0;
-    pv_status status = pv_roles_text_columns(call->ctx, roles, &list, &n);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    const char **text = cli_alloc(n + 1, sizeof *text);
-    for (size_t i = 0; i < n; i++)
-        text[i] = list[i];
-    if (roles->id)
-        text[n] = roles->id;
-    int code = cli_read_table(call, path, text, n + (roles->id != NULL), &held->table);
-    free(text);
-    pv_string_list_free(call->ctx, list, n);
+    int code = cli_read_for_fit(call, path, roles, &held->table);
     if (code != CLI_OK)
         return code;
-    status = pv_dataset_learn(call->ctx, held->table, roles, &held->encoding, &held->labels, &held->data);
+    pv_status status = pv_dataset_learn(call->ctx, held->table, roles, &held->encoding, &held->labels, &held->data);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

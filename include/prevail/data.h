@@ -50,6 +50,8 @@ typedef struct pv_csv_options {
     char delimiter;           /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
     const char *const *text;  /* columns to read as text whatever they hold */
     size_t n_text;
+    const char *const *keep;  /* NULL: every column. Else the others are read over: text columns, all missing */
+    size_t n_keep;
 } pv_csv_options;
 
 /* Reads path ("-": standard input; "builtin:NAME": embedded data). options may be NULL. The caller frees *table. */
@@ -97,7 +99,7 @@ typedef struct pv_roles {
     bool keep_collinear;     /* do not refuse exactly collinear columns */
 } pv_roles;
 
-/* The columns that pv_table_read must take as text for these roles (target and categorical). *list is freed with
+/* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list is freed with
  * pv_string_list_free. */
 PV_MUST_USE pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n);
 /* The same for a table that pv_dataset_apply is to encode: the encoding's text columns, and target where not NULL. */

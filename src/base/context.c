@@ -77,10 +77,15 @@ pv_status pv__alloc(pv_ctx *ctx, size_t count, size_t size, void *block) {
     if (size != 0 && count > SIZE_MAX / size)
         return no_memory(ctx, count, size);
     size_t bytes = count * size;
-    made = ctx->options.allocator.alloc(ctx->options.allocator.state, bytes ? bytes : 1);
+    bool own = ctx->options.allocator.alloc != libc_alloc;
+    if (own)
+        made = ctx->options.allocator.alloc(ctx->options.allocator.state, bytes ? bytes : 1);
+    else
+        made = calloc(bytes ? bytes : 1, 1); /* large blocks come zeroed from the system: no need to touch them twice */
     if (!made)
         return no_memory(ctx, count, size);
-    memset(made, 0, bytes);
+    if (own)
+        memset(made, 0, bytes);
     memcpy(block, &made, sizeof made);
     return PV_OK;
 }

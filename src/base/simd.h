@@ -37,6 +37,9 @@ static inline vd v_min(vd a, vd b) {
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 }
+static inline double v_sum(vd v) {
+    return _mm512_reduce_add_pd((__m512d)v);
+}
 #elif defined(PV_ISA_avx2)
 typedef double vd __attribute__((vector_size(32)));
 enum { VL = 4 };
@@ -57,6 +60,9 @@ static inline vd v_min(vd a, vd b) {
 }
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+static inline double v_sum(vd v) {
+    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 #else
 typedef double vd __attribute__((vector_size(16)));
@@ -79,6 +85,9 @@ static inline vd v_min(vd a, vd b) {
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm_max_pd((__m128d)a, (__m128d)b);
 }
+static inline double v_sum(vd v) {
+    return v[0] + v[1];
+}
 #endif
 
 static inline vd v_load(const double *p) {
@@ -100,13 +109,6 @@ static inline vd v_load_part(const double *p, size_t count, double fill) {
 
 static inline void v_store_part(double *p, vd v, size_t count) {
     memcpy(p, &v, count * sizeof *p);
-}
-
-static inline double v_sum(vd v) {
-    double sum = 0;
-    for (int i = 0; i < VL; i++)
-        sum += v[i];
-    return sum;
 }
 
 #endif

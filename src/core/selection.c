@@ -36,16 +36,23 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
     kernels->log_all(n, sums);
     for (size_t i = 0; i < n; i++) {
         double weight = pv__weight(targets, i) * (row_factor ? row_factor[i] : 1);
+        const double *f = loglik + i * k, *t = targets->frequency ? targets->frequency + i * k : NULL;
         double *d = dloglik + i * k; /* p_s now, the gradient after */
         value += weight * sums[i];
-        for (size_t y = 0; y < k; y++) {
-            double share = pv__share(targets, i, (int)y);
-            if (share > 0)
-                value -= weight * share * (loglik[i * k + y] + log_ratio[y]);
-            d[y] = weight * (d[y] - share);
-            if (dlog_ratio)
-                dlog_ratio[y] += d[y];
+        if (t) {
+            for (size_t y = 0; y < k; y++) {
+                value -= t[y] > 0 ? weight * t[y] * (f[y] + log_ratio[y]) : 0;
+                d[y] -= t[y];
+            }
+        } else {
+            size_t own = (size_t)targets->label[i];
+            value -= weight * (f[own] + log_ratio[own]);
+            d[own] -= 1;
         }
+        for (size_t y = 0; y < k; y++)
+            d[y] *= weight;
+        for (size_t y = 0; dlog_ratio && y < k; y++)
+            dlog_ratio[y] += d[y];
     }
     return value;
 }

@@ -9,6 +9,7 @@
 #include "data/number.h"
 
 enum { UNDECIDED, NUMBER, TEXT };
+enum { FREE, FORCED_TEXT, SKIPPED };
 enum { HEADER_MAX = 64 << 20 }; /* bytes */
 
 typedef struct reader {
@@ -18,7 +19,7 @@ typedef struct reader {
     pv__scanner scanner;
     pv_table *table;
     unsigned char *kind;        /* [columns] */
-    unsigned char *forced;      /* [columns], text whatever they hold */
+    unsigned char *forced;      /* [columns]: FORCED_TEXT, text whatever they hold; SKIPPED, not wanted at all */
     pv__dictionary *dictionary; /* [columns] */
     size_t capacity;            /* rows that the arrays hold */
 } reader;
@@ -150,6 +151,21 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
     return (size_t)fmin(rows, most) + 1024;
 }
 
+static void choose_columns(reader *r) {
+    const pv_csv_options *options = r->options;
+    size_t n = r->table->columns, c;
+    if (!options)
+        return;
+    if (options->keep)
+        memset(r->forced, SKIPPED, n);
+    for (size_t i = 0; i < options->n_keep; i++)
+        if ((c = pv__table_lookup(r->table, options->keep[i])) < n)
+            r->forced[c] = FREE;
+    for (size_t i = 0; i < options->n_text; i++)
+        if ((c = pv__table_lookup(r->table, options->text[i])) < n && r->forced[c] == FREE)
+            r->forced[c] = FORCED_TEXT;
+}
+
 static pv_status begin_table(reader *r) {
     char **names = NULL;
     size_t n = 0;
@@ -160,11 +176,7 @@ static pv_status begin_table(reader *r) {
     PV_GOTO(done, pv__alloc(r->ctx, n, 1, &r->kind));
     PV_GOTO(done, pv__alloc(r->ctx, n, 1, &r->forced));
     PV_GOTO(done, pv__alloc(r->ctx, n, sizeof *r->dictionary, &r->dictionary));
-    for (size_t i = 0; r->options && i < r->options->n_text; i++) {
-        size_t c = pv__table_lookup(r->table, r->options->text[i]);
-        if (c < n)
-            r->forced[c] = 1;
-    }
+    choose_columns(r);
     r->input.line = r->scanner.line + 1;
     r->capacity = estimate_rows(&r->input, n);
 done:
@@ -255,10 +267,10 @@ static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
     if (found != r->table->columns)
         return ragged(r, found);
     return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-                       "column %zu, '%s': '%s' is %s, the fields above are %s; correct the cell, or read the column as "
-                       "categories with --categorical %s",
+                       "column %zu, '%s': '%s' is %s, the fields above are %s; correct the cell, read the column as "
+                       "categories with --categorical %s, or leave it out with --exclude %s",
                        c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text",
-                       name.text);
+                       name.text, name.text);
 }
 
 /* A scanned field into row table->rows of its column. Doing it twice, after the window ended within the row, is
@@ -267,6 +279,8 @@ static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
     pv_column *column = &r->table->column[c];
     size_t row = r->table->rows;
     double value;
+    if (r->forced[c] == SKIPPED)
+        return PV_OK;
     if (r->kind[c] == TEXT) {
         uint64_t hash;
         int32_t code = pv__dictionary_find(&r->dictionary[c], column, field->text, field->length, &hash);
@@ -382,7 +396,7 @@ static pv_status finish_table(reader *r) {
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
         if (r->kind[c] == UNDECIDED)
-            PV_TRY(decide(r, c, NUMBER));
+            PV_TRY(decide(r, c, r->forced[c] == SKIPPED ? TEXT : NUMBER));
         if (r->kind[c] == TEXT) {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->code, &column->code));
             PV_TRY(pv__resize(r->ctx, (size_t)column->levels, sizeof *column->level, &column->level));

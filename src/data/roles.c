@@ -3,22 +3,24 @@
 
 #include "data/encode.h"
 
+/* Adds a name to a list with room for it, unless it is there. */
+static pv_status add_name(pv_ctx *ctx, const char *name, char **list, size_t *n) {
+    if (!name || pv__names_have(list, *n, name))
+        return PV_OK;
+    PV_TRY(pv__strdup(ctx, name, &list[*n]));
+    (*n)++;
+    return PV_OK;
+}
+
 /* target and the names, without repetition, as a list of their own. */
 static pv_status collect(pv_ctx *ctx, const char *target, char *const *names, size_t count, char ***list, size_t *n) {
     *list = NULL;
     *n = 0;
     PV_TRY(pv__alloc(ctx, count + 1, sizeof **list, list));
     pv_status status = PV_OK;
-    if (target) {
-        PV_GOTO(fail, pv__strdup(ctx, target, &(*list)[0]));
-        *n = 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (pv__names_have(*list, *n, names[i]))
-            continue;
-        PV_GOTO(fail, pv__strdup(ctx, names[i], &(*list)[*n]));
-        (*n)++;
-    }
+    PV_GOTO(fail, add_name(ctx, target, *list, n));
+    for (size_t i = 0; i < count; i++)
+        PV_GOTO(fail, add_name(ctx, names[i], *list, n));
     return PV_OK;
 fail:
     pv_string_list_free(ctx, *list, *n);
@@ -28,13 +30,29 @@ fail:
 }
 
 pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n) {
-    char **names;
-    size_t count;
+    char **categorical = NULL, **excluded = NULL, **names = NULL;
+    size_t n_categorical = 0, n_excluded = 0, count = 0;
     *list = NULL;
     *n = 0;
-    PV_TRY(pv__names_split(ctx, "--categorical", roles->categorical, &names, &count));
-    pv_status status = collect(ctx, roles->target, names, count, list, n);
-    pv_string_list_free(ctx, names, count);
+    pv_status status;
+    PV_GOTO(done, pv__names_split(ctx, "--categorical", roles->categorical, &categorical, &n_categorical));
+    PV_GOTO(done, pv__names_split(ctx, "--exclude", roles->exclude, &excluded, &n_excluded));
+    PV_GOTO(done, pv__alloc(ctx, n_categorical + n_excluded + 1, sizeof *names, &names));
+    for (size_t i = 0; i < n_categorical; i++)
+        names[count++] = categorical[i];
+    for (size_t i = 0; i < n_excluded; i++)
+        names[count++] = excluded[i];
+    char *id = NULL;
+    if (roles->id) {
+        PV_GOTO(done, pv__strdup(ctx, roles->id, &id));
+        names[count++] = id;
+    }
+    status = collect(ctx, roles->target, names, count, list, n);
+    pv__free(ctx, id);
+done:
+    pv__free(ctx, names);
+    pv_string_list_free(ctx, categorical, n_categorical);
+    pv_string_list_free(ctx, excluded, n_excluded);
     return status;
 }
 

@@ -16,6 +16,8 @@
 #define PV_GLUE(a, b) PV_GLUE_(a, b)
 #define PV_KERNEL(name) PV_GLUE(name, PV_ISA)
 
+/* v_load_head: the first count (< VL) values, the others 0; v_store_head writes them alone. Tails go through the same
+ * vector operations as whole vectors, so that a value does not depend on where in an array it stands. */
 #if defined(PV_ISA_avx512)
 typedef double vd __attribute__((vector_size(64)));
 enum { VL = 8 };
@@ -39,6 +41,12 @@ static inline vd v_max(vd a, vd b) {
 }
 static inline double v_sum(vd v) {
     return _mm512_reduce_add_pd((__m512d)v);
+}
+static inline vd v_load_head(const double *p, size_t count) {
+    return (vd)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
+}
+static inline void v_store_head(double *p, vd v, size_t count) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), (__m512d)v);
 }
 #elif defined(PV_ISA_avx2)
 typedef double vd __attribute__((vector_size(32)));
@@ -64,6 +72,15 @@ static inline vd v_max(vd a, vd b) {
 static inline double v_sum(vd v) {
     return (v[0] + v[2]) + (v[1] + v[3]);
 }
+static inline __m256i v_mask_of(size_t count) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)count), _mm256_set_epi64x(3, 2, 1, 0));
+}
+static inline vd v_load_head(const double *p, size_t count) {
+    return (vd)_mm256_maskload_pd(p, v_mask_of(count));
+}
+static inline void v_store_head(double *p, vd v, size_t count) {
+    _mm256_maskstore_pd(p, v_mask_of(count), (__m256d)v);
+}
 #else
 typedef double vd __attribute__((vector_size(16)));
 enum { VL = 2 };
@@ -88,6 +105,13 @@ static inline vd v_max(vd a, vd b) {
 static inline double v_sum(vd v) {
     return v[0] + v[1];
 }
+static inline vd v_load_head(const double *p, size_t count) {
+    return (vd)(count ? _mm_load_sd(p) : _mm_setzero_pd());
+}
+static inline void v_store_head(double *p, vd v, size_t count) {
+    if (count)
+        _mm_store_sd(p, (__m128d)v);
+}
 #endif
 
 static inline vd v_load(const double *p) {
@@ -100,15 +124,12 @@ static inline void v_store(double *p, vd v) {
     memcpy(p, &v, sizeof v);
 }
 
-/* The first count (< VL) values of p, the rest filled with fill. */
+/* As v_load_head, the others filled with fill. */
 static inline vd v_load_part(const double *p, size_t count, double fill) {
     vd v = v_set(fill);
-    memcpy(&v, p, count * sizeof *p);
+    for (size_t lane = 0; lane < count; lane++)
+        v[lane] = p[lane];
     return v;
-}
-
-static inline void v_store_part(double *p, vd v, size_t count) {
-    memcpy(p, &v, count * sizeof *p);
 }
 
 #endif

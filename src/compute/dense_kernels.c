@@ -4,16 +4,14 @@
 
 /* ---- a tall matrix with a vector: limited by memory, so each row is read once -------------------------------------------- */
 
-/* A row's result does not depend on its neighbours: the same sums in the same order as four rows at a time. */
 static double dot(size_t d, const double *x, const double *w) {
     vd sum = v_set(0);
     size_t j = 0;
     for (; j + VL <= d; j += VL)
         sum += v_load(x + j) * v_load(w + j);
-    double tail = 0;
-    for (; j < d; j++)
-        tail += x[j] * w[j];
-    return v_sum(sum) + tail;
+    if (j < d)
+        sum += v_load_head(x + j, d - j) * v_load_head(w + j, d - j);
+    return v_sum(sum);
 }
 
 static void rows_dot(size_t n, size_t d, const double *x, const double *w, double bias, double *z) {
@@ -29,17 +27,17 @@ static void rows_dot(size_t n, size_t d, const double *x, const double *w, doubl
             s2 += v_load(x2 + j) * wj;
             s3 += v_load(x3 + j) * wj;
         }
-        double t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-        for (; j < d; j++) {
-            t0 += x0[j] * w[j];
-            t1 += x1[j] * w[j];
-            t2 += x2[j] * w[j];
-            t3 += x3[j] * w[j];
+        if (j < d) {
+            vd wj = v_load_head(w + j, d - j);
+            s0 += v_load_head(x0 + j, d - j) * wj;
+            s1 += v_load_head(x1 + j, d - j) * wj;
+            s2 += v_load_head(x2 + j, d - j) * wj;
+            s3 += v_load_head(x3 + j, d - j) * wj;
         }
-        z[i] = bias + (v_sum(s0) + t0);
-        z[i + 1] = bias + (v_sum(s1) + t1);
-        z[i + 2] = bias + (v_sum(s2) + t2);
-        z[i + 3] = bias + (v_sum(s3) + t3);
+        z[i] = bias + v_sum(s0);
+        z[i + 1] = bias + v_sum(s1);
+        z[i + 2] = bias + v_sum(s2);
+        z[i + 3] = bias + v_sum(s3);
     }
     for (; i < n; i++)
         z[i] = bias + dot(d, x + i * d, w);
@@ -124,31 +122,41 @@ TILE(4, 1)
 TILE(1, 4)
 TILE(1, 1)
 
-static void edge(size_t rows, size_t columns, size_t k, size_t n, const double *a, size_t a_row, size_t a_column,
-                 const double *b, double *c, bool add) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++) {
-            double sum = add ? c[i * n + j] : 0;
-            for (size_t p = 0; p < k; p++)
-                sum += a[i * a_row + p * a_column] * b[p * n + j];
-            c[i * n + j] = sum;
-        }
-}
+/* The last columns, fewer than a vector. */
+#define EDGE(rows)                                                                                                     \
+    static void edge_##rows(size_t count, size_t k, size_t n, const double *a, size_t a_row, size_t a_column,          \
+                            const double *b, double *c, bool add) {                                                    \
+        vd sum[rows];                                                                                                  \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            sum[i] = add ? v_load_head(c + (size_t)i * n, count) : v_set(0);                                           \
+        for (size_t p = 0; p < k; p++) {                                                                               \
+            vd bv = v_load_head(b + p * n, count);                                                                     \
+            for (int i = 0; i < rows; i++)                                                                             \
+                sum[i] += v_set(a[(size_t)i * a_row + p * a_column]) * bv;                                             \
+        }                                                                                                              \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            v_store_head(c + (size_t)i * n, sum[i], count);                                                            \
+    }
+EDGE(4)
+EDGE(1)
 
 static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
                    double *c, bool add) {
-    size_t j = 0;
+    size_t j = 0, i;
     while (j + VL <= n) {
         bool wide = j + 4 * VL <= n;
-        size_t i = 0;
-        for (; i + 4 <= m; i += 4)
+        for (i = 0; i + 4 <= m; i += 4)
             (wide ? tile_4x4 : tile_4x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
         for (; i < m; i++)
             (wide ? tile_1x4 : tile_1x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
         j += wide ? 4 * VL : VL;
     }
-    if (j < n)
-        edge(m, n - j, k, n, a, a_row, a_column, b + j, c + j, add);
+    if (j == n)
+        return;
+    for (i = 0; i + 4 <= m; i += 4)
+        edge_4(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
+    for (; i < m; i++)
+        edge_1(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
 }
 
 /* ---- activations: vectorised by the compiler --------------------------------------------------------------------------------- */
@@ -192,7 +200,7 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
         if (left == VL)
             v_store(dz + i, result);
         else
-            v_store_part(dz + i, result, left);
+            v_store_head(dz + i, result, left);
     }
 }
 

@@ -22,7 +22,7 @@ static void exp_rows(size_t n, int k, const double *x, const double *shift, doub
             s[lane] = shift[class];
             class = class + 1 == (size_t)k ? 0 : class + 1;
         }
-        v_store_part(y + i, v_exp(v_load_part(x + i, total - i, 0) - s), total - i);
+        v_store_head(y + i, v_exp(v_load_head(x + i, total - i) - s), total - i);
     }
 }
 
@@ -39,7 +39,7 @@ static void exp_rows_any(size_t n, int k, const double *x, const double *shift, 
     for (; i + VL <= total; i += VL)
         v_store(y + i, v_exp(v_load(x + i) - s));
     if (i < total)
-        v_store_part(y + i, v_exp(v_load_part(x + i, total - i, 0) - s), total - i);
+        v_store_head(y + i, v_exp(v_load_head(x + i, total - i) - s), total - i);
 }
 
 static double log_sum(size_t n, const double *x, const double *v) {
@@ -51,7 +51,7 @@ static double log_sum(size_t n, const double *x, const double *v) {
     }
     if (i < n) {
         vd term = v_log(v_load_part(x + i, n - i, 1));
-        sum += v ? term * v_load_part(v + i, n - i, 0) : term;
+        sum += v ? term * v_load_head(v + i, n - i) : term;
     }
     return v_sum(sum);
 }
@@ -61,7 +61,7 @@ static void exp_all(size_t n, double *x) {
     for (; i + VL <= n; i += VL)
         v_store(x + i, v_exp(v_load(x + i)));
     if (i < n)
-        v_store_part(x + i, v_exp(v_load_part(x + i, n - i, 0)), n - i);
+        v_store_head(x + i, v_exp(v_load_head(x + i, n - i)), n - i);
 }
 
 static void log_all(size_t n, double *x) {
@@ -69,7 +69,7 @@ static void log_all(size_t n, double *x) {
     for (; i + VL <= n; i += VL)
         v_store(x + i, v_log(v_load(x + i)));
     if (i < n)
-        v_store_part(x + i, v_log(v_load_part(x + i, n - i, 1)), n - i);
+        v_store_head(x + i, v_log(v_load_part(x + i, n - i, 1)), n - i);
 }
 
 static pv__profile_sums profile_sums(size_t n, const double *a, const double *v, double scale, double m) {
@@ -79,8 +79,8 @@ static pv__profile_sums profile_sums(size_t n, const double *a, const double *v,
         bool whole = left >= VL;
         /* Rows beyond the end get weight 0 and the first row's a, which leaves the minimum alone. */
         vd av = whole ? v_load(a + i) : v_load_part(a + i, left, a[0]);
-        vd vv = !v ? (whole ? one : v_load_part((const double *)&one, left, 0))
-                   : (whole ? v_load(v + i) : v_load_part(v + i, left, 0));
+        vd vv = !v ? (whole ? one : v_load_head((const double *)&one, left))
+                   : (whole ? v_load(v + i) : v_load_head(v + i, left));
         vd r = av * scale - one;
         vd q = one + r * m;
         smallest = v_min(smallest, q);

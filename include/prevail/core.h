@@ -68,8 +68,8 @@ const char *pv_marginal_name(pv_marginal marginal);
  *   plain             - sum_n v_n sum_y t_ny f_n(y)
  *   iw                the same with each term times beta(y) = prevalence(y) / (n_y/N)
  *   ig, plugin        plain + sum_y c_y log p(y|w),  p(y|w) = sum_n v_n sum_y' t_ny' prevalence(y')/n_y' . exp f_n(y)
- *   ig, profile       plain - max over theta of [sum_n v_n log(N theta_n) - sum_y c_y log lambda_y],
- *                     lambda_y = sum_n theta_n exp f_n(y)
+ *   ig, profile       plain - max over theta of [sum_n v_n log(N theta_n/v_n) - sum_y c_y log lambda_y],
+ *                     lambda_y = sum_n theta_n exp f_n(y), N = sum_n v_n
  *   with c_y = n_y - N_pr prevalence(y): the information gain and L_prev in one.
  *
  * N_pr infinite: with profile, lambda is held at the prevalence. With plugin there is no such limit of the loss itself;

@@ -41,10 +41,9 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
 
 typedef struct pv__profile {
     size_t n;
-    int classes, reference;  /* the class without a multiplier: the commonest */
+    int classes, reference;  /* the class without a multiplier: a common one */
     const double *weight;    /* v, NULL: all 1 */
     double total;            /* W = sum v */
-    double entropy;          /* sum v log v */
     double *counts;          /* [classes], c; where known: n_y */
     bool known;
     double *log_lambda;      /* [classes], the solution, and the start of the next solve */
@@ -59,8 +58,8 @@ pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *
                            const pv_population *population);
 void pv__profile_clear(pv_ctx *ctx, pv__profile *profile);
 
-/* Solves for loglik. *value = sum v log q + sum c log lambda - sum v log v (what is added to the plain loss), +INFINITY
- * where the known prevalence lies outside the hull of the rows. */
+/* Solves for loglik. *value = sum v log q + sum c log lambda (what is added to the plain loss), +INFINITY where the known
+ * prevalence lies outside the hull of the rows. */
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value);
 
 /* Adds d value / d loglik. */

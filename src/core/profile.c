@@ -1,8 +1,8 @@
 /* The marginal with p(x) profiled out (empirical likelihood; Qin and Lawless 1994, Scott and Wild 1997).
  *
- *   value = - max over theta in the simplex of [ sum_n v_n log(W theta_n) - sum_y c_y log lambda_y ],
+ *   value = - max over theta in the simplex of [ sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y ],
  *   lambda_y = sum_n theta_n p_ny,   c_y = n_y - N_pr prevalence_y,   W = sum_n v_n ;
- *   N_pr infinite: lambda is held at the prevalence and c_y = n_y.
+ *   N_pr infinite: lambda is held at the prevalence and c_y = n_y. A row of weight v stands for v equal rows.
  *
  * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, with m the
  * maximiser of the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0; j runs over all classes but a
@@ -65,10 +65,6 @@ pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *
         profile->log_lambda[y] = log(population->prevalence[y]);
         if (population->prevalence[y] > population->prevalence[profile->reference])
             profile->reference = (int)y;
-    }
-    for (size_t n = 0; n < targets->n; n++) {
-        double v = pv__weight(targets, n);
-        profile->entropy += v > 0 ? v * log(v) : 0;
     }
     return PV_OK;
 }
@@ -545,7 +541,8 @@ static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, p
     return climb(ctx, profile, start, at, work);
 }
 
-pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
+/* One attempt with the present reference; false where it fails. */
+static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q) {
     size_t J = dims(profile);
     double *start = profile->scratch, *top = start + J, *work = top + 6 * J;
     point at = {.log_lambda = top + J, .ratio = top + 2 * J, .lambda = top + 3 * J, .scale = top + 4 * J,
@@ -553,21 +550,59 @@ pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *log
     largest_log_p(ctx, profile, loglik, top);
     for (size_t j = 0; j < J; j++) {
         at.log_lambda[j] = profile->log_lambda[class_of(profile, j)];
-        /* Far from the rows the ratios would overflow. */
-        start[j] = fmax(at.log_lambda[j], top[j] - 600);
+        /* lambda is a mean of p: never above the largest. Far below it the ratios would overflow. */
+        start[j] = fmin(fmax(at.log_lambda[j], top[j] - 600), top[j]);
         if (!profile->known)
             at.log_lambda[j] = start[j];
     }
     ratios(ctx, profile, loglik, start);
     bool solved =
         profile->known ? solve_known(ctx, profile, start, &at, work) : solve_free(ctx, profile, start, &at, work);
+    if (solved)
+        *log_q = keep(ctx, profile, &at);
+    return solved;
+}
+
+/* The class the rows give most probability on average. */
+static int commonest(const pv__profile *profile, const double *loglik) {
+    size_t k = (size_t)profile->classes;
+    double most = -1;
+    int best = 0;
+    for (size_t y = 0; y < k; y++) {
+        double sum = 0;
+        for (size_t n = 0; n < profile->n; n++)
+            sum += (profile->weight ? profile->weight[n] : 1) * exp(loglik[n * k + y]);
+        if (sum > most) {
+            most = sum;
+            best = (int)y;
+        }
+    }
+    return best;
+}
+
+/* lambda of the reference is 1 less the others: it must not be a small one, or that difference is all rounding. */
+static bool reference_is_common(const pv__profile *profile) {
+    double most = -HUGE_VAL;
+    for (int y = 0; y < profile->classes; y++)
+        most = fmax(most, profile->log_lambda[y]);
+    return profile->log_lambda[profile->reference] > most - 3;
+}
+
+pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
+    double log_q = 0;
+    bool solved = attempt(ctx, profile, loglik, &log_q);
+    if (!profile->known && (!solved || !reference_is_common(profile))) {
+        profile->reference = commonest(profile, loglik);
+        solved = attempt(ctx, profile, loglik, &log_q);
+    }
     if (!solved && profile->known) {
         *value = HUGE_VAL;
         return PV_OK;
     }
     if (!solved)
-        return pv__fail(ctx, PV_ERR_NUMERIC, "the profile's inner problem was not solved: are the log-likelihoods finite?");
-    *value = keep(ctx, profile, &at) - profile->entropy;
+        return pv__fail(ctx, PV_ERR_NUMERIC,
+                        "the profile's inner problem was not solved: are the log-likelihoods finite?");
+    *value = log_q;
     for (int y = 0; y < profile->classes; y++)
         *value += profile->counts[y] * profile->log_lambda[y];
     return PV_OK;

@@ -94,7 +94,7 @@ def auxiliary(w, bias, offset, matrix):
 
 
 # ---- the profile ----------------------------------------------------------------------------------------------------
-# max over theta in the simplex of  sum_n v_n log(W theta_n) - sum_y c_y log lambda_y,  lambda_y = sum_n theta_n p_ny.
+# max over theta in the simplex of  sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y,  lambda_y = sum_n theta_n p_ny.
 # Stationary points: theta_n = v_n / (N_pr + sum_y c_y p_ny/lambda_y), N_pr = W - sum c the multiplier of sum theta = 1.
 # Only p_ny/lambda_y enters, so columns are scaled to a largest entry of 1 and probabilities of exp(-20000) do no harm.
 def log_softmax(z):
@@ -107,7 +107,7 @@ def xlogy(a, b):
 
 
 def objective(p, c, v, theta):
-    return xlogy(v, v.sum() * theta).sum() - (c * np.log(theta @ p)).sum()
+    return xlogy(v, v.sum() * theta / np.where(v > 0, v, 1)).sum() - (c * np.log(theta @ p)).sum()
 
 
 def climb(p, c, v, start):
@@ -228,7 +228,8 @@ class Profile:
             x = known(np.exp(f), self.prevalence, self.v)
             ratio = np.exp(f - np.log(self.prevalence))
             theta = self.v / (self.v.sum() * (1 + (ratio - 1) @ x))
-            value = loss - xlogy(self.v, self.v.sum() * theta).sum() + (self.mass * np.log(self.prevalence)).sum()
+            log_theta = xlogy(self.v, self.v.sum() * theta / np.where(self.v > 0, self.v, 1)).sum()
+            value = loss - log_theta + (self.mass * np.log(self.prevalence)).sum()
             return value, theta, np.log(self.prevalence), gradient + self.v.sum() * theta[:, None] * x * ratio
         p = np.exp(f - self.shift)
         theta = polish(p, self.c, self.n_pr, self.v, self.start)

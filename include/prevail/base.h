@@ -81,9 +81,9 @@ typedef enum pv_log_level { PV_LOG_INFO, PV_LOG_WARNING } pv_log_level;
 typedef struct pv_progress {
     const char *what; /* "fit" */
     size_t step;
-    size_t steps;     /* 0 where unknown */
-    double value;     /* loss or bound */
-    double seconds;   /* since the work began */
+    size_t steps;   /* 0 where unknown */
+    double value;   /* loss or bound */
+    double seconds; /* since the work began */
 } pv_progress;
 
 typedef struct pv_allocator {
@@ -94,11 +94,11 @@ typedef struct pv_allocator {
 } pv_allocator;
 
 typedef struct pv_ctx_options {
-    pv_allocator allocator;                                             /* all zero: malloc, realloc, free */
-    void (*log)(void *state, pv_log_level level, const char *message);  /* NULL: nowhere */
-    void (*progress)(void *state, const pv_progress *progress);         /* NULL: nowhere */
-    void *state;                                                        /* handed to log and progress */
-    int threads;                                                        /* 0: as many as the machine has */
+    pv_allocator allocator;                                            /* all zero: malloc, realloc, free */
+    void (*log)(void *state, pv_log_level level, const char *message); /* NULL: nowhere */
+    void (*progress)(void *state, const pv_progress *progress);        /* NULL: nowhere */
+    void *state;                                                       /* handed to log and progress */
+    int threads;                                                       /* 0: as many as the machine has */
 } pv_ctx_options;
 
 pv_ctx_options pv_ctx_options_default(void);
@@ -142,15 +142,15 @@ typedef enum pv_option_type {
 } pv_option_type;
 
 typedef struct pv_option {
-    const char *name;    /* "prevalence-n" */
+    const char *name; /* "prevalence-n" */
     pv_option_type type;
-    size_t offset;       /* of the field in the struct */
+    size_t offset;        /* of the field in the struct */
     const char *fallback; /* the default, as text; NULL: none */
-    double low, high;    /* inclusive range of INT and REAL */
-    const char *choices; /* "ig|iw|plain" for CHOICE */
-    const char *metavar; /* "P" in the help; NULL: made from the type */
-    const char *help;    /* one sentence or more */
-} pv_option; /* a table ends with a row whose name is NULL */
+    double low, high;     /* inclusive range of INT and REAL */
+    const char *choices;  /* "ig|iw|plain" for CHOICE */
+    const char *metavar;  /* "P" in the help; NULL: made from the type */
+    const char *help;     /* one sentence or more */
+} pv_option;              /* a table ends with a row whose name is NULL */
 
 /* Sets every field to its default. The defaults of a table are tested to parse. */
 void pv_options_default(const pv_option *table, void *options);

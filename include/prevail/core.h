@@ -93,8 +93,8 @@ PV_MUST_USE pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const d
 /* log p(y|w) of the last evaluation, [classes]; NULL for plain and iw. Borrowed. */
 const double *pv_full_loss_log_marginal(const pv_full_loss *full);
 
-/* The plug-in estimate of log p(y|w) for any model, [classes]: rows weighted towards prevalence, or as they are where it
- * is NULL. */
+/* The plug-in estimate of log p(y|w) for any model, [classes]: rows weighted towards prevalence, or as they are where
+ * it is NULL. */
 PV_MUST_USE pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const double *prevalence,
                                              const double *loglik, double *log_marginal);
 
@@ -125,11 +125,11 @@ typedef struct pv_sampling {
 /* Everything a batch loss needs to know about the full data. Borrowed arrays. */
 typedef struct pv_batch_design {
     pv_sampling sampling;
-    const double *mass;       /* [classes], label mass N_F(y) of the full data */
+    const double *mass; /* [classes], label mass N_F(y) of the full data */
     pv_population population;
     pv_weighting population_weight; /* beta */
     pv_weighting epoch_weight;      /* omega */
-    bool direct;              /* Eq. loss minibatch estimate as it stands instead of its lower-variance form */
+    bool direct;                    /* Eq. loss minibatch estimate as it stands instead of its lower-variance form */
 } pv_batch_design;
 
 /* For each row of the batch: epoch[n], with sum over the batch of epoch[n] g_n an unbiased estimate of the sum over the
@@ -165,13 +165,14 @@ PV_MUST_USE pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss,
                                          const int32_t *stratum, const double *loglik, const double *log_q,
                                          double *value, double *dloglik, double *log_batch_marginal);
 
-/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D ------------------------------------------------------------ */
+/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D ------------------------------------------------------------
+ */
 
 typedef struct pv_auxiliary_options {
-    double rate_bias;   /* learning rates of b (or the logits of the constant network), o and A */
+    double rate_bias; /* learning rates of b (or the logits of the constant network), o and A */
     double rate_offset;
     double rate_matrix;
-    double sparsity;    /* rate of the Laplace prior on the entries of A */
+    double sparsity; /* rate of the Laplace prior on the entries of A */
 } pv_auxiliary_options;
 
 pv_auxiliary_options pv_auxiliary_options_default(double main_rate); /* b 10x the main rate, o 1x, A 0.1x */
@@ -201,7 +202,8 @@ typedef struct pv_auxiliary_view {
 } pv_auxiliary_view;
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary);
 
-/* ---- batch designs: section "Variance of estimators and minibatch design" ----------------------------------------- */
+/* ---- batch designs: section "Variance of estimators and minibatch design" -----------------------------------------
+ */
 
 /* Eq. estimate of the conditional variance, summed over the components of g [n][dims]; needs two rows a class. */
 PV_MUST_USE pv_status pv_conditional_variance(pv_ctx *ctx, size_t n, int classes, int dims, const int32_t *label,
@@ -218,7 +220,8 @@ double pv_random_design_variance(int classes, int dims, double n, const double *
 PV_MUST_USE pv_status pv_optimal_counts(pv_ctx *ctx, int classes, size_t n, const double *target,
                                         const double *variance, size_t *counts);
 
-/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream ------------ */
+/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream ------------
+ */
 
 typedef struct pv_rng {
     uint64_t seed;
@@ -232,13 +235,14 @@ typedef struct pv_rng {
 
 pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index);
 uint64_t pv_rng_bits(pv_rng *rng);
-double pv_rng_uniform(pv_rng *rng);                    /* (0,1), 53 bits, never 0 or 1 */
+double pv_rng_uniform(pv_rng *rng); /* (0,1), 53 bits, never 0 or 1 */
 double pv_rng_normal(pv_rng *rng);
-size_t pv_rng_below(pv_rng *rng, size_t n);            /* 0 .. n-1, unbiased; n > 0 */
-double pv_rng_gamma(pv_rng *rng, double shape);        /* scale 1 */
+size_t pv_rng_below(pv_rng *rng, size_t n);     /* 0 .. n-1, unbiased; n > 0 */
+double pv_rng_gamma(pv_rng *rng, double shape); /* scale 1 */
 void pv_rng_shuffle(pv_rng *rng, size_t n, size_t *items);
 
-/* ---- special functions --------------------------------------------------------------------------------------------- */
+/* ---- special functions ---------------------------------------------------------------------------------------------
+ */
 
 double pv_log_sum_exp(size_t n, const double *x); /* -INFINITY for n = 0 */
 void pv_log_softmax(int n, const double *logits, double *log_p);

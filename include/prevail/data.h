@@ -15,14 +15,14 @@ typedef enum pv_column_type { PV_COLUMN_NUMBER, PV_COLUMN_TEXT } pv_column_type;
 typedef struct pv_column {
     char *name;
     pv_column_type type;
-    double *number;  /* [rows] of a NUMBER column; NaN where missing */
-    int32_t *code;   /* [rows] of a TEXT column: index into level; -1 where missing */
-    char **level;    /* [levels], in order of first appearance */
+    double *number; /* [rows] of a NUMBER column; NaN where missing */
+    int32_t *code;  /* [rows] of a TEXT column: index into level; -1 where missing */
+    char **level;   /* [levels], in order of first appearance */
     int32_t levels;
 } pv_column;
 
 typedef struct pv_table {
-    char *source;     /* file name, or what made the table */
+    char *source; /* file name, or what made the table */
     size_t rows;
     size_t columns;
     pv_column *column; /* [columns] */
@@ -47,10 +47,10 @@ PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const ch
  * counts as numbers. inf and infinity are numbers; pv_dataset_learn and _apply refuse them.
  */
 typedef struct pv_csv_options {
-    char delimiter;           /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
-    const char *const *text;  /* columns to read as text whatever they hold */
+    char delimiter;          /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
+    const char *const *text; /* columns to read as text whatever they hold */
     size_t n_text;
-    const char *const *keep;  /* NULL: every column. Else the others are read over: text columns, all missing */
+    const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
     size_t n_keep;
 } pv_csv_options;
 
@@ -74,8 +74,8 @@ void pv_csv_field(void *stream, const char *text);
 typedef struct pv_source_column {
     char *name;
     pv_column_type type;
-    double mean, sd;   /* NUMBER */
-    char **level;      /* TEXT: [levels], sorted; level[0] is the reference */
+    double mean, sd; /* NUMBER */
+    char **level;    /* TEXT: [levels], sorted; level[0] is the reference */
     int32_t levels;
 } pv_source_column;
 
@@ -83,7 +83,7 @@ typedef struct pv_encoding {
     size_t sources;
     pv_source_column *source; /* [sources] */
     int features;
-    char **feature;           /* [features], names */
+    char **feature; /* [features], names */
 } pv_encoding;
 
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
@@ -99,8 +99,8 @@ typedef struct pv_roles {
     bool keep_collinear;     /* do not refuse exactly collinear columns */
 } pv_roles;
 
-/* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list is freed with
- * pv_string_list_free. */
+/* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list
+ * is freed with pv_string_list_free. */
 PV_MUST_USE pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n);
 /* The same for a table that pv_dataset_apply is to encode: the encoding's text columns, and target where not NULL. */
 PV_MUST_USE pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target,
@@ -111,13 +111,13 @@ void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;         /* [rows][features] */
-    int32_t *label;    /* [rows]; NULL without a target */
-    double *weight;    /* [rows]; NULL without weights */
-    size_t *table_row; /* [rows], the row of the table each came from */
-    size_t dropped;    /* rows dropped for missing cells */
+    double *x;          /* [rows][features] */
+    int32_t *label;     /* [rows]; NULL without a target */
+    double *weight;     /* [rows]; NULL without weights */
+    size_t *table_row;  /* [rows], the row of the table each came from */
+    size_t dropped;     /* rows dropped for missing cells */
     size_t zero_weight; /* rows left out because their weight is 0 */
-    int classes;       /* with a target */
+    int classes;        /* with a target */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
@@ -152,12 +152,12 @@ PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const
 PV_MUST_USE pv_status pv_table_builtin(pv_ctx *ctx, const char *name, pv_table **table);
 
 typedef struct pv_simulation {
-    int64_t rows;        /* of a population draw; ignored where cases or controls are given */
-    int64_t cases;       /* >= 0 with controls: a case-control sample of that population; -1: not */
+    int64_t rows;  /* of a population draw; ignored where cases or controls are given */
+    int64_t cases; /* >= 0 with controls: a case-control sample of that population; -1: not */
     int64_t controls;
-    double prevalence;   /* of the population */
-    int64_t dimensions;  /* gaussian: features */
-    double separation;   /* gaussian: distance of the class means, in standard deviations */
+    double prevalence;  /* of the population */
+    int64_t dimensions; /* gaussian: features */
+    double separation;  /* gaussian: distance of the class means, in standard deviations */
     uint64_t seed;
 } pv_simulation;
 

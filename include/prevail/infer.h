@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* ---- priors ------------------------------------------------------------------------------------------------------- */
+/* ---- priors -------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum pv_prior_kind { PV_PRIOR_NONE, PV_PRIOR_NORMAL, PV_PRIOR_STUDENT, PV_PRIOR_LAPLACE } pv_prior_kind;
 
@@ -24,7 +25,8 @@ PV_MUST_USE pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char
 /* -log p(w), normalised, and its derivative in *dvalue (may be NULL). */
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML } pv_inference;
 typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
@@ -35,21 +37,21 @@ typedef struct pv_fit_options {
     int loss;                 /* pv_loss */
     int marginal;             /* pv_marginal */
     const char *model;
-    int infer;                /* pv_inference */
+    int infer; /* pv_inference */
     const char *prior;
     const char *intercept_prior;
-    const char *batch;        /* "full" or rows */
-    const char *design;       /* "uniform", "balanced", "optimal", "counts:16,16" */
-    int population_weight;    /* pv_weighting */
-    int epoch_weight;         /* pv_weighting */
+    const char *batch;     /* "full" or rows */
+    const char *design;    /* "uniform", "balanced", "optimal", "counts:16,16" */
+    int population_weight; /* pv_weighting */
+    int epoch_weight;      /* pv_weighting */
     bool direct;
-    int implementation;       /* 0, 1, 2: the paper's 1, 2, 3 */
-    int start;                /* pv_start */
-    int64_t max_iter;         /* full batch */
-    double tolerance;         /* full batch: largest entry of the gradient per row */
-    int64_t epochs;           /* minibatch */
-    double rate;              /* minibatch: Adam's learning rate */
-    double auxiliary_rate;    /* of the auxiliary network, as a multiple of rate */
+    int implementation;    /* 0, 1, 2: the paper's 1, 2, 3 */
+    int start;             /* pv_start */
+    int64_t max_iter;      /* full batch */
+    double tolerance;      /* full batch: largest entry of the gradient per row */
+    int64_t epochs;        /* minibatch */
+    double rate;           /* minibatch: Adam's learning rate */
+    double auxiliary_rate; /* of the auxiliary network, as a multiple of rate */
     double auxiliary_sparsity;
     int64_t seed;
 } pv_fit_options;
@@ -62,11 +64,11 @@ pv_fit_options pv_fit_options_default(void);
  */
 typedef struct pv_classifier {
     pv_encoding *encoding;
-    char *target;         /* name of the target column */
-    char **labels;        /* [classes] */
+    char *target;  /* name of the target column */
+    char **labels; /* [classes] */
     int classes;
     pv_model *model;
-    double *w;            /* [pv_model_params] */
+    double *w; /* [pv_model_params] */
     pv_loss loss;
     pv_marginal marginal;
     double *prevalence;   /* [classes], stated; NULL where none was (plain) */
@@ -74,20 +76,20 @@ typedef struct pv_classifier {
     double *design;       /* [classes], label shares of the training data */
     double *log_marginal; /* [classes], log p(y|w) of the likelihood the model outputs; for plain, log design */
     size_t rows;
-    size_t dropped;       /* rows with missing cells, left out */
+    size_t dropped; /* rows with missing cells, left out */
     uint64_t data_hash;
-    char *source;         /* name of the data */
+    char *source; /* name of the data */
     pv_stop stop;
     int64_t iterations;
-    int64_t passes;       /* full batch: how often the matrix was read */
-    double loss_value;    /* negative log posterior (map) or loss (ml) at w */
-    double seconds;       /* of the fit; not kept in model files, which are the same bytes for the same seed */
+    int64_t passes;    /* full batch: how often the matrix was read */
+    double loss_value; /* negative log posterior (map) or loss (ml) at w */
+    double seconds;    /* of the fit; not kept in model files, which are the same bytes for the same seed */
     int64_t seed;
-    char *record;         /* JSON object: version, command line, every option with its value and whether it is default */
+    char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;
 
-/* Fits. target, source and data_hash are kept in the classifier; command (may be NULL) in its record. encoding and labels
- * are copied. The caller frees *classifier. A stop other than convergence is no error: read classifier->stop.
+/* Fits. target, source and data_hash are kept in the classifier; command (may be NULL) in its record. encoding and
+ * labels are copied. The caller frees *classifier. A stop other than convergence is no error: read classifier->stop.
  * Refused with PV_ERR_USAGE or PV_ERR_INPUT before any work: options that do not fit together; a class with prevalence
  * but no rows; ml on separable data. */
 typedef struct pv_fit_input {
@@ -107,7 +109,8 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier);
 /* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. */
 PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients);
 
-/* ---- model files (docs/formats.md) --------------------------------------------------------------------------------- */
+/* ---- model files (docs/formats.md) ---------------------------------------------------------------------------------
+ */
 
 PV_MUST_USE pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *classifier, const char *path);
 PV_MUST_USE pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier);

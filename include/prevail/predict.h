@@ -9,7 +9,11 @@ extern "C" {
 #endif
 
 /* TRUE: the stated prevalence. KNOWN: another label distribution. DESIGN: that of the training data. */
-typedef enum pv_target_population { PV_POPULATION_TRUE, PV_POPULATION_KNOWN, PV_POPULATION_DESIGN } pv_target_population;
+typedef enum pv_target_population {
+    PV_POPULATION_TRUE,
+    PV_POPULATION_KNOWN,
+    PV_POPULATION_DESIGN
+} pv_target_population;
 
 /* "true", "design" or "known:P" with P as in pv_prevalence_parse; prevalence [classes] is set for KNOWN. */
 PV_MUST_USE pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
@@ -24,8 +28,8 @@ PV_MUST_USE pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classi
 void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
               double *log_p);
 
-/* log probabilities [rows][classes] in a population. prevalence: for KNOWN, else NULL. TRUE leaves ig and iw as they are
- * and corrects plain from the design to the stated prevalence (King and Zeng); without a stated prevalence the
+/* log probabilities [rows][classes] in a population. prevalence: for KNOWN, else NULL. TRUE leaves ig and iw as they
+ * are and corrects plain from the design to the stated prevalence (King and Zeng); without a stated prevalence the
  * training population counts as the true one. In place (loglik == log_p) is fine. */
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p);

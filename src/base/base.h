@@ -31,7 +31,8 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress);
 bool pv__interrupted(const pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */
 
-/* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in `status`).*/
+/* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in
+ * `status`).*/
 #define PV_TRY(call)                                                                                                   \
     do {                                                                                                               \
         pv_status pv_try_status = (call);                                                                              \

@@ -19,7 +19,8 @@ const pv_option *pv_option_find(const pv_option *table, const char *name) {
     return NULL;
 }
 
-/* ---- nearest word ------------------------------------------------------------------------------------------------- */
+/* ---- nearest word -------------------------------------------------------------------------------------------------
+ */
 
 enum { WORD_MAX = 64 };
 
@@ -69,7 +70,8 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
     return nearest;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------------------ */
+/* ---- parsing ------------------------------------------------------------------------------------------------------
+ */
 
 static bool parse_real(const char *text, double *value) {
     locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

@@ -2,7 +2,8 @@
 #include "base/simd.h"
 #include "compute/compute.h"
 
-/* ---- a tall matrix with a vector: limited by memory, so each row is read once -------------------------------------------- */
+/* ---- a tall matrix with a vector: limited by memory, so each row is read once
+ * -------------------------------------------- */
 
 static double dot(size_t d, const double *x, const double *w) {
     vd sum = v_set(0);
@@ -94,7 +95,8 @@ static double rows_add(size_t n, size_t d, const double *x, const double *r, dou
     return total;
 }
 
-/* ---- matrix products of layers: 4 rows by `width` vectors in registers ----------------------------------------------------- */
+/* ---- matrix products of layers: 4 rows by `width` vectors in registers
+ * ----------------------------------------------------- */
 
 #define TILE(rows, width)                                                                                              \
     static void tile_##rows##x##width(size_t k, size_t n, const double *a, size_t a_row, size_t a_column,              \
@@ -159,7 +161,8 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         edge_1(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
 }
 
-/* ---- activations: vectorised by the compiler --------------------------------------------------------------------------------- */
+/* ---- activations: vectorised by the compiler
+ * --------------------------------------------------------------------------------- */
 
 static void relu(size_t n, double *x) {
     for (size_t i = 0; i < n; i++)
@@ -171,7 +174,8 @@ static void relu_backward(size_t n, const double *restrict x, double *restrict d
         dx[i] = x[i] > 0 ? dx[i] : 0;
 }
 
-/* ---- two classes ------------------------------------------------------------------------------------------------------------ */
+/* ---- two classes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void logistic(size_t n, const double *z, double *loglik) {
     vd zero = v_set(0);
@@ -208,5 +212,5 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__compute PV_KERNEL(pv__compute);
-const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add, matmul, relu, relu_backward,
-                                            logistic,        logistic_backward};
+const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add,         matmul, relu,
+                                            relu_backward,   logistic, logistic_backward};

@@ -55,8 +55,8 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
         dz[i] = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
 }
 
-const pv__compute pv__compute_reference = {"reference", rows_dot, rows_add, matmul, relu, relu_backward,
-                                           logistic,    logistic_backward};
+const pv__compute pv__compute_reference = {"reference", rows_dot,      rows_add, matmul,
+                                           relu,        relu_backward, logistic, logistic_backward};
 
 extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
 

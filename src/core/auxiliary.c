@@ -3,9 +3,9 @@
  *   constant   log q = logsoftmax(b)
  *   linear     log q = logsoftmax(A^T (w - o) + b)
  *
- * trained by the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), p-hat and w constants, by
- * Adam with a rate of its own for each of b, o and A. A has a Laplace prior: a soft threshold after each step. The main
- * loss sees log q as a constant (loss_batch.c), so nothing leaks from one loss into the other.
+ * trained by the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), p-hat and w constants,
+ * by Adam with a rate of its own for each of b, o and A. A has a Laplace prior: a soft threshold after each step. The
+ * main loss sees log q as a constant (loss_batch.c), so nothing leaks from one loss into the other.
  */
 #include <math.h>
 #include <string.h>
@@ -140,6 +140,6 @@ void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *opti
 }
 
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {
-    return (pv_auxiliary_view){auxiliary->bias.value,   auxiliary->bias.gradient,   auxiliary->offset.value,
-                               auxiliary->offset.gradient, auxiliary->matrix.value, auxiliary->matrix.gradient};
+    return (pv_auxiliary_view){auxiliary->bias.value,      auxiliary->bias.gradient, auxiliary->offset.value,
+                               auxiliary->offset.gradient, auxiliary->matrix.value,  auxiliary->matrix.gradient};
 }

@@ -37,29 +37,30 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
 pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
                           double *log_marginal, double *sum, double *e);
 
-/* ---- the profile's inner problem (profile.c) ---------------------------------------------------------------------- */
+/* ---- the profile's inner problem (profile.c) ----------------------------------------------------------------------
+ */
 
 typedef struct pv__profile {
     size_t n;
-    int classes, reference;  /* the class without a multiplier: a common one */
-    const double *weight;    /* v, NULL: all 1 */
-    double total;            /* W = sum v */
-    double *counts;          /* [classes], c; where known: n_y */
+    int classes, reference; /* the class without a multiplier: a common one */
+    const double *weight;   /* v, NULL: all 1 */
+    double total;           /* W = sum v */
+    double *counts;         /* [classes], c; where known: n_y */
     bool known;
-    double *log_lambda;      /* [classes], the solution, and the start of the next solve */
-    double *multiplier;      /* [classes], m_y = mu_y lambda_y; 0 for the reference */
-    double *a;               /* [n][classes-1]: p_ny / lambda_y at the solution, the reference left out */
-    double *theta;           /* [n] */
-    double *partial;         /* per chunk sums */
-    double *scratch;         /* small matrices */
+    double *log_lambda; /* [classes], the solution, and the start of the next solve */
+    double *multiplier; /* [classes], m_y = mu_y lambda_y; 0 for the reference */
+    double *a;          /* [n][classes-1]: p_ny / lambda_y at the solution, the reference left out */
+    double *theta;      /* [n] */
+    double *partial;    /* per chunk sums */
+    double *scratch;    /* small matrices */
 } pv__profile;
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
                            const pv_population *population);
 void pv__profile_clear(pv_ctx *ctx, pv__profile *profile);
 
-/* Solves for loglik. *value = sum v log q + sum c log lambda (what is added to the plain loss), +INFINITY where the known
- * prevalence lies outside the hull of the rows. */
+/* Solves for loglik. *value = sum v log q + sum c log lambda (what is added to the plain loss), +INFINITY where the
+ * known prevalence lies outside the hull of the rows. */
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value);
 
 /* Adds d value / d loglik. */

@@ -24,8 +24,8 @@ pv_status pv_conditional_variance(pv_ctx *ctx, size_t n, int classes, int dims, 
     }
     for (size_t y = 0; y < k; y++) {
         if (count[y] < 2) {
-            status = pv__fail(ctx, PV_ERR_INPUT, "class %zu has %g rows; a variance needs two of each class", y,
-                              count[y]);
+            status =
+                pv__fail(ctx, PV_ERR_INPUT, "class %zu has %g rows; a variance needs two of each class", y, count[y]);
             goto done;
         }
         for (size_t j = 0; j < d; j++)

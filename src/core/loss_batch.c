@@ -111,7 +111,8 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
     }
 }
 
-/* ---- the marginal's gradient, three ways ----------------------------------------------------------------------------- */
+/* ---- the marginal's gradient, three ways
+ * ----------------------------------------------------------------------------- */
 
 /* Implementations 1 and 2 hold alpha = p-hat/q beside grad F_n(y) = population_n exp(f_n(y) - log p-hat(y)): in 1 as a
  * detached factor of the loss, in 2 in the custom backward; the products are the same. Implementation 3 takes
@@ -144,10 +145,11 @@ double pv_marginal_backward(pv_implementation implementation, size_t n, int clas
     return value;
 }
 
-/* ---- the losses ------------------------------------------------------------------------------------------------------- */
+/* ---- the losses
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct batch_work {
-    double *epoch, *population, *sums; /* [n] */
+    double *epoch, *population, *sums;           /* [n] */
     double *factor, *counts, *log_p, *log_ratio; /* [classes] */
     double *block;
 } batch_work;
@@ -222,8 +224,7 @@ pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_ta
     }
     double total = total_mass(design, k);
     for (size_t y = 0; y < k; y++)
-        work.factor[y] =
-            loss->loss == PV_LOSS_IW ? design->population.prevalence[y] * total / design->mass[y] : 1;
+        work.factor[y] = loss->loss == PV_LOSS_IW ? design->population.prevalence[y] * total / design->mass[y] : 1;
     *value = data_term(batch, loglik, dloglik, &work);
     if (auxiliary) {
         double *log_p = log_batch_marginal ? log_batch_marginal : work.log_p;

@@ -28,7 +28,8 @@ struct pv_full_loss {
     pv__profile profile;
 };
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------------------------------------------------
+ */
 
 double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add) {
     size_t classes = (size_t)targets->classes;
@@ -139,7 +140,8 @@ done:
     return status;
 }
 
-/* ---- making one --------------------------------------------------------------------------------------------------- */
+/* ---- making one ---------------------------------------------------------------------------------------------------
+ */
 
 static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {
     for (int y = 0; y < targets->classes; y++)
@@ -226,7 +228,8 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full);
 }
 
-/* ---- evaluating ---------------------------------------------------------------------------------------------------- */
+/* ---- evaluating ----------------------------------------------------------------------------------------------------
+ */
 
 static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     const pv_targets *targets = &full->targets;

@@ -6,8 +6,8 @@
  *
  * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, with m the
  * maximiser of the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0; j runs over all classes but a
- * reference, whose multiplier is 0. Written with p/lambda instead of p - lambda, nothing depends on the scale of lambda:
- * prevalences of 1e-9 are as good as 0.5.
+ * reference, whose multiplier is 0. Written with p/lambda instead of p - lambda, nothing depends on the scale of
+ * lambda: prevalences of 1e-9 are as good as 0.5.
  *
  * lambda is stationary where W m_j = c_j - c_ref lambda_j/lambda_ref. Put into the equations above this leaves K-1
  * equations in log lambda, E_j(log lambda) = sum_n v_n r_nj / q_n = 0, one pass over the rows per Newton step, and few
@@ -21,30 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/core.h"
-
-/* Sums over rows at (log lambda, m), laid out in one block so that chunks can be added: see moments(). */
-typedef struct sums {
-    double weight;   /* sum v/q */
-    double smallest; /* min q */
-    double log_q;    /* sum v log q */
-    double *r;       /* [J] sum v r_j/q */
-    double *rq;      /* [J] sum v r_j/q^2 */
-    double *rr;      /* [J][J] sum v r_i r_j/q^2 */
-} sums;
-
-static size_t dims(const pv__profile *profile) {
-    return (size_t)profile->classes - 1;
-}
-
-/* Class of the j-th multiplier. */
-static size_t class_of(const pv__profile *profile, size_t j) {
-    return j < (size_t)profile->reference ? j : j + 1;
-}
-
-static size_t block_size(size_t J) {
-    return 3 + 2 * J + J * J;
-}
+#include "core/profile.h"
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
                            const pv_population *population) {
@@ -60,8 +37,7 @@ pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *
     profile->known = isinf(population->prevalence_n);
     for (size_t y = 0; y < k; y++) {
         profile->total += mass[y];
-        profile->counts[y] =
-            profile->known ? mass[y] : mass[y] - population->prevalence_n * population->prevalence[y];
+        profile->counts[y] = profile->known ? mass[y] : mass[y] - population->prevalence_n * population->prevalence[y];
         profile->log_lambda[y] = log(population->prevalence[y]);
         if (population->prevalence[y] > population->prevalence[profile->reference])
             profile->reference = (int)y;
@@ -79,82 +55,11 @@ void pv__profile_clear(pv_ctx *ctx, pv__profile *profile) {
     pv__free(ctx, profile->scratch);
 }
 
-/* ---- sums over rows ------------------------------------------------------------------------------------------------ */
-
-static void row_block(const pv__profile *profile, size_t begin, size_t rows, const double *scale, const double *m,
-                      bool want_log, double *block) {
-    size_t J = dims(profile);
-    const double *v = profile->weight ? profile->weight + begin : NULL;
-    if (J == 1) {
-        pv__profile_sums s = pv__core_kernels_get()->profile_sums(rows, profile->a + begin, v, scale[0], m[0]);
-        block[0] = s.weight, block[1] = s.smallest, block[2] = 0;
-        block[3] = s.r, block[4] = s.rq, block[5] = s.rr;
-        for (size_t i = 0; want_log && s.smallest > 0 && i < rows; i++)
-            block[2] += (v ? v[i] : 1) * log1p(m[0] * (scale[0] * profile->a[begin + i] - 1));
-        return;
-    }
-    double *r = block + 3, *rq = r + J, *rr = rq + J;
-    memset(block, 0, block_size(J) * sizeof *block);
-    block[1] = HUGE_VAL;
-    for (size_t i = 0; i < rows; i++) {
-        const double *a = profile->a + (begin + i) * J;
-        double rise = 0, weight = v ? v[i] : 1;
-        for (size_t j = 0; j < J; j++)
-            rise += m[j] * (scale[j] * a[j] - 1);
-        double q = 1 + rise;
-        block[1] = q < block[1] ? q : block[1];
-        if (!(q > 0))
-            return;
-        block[0] += weight / q;
-        if (want_log)
-            block[2] += weight * log1p(rise);
-        for (size_t j = 0; j < J; j++) {
-            double rj = scale[j] * a[j] - 1;
-            r[j] += weight * rj / q;
-            rq[j] += weight * rj / (q * q);
-            for (size_t l = 0; l <= j; l++)
-                rr[j * J + l] += weight * rj * (scale[l] * a[l] - 1) / (q * q);
-        }
-    }
-}
-
-/* All sums at log lambda (as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
-static bool moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
-                    sums *out) {
-    size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++)
-        row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log, profile->partial + c * size);
-    double *total = profile->partial + chunks * size;
-    memset(total, 0, size * sizeof *total);
-    total[1] = HUGE_VAL;
-    for (size_t c = 0; c < chunks; c++) {
-        const double *block = profile->partial + c * size;
-        double smallest = fmin(total[1], block[1]);
-        for (size_t i = 0; i < size; i++)
-            total[i] += block[i];
-        total[1] = smallest;
-    }
-    *out = (sums){total[0], total[1], total[2], total + 3, total + 3 + J, total + 3 + 2 * J};
-    for (size_t j = 0; j < J; j++)
-        for (size_t l = 0; l < j; l++)
-            out->rr[l * J + j] = out->rr[j * J + l];
-    return out->smallest > 0 && isfinite(out->weight);
-}
-
-/* ---- where we are: log lambda of all classes but the reference -------------------------------------------------------- */
-
-typedef struct point {
-    double *log_lambda; /* [J] */
-    double *ratio;      /* [J] lambda_j / lambda_ref */
-    double *lambda;     /* [J] */
-    double log_reference;
-    double *scale;      /* [J] lambda_start / lambda */
-    double *m;          /* [J] */
-} point;
+/* ---- where we are: log lambda of all classes but the reference
+ * -------------------------------------------------------- */
 
 /* Fills in what follows from log_lambda. False where the lambdas leave nothing for the reference. */
-static bool settle(const pv__profile *profile, const double *start, point *at) {
+static bool settle(const pv__profile *profile, const double *start, pv__point *at) {
     size_t J = dims(profile);
     double rest = 1;
     for (size_t j = 0; j < J; j++) {
@@ -171,20 +76,20 @@ static bool settle(const pv__profile *profile, const double *start, point *at) {
 }
 
 /* m of a stationary lambda. */
-static void stationary_m(const pv__profile *profile, point *at) {
+static void stationary_m(const pv__profile *profile, pv__point *at) {
     for (size_t j = 0; j < dims(profile); j++)
-        at->m[j] =
-            (profile->counts[class_of(profile, j)] - profile->counts[profile->reference] * at->ratio[j]) / profile->total;
+        at->m[j] = (profile->counts[class_of(profile, j)] - profile->counts[profile->reference] * at->ratio[j]) /
+                   profile->total;
 }
 
 /* d m_k / d log lambda_i of stationary_m. */
-static double m_slope(const pv__profile *profile, const point *at, size_t k, size_t i) {
+static double m_slope(const pv__profile *profile, const pv__point *at, size_t k, size_t i) {
     double c = profile->counts[profile->reference] / profile->total;
     return -c * ((k == i ? at->ratio[k] : 0) + at->ratio[k] * at->ratio[i]);
 }
 
 /* E_log_lambda at fixed m: d/d log lambda_i of sum v r_j/q. */
-static double residual_slope(const sums *s, const point *at, size_t J, size_t j, size_t i) {
+static double residual_slope(const pv__sums *s, const pv__point *at, size_t J, size_t j, size_t i) {
     return (i == j ? -(s->r[j] + s->weight) : 0) + at->m[i] * (s->rr[j * J + i] + s->rq[j]);
 }
 
@@ -196,7 +101,7 @@ static double largest(size_t n, const double *x) {
 }
 
 /* Second derivative of the outer problem over W: B^-1 D, into h [J][J], with B made invertible; tmp [J][J]. */
-static bool outer_curvature(const pv__profile *profile, const sums *s, const double *D, double *h, double *tmp,
+static bool outer_curvature(const pv__profile *profile, const pv__sums *s, const double *D, double *h, double *tmp,
                             double *column) {
     size_t J = dims(profile);
     for (size_t i = 0; i < J; i++) {
@@ -213,9 +118,10 @@ static bool outer_curvature(const pv__profile *profile, const sums *s, const dou
     return true;
 }
 
-/* ---- the fast way: Newton on the stationarity equations ----------------------------------------------------------------- */
+/* ---- the fast way: Newton on the stationarity equations
+ * ----------------------------------------------------------------- */
 
-static void newton_matrix(const pv__profile *profile, const sums *s, const point *at, double *D) {
+static void newton_matrix(const pv__profile *profile, const pv__sums *s, const pv__point *at, double *D) {
     size_t J = dims(profile);
     for (size_t j = 0; j < J; j++)
         for (size_t i = 0; i < J; i++) {
@@ -226,7 +132,7 @@ static void newton_matrix(const pv__profile *profile, const sums *s, const point
         }
 }
 
-static bool is_maximum(const pv__profile *profile, const sums *s, const point *at, double *matrices) {
+static bool is_maximum(const pv__profile *profile, const pv__sums *s, const pv__point *at, double *matrices) {
     size_t J = dims(profile);
     double *D = matrices, *h = D + J * J, *tmp = h + J * J, *column = tmp + J * J;
     newton_matrix(profile, s, at, D);
@@ -239,15 +145,15 @@ static bool is_maximum(const pv__profile *profile, const sums *s, const point *a
     return pv__positive_definite(J, h);
 }
 
-static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
     size_t J = dims(profile);
     double *before = work, *step = before + J, *residual = step + J, *matrices = residual + J;
     double tolerance = 1e-13 * profile->total;
-    sums s;
+    pv__sums s;
     if (!settle(profile, start, at))
         return false;
     stationary_m(profile, at);
-    if (!moments(ctx, profile, at->scale, at->m, false, &s))
+    if (!pv__profile_moments(ctx, profile, at->scale, at->m, false, &s))
         return false;
     for (int iteration = 0; iteration < 60; iteration++) {
         memcpy(residual, s.r, J * sizeof *residual);
@@ -268,7 +174,7 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, point
             if (!settle(profile, start, at))
                 continue;
             stationary_m(profile, at);
-            better = moments(ctx, profile, at->scale, at->m, false, &s) &&
+            better = pv__profile_moments(ctx, profile, at->scale, at->m, false, &s) &&
                      (largest(J, s.r) < error || (size < 1e-9 && largest(J, s.r) <= 1e-9 * profile->total));
         }
         if (!better)
@@ -279,10 +185,11 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, point
     return false;
 }
 
-/* ---- the inner problem for given lambda: m maximises sum v log q ---------------------------------------------------------- */
+/* ---- the inner problem for given lambda: m maximises sum v log q
+ * ---------------------------------------------------------- */
 
 /* One dimension: the derivative falls through zero between the ends of the domain. */
-static bool inner_line(pv_ctx *ctx, pv__profile *profile, point *at, sums *s) {
+static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s) {
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t i = 0; i < profile->n; i++) {
         if (profile->weight && profile->weight[i] == 0)
@@ -293,7 +200,7 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, point *at, sums *s) {
     }
     if (fmax(fabs(least), fabs(most)) < 1e-12) { /* all rows alike, at lambda: every m is as good */
         at->m[0] = 0;
-        return moments(ctx, profile, at->scale, at->m, false, s);
+        return pv__profile_moments(ctx, profile, at->scale, at->m, false, s);
     }
     if (!(least < 0 && most > 0))
         return false;
@@ -301,7 +208,7 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, point *at, sums *s) {
     if (!(at->m[0] > low && at->m[0] < high))
         at->m[0] = 0;
     for (int iteration = 0; iteration < 200; iteration++) {
-        bool inside = moments(ctx, profile, at->scale, at->m, false, s);
+        bool inside = pv__profile_moments(ctx, profile, at->scale, at->m, false, s);
         if (inside && fabs(s->r[0]) <= 1e-14 * profile->total)
             return true;
         if (!inside) /* rounding at an end of the domain */
@@ -317,14 +224,14 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, point *at, sums *s) {
     return true;
 }
 
-static bool inner(pv_ctx *ctx, pv__profile *profile, point *at, sums *s, double *work) {
+static bool inner(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s, double *work) {
     size_t J = dims(profile);
     if (J == 1)
         return inner_line(ctx, profile, at, s);
     double *before = work, *step = before + J, *matrix = step + J;
-    if (!moments(ctx, profile, at->scale, at->m, true, s)) {
+    if (!pv__profile_moments(ctx, profile, at->scale, at->m, true, s)) {
         memset(at->m, 0, J * sizeof *at->m);
-        if (!moments(ctx, profile, at->scale, at->m, true, s))
+        if (!pv__profile_moments(ctx, profile, at->scale, at->m, true, s))
             return false;
     }
     for (int iteration = 0; iteration < 200; iteration++) {
@@ -344,8 +251,8 @@ static bool inner(pv_ctx *ctx, pv__profile *profile, point *at, sums *s, double 
         for (int halving = 0; halving < 60 && !better; halving++, shrink *= 0.5) {
             for (size_t j = 0; j < J; j++)
                 at->m[j] = before[j] + shrink * step[j];
-            better = moments(ctx, profile, at->scale, at->m, true, s) && s->log_q >= value + 1e-4 * shrink * gain -
-                                                                                         1e-14 * fabs(value);
+            better = pv__profile_moments(ctx, profile, at->scale, at->m, true, s) &&
+                     s->log_q >= value + 1e-4 * shrink * gain - 1e-14 * fabs(value);
         }
         if (!better || largest(J, at->m) > 1e15)
             return false;
@@ -356,12 +263,14 @@ static bool inner(pv_ctx *ctx, pv__profile *profile, point *at, sums *s, double 
     return fabs(s->weight / profile->total - 1) <= 1e-7;
 }
 
-/* ---- the slow way: climb the outer problem with the inner one solved ------------------------------------------------------ */
+/* ---- the slow way: climb the outer problem with the inner one solved
+ * ------------------------------------------------------ */
 
-static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, sums *s, double *work) {
+static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, pv__sums *s,
+                          double *work) {
     if (!settle(profile, start, at) || !inner(ctx, profile, at, s, work))
         return -HUGE_VAL;
-    if (!moments(ctx, profile, at->scale, at->m, true, s))
+    if (!pv__profile_moments(ctx, profile, at->scale, at->m, true, s))
         return -HUGE_VAL;
     double value = -s->log_q - profile->counts[profile->reference] * at->log_reference;
     for (size_t j = 0; j < dims(profile); j++)
@@ -369,7 +278,7 @@ static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start
     return value;
 }
 
-static void outer_direction(const pv__profile *profile, const sums *s, const point *at, const double *gradient,
+static void outer_direction(const pv__profile *profile, const pv__sums *s, const pv__point *at, const double *gradient,
                             double *direction, double *matrices) {
     size_t J = dims(profile);
     double *D = matrices, *h = D + J * J, *copy = h + J * J, *column = copy + J * J;
@@ -388,10 +297,10 @@ static void outer_direction(const pv__profile *profile, const sums *s, const poi
                                       1e-3 * profile->total);
 }
 
-static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
     size_t J = dims(profile);
     double *before = work, *direction = before + J, *gradient = direction + J, *matrices = gradient + J;
-    sums s;
+    pv__sums s;
     memset(at->m, 0, J * sizeof *at->m);
     double value = outer_value(ctx, profile, start, at, &s, matrices);
     if (isinf(value))
@@ -423,117 +332,24 @@ static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, point 
     return true;
 }
 
-/* ---- solve ------------------------------------------------------------------------------------------------------------- */
+/* ---- solve
+ * ------------------------------------------------------------------------------------------------------------- */
 
-/* The largest log p over rows, by class but the reference. */
-static void largest_log_p(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
-    size_t J = dims(profile), k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++)
-        for (size_t j = 0; j < J; j++) {
-            const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
-            double most = -HUGE_VAL;
-            for (size_t i = 0; i < pv__chunk_rows(profile->n, c); i++)
-                most = f[i * k] > most ? f[i * k] : most;
-            profile->partial[c * J + j] = most;
-        }
-    for (size_t j = 0; j < J; j++) {
-        top[j] = -HUGE_VAL;
-        for (size_t c = 0; c < chunks; c++)
-            top[j] = fmax(top[j], profile->partial[c * J + j]);
-    }
-}
-
-/* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
-static void mean_log_p(const pv__profile *profile, const double *start, double *mean) {
-    size_t J = dims(profile);
-    for (size_t j = 0; j < J; j++) {
-        double sum = 0;
-        for (size_t n = 0; n < profile->n; n++)
-            sum += (profile->weight ? profile->weight[n] : 1) * profile->a[n * J + j];
-        mean[j] = start[j] + log(sum / profile->total);
-    }
-}
-
-/* a = p / exp(start), the reference class left out. */
-static void ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, const double *start) {
-    size_t J = dims(profile), k = (size_t)profile->classes;
-    double *shift = profile->scratch + 14 * J + 4 * J * J;
-    for (size_t j = 0; j < J; j++)
-        shift[class_of(profile, j)] = start[j];
-    shift[profile->reference] = 0;
-    const pv__core_kernels *kernels = pv__core_kernels_get();
-    size_t reference = (size_t)profile->reference;
-#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
-    for (size_t c = 0; c < pv__chunks(profile->n); c++) {
-        enum { BLOCK = 256 };
-        double p[BLOCK * 2];
-        size_t begin = c * PV_CHUNK, end = begin + pv__chunk_rows(profile->n, c);
-        if (k == 2) {
-            for (size_t n = begin; n < end; n += BLOCK) {
-                size_t rows = end - n < BLOCK ? end - n : BLOCK;
-                kernels->exp_rows(rows, 2, loglik + 2 * n, shift, p);
-                for (size_t i = 0; i < rows; i++)
-                    profile->a[n + i] = p[2 * i + 1 - reference];
-            }
-            continue;
-        }
-        for (size_t n = begin; n < end; n++)
-            for (size_t j = 0; j < J; j++) {
-                size_t y = class_of(profile, j);
-                profile->a[n * J + j] = exp(loglik[n * k + y] - shift[y]);
-            }
-    }
-}
-
-/* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
-static double keep(pv_ctx *ctx, pv__profile *profile, const point *at) {
-    size_t J = dims(profile), chunks = pv__chunks(profile->n);
-    const pv__core_kernels *kernels = pv__core_kernels_get();
-    for (size_t j = 0; j < J; j++) {
-        size_t y = class_of(profile, j);
-        profile->log_lambda[y] = at->log_lambda[j];
-        profile->multiplier[y] = at->m[j];
-    }
-    profile->log_lambda[profile->reference] = at->log_reference;
-    profile->multiplier[profile->reference] = 0;
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++) {
-        size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(profile->n, c);
-        for (size_t n = begin; n < begin + rows; n++) {
-            double q = 1;
-            for (size_t j = 0; j < J; j++) {
-                profile->a[n * J + j] *= at->scale[j];
-                q += at->m[j] * (profile->a[n * J + j] - 1);
-            }
-            profile->theta[n] = q;
-        }
-        const double *v = profile->weight ? profile->weight + begin : NULL;
-        profile->partial[c] = kernels->log_sum(rows, profile->theta + begin, v);
-        for (size_t n = 0; n < rows; n++)
-            profile->theta[begin + n] = (v ? v[n] : 1) / (profile->total * profile->theta[begin + n]);
-    }
-    double log_q = 0;
-    for (size_t c = 0; c < chunks; c++)
-        log_q += profile->partial[c];
-    return log_q;
-}
-
-static bool solve_known(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
-    sums s;
+static bool solve_known(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
+    pv__sums s;
     for (size_t j = 0; j < dims(profile); j++)
         at->m[j] = profile->multiplier[class_of(profile, j)];
     return settle(profile, start, at) && inner(ctx, profile, at, &s, work);
 }
 
-static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, point *at, double *work) {
+static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
     size_t J = dims(profile);
     if (newton(ctx, profile, start, at, work))
         return true;
     /* The last lambda may lie outside the hull of the rows as they are now; their mean cannot. */
     double *mean = work;
     work += J;
-    mean_log_p(profile, start, mean);
+    pv__profile_mean(profile, start, mean);
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     if (newton(ctx, profile, start, at, work))
         return true;
@@ -545,9 +361,9 @@ static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, p
 static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q) {
     size_t J = dims(profile);
     double *start = profile->scratch, *top = start + J, *work = top + 6 * J;
-    point at = {.log_lambda = top + J, .ratio = top + 2 * J, .lambda = top + 3 * J, .scale = top + 4 * J,
-                .m = top + 5 * J};
-    largest_log_p(ctx, profile, loglik, top);
+    pv__point at = {
+        .log_lambda = top + J, .ratio = top + 2 * J, .lambda = top + 3 * J, .scale = top + 4 * J, .m = top + 5 * J};
+    pv__profile_top(ctx, profile, loglik, top);
     for (size_t j = 0; j < J; j++) {
         at.log_lambda[j] = profile->log_lambda[class_of(profile, j)];
         /* lambda is a mean of p: never above the largest. Far below it the ratios would overflow. */
@@ -555,29 +371,12 @@ static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, dou
         if (!profile->known)
             at.log_lambda[j] = start[j];
     }
-    ratios(ctx, profile, loglik, start);
+    pv__profile_ratios(ctx, profile, loglik, start);
     bool solved =
         profile->known ? solve_known(ctx, profile, start, &at, work) : solve_free(ctx, profile, start, &at, work);
     if (solved)
-        *log_q = keep(ctx, profile, &at);
+        *log_q = pv__profile_keep(ctx, profile, &at);
     return solved;
-}
-
-/* The class the rows give most probability on average. */
-static int commonest(const pv__profile *profile, const double *loglik) {
-    size_t k = (size_t)profile->classes;
-    double most = -1;
-    int best = 0;
-    for (size_t y = 0; y < k; y++) {
-        double sum = 0;
-        for (size_t n = 0; n < profile->n; n++)
-            sum += (profile->weight ? profile->weight[n] : 1) * exp(loglik[n * k + y]);
-        if (sum > most) {
-            most = sum;
-            best = (int)y;
-        }
-    }
-    return best;
 }
 
 /* lambda of the reference is 1 less the others: it must not be a small one, or that difference is all rounding. */
@@ -592,7 +391,7 @@ pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *log
     double log_q = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
     if (!profile->known && (!solved || !reference_is_common(profile))) {
-        profile->reference = commonest(profile, loglik);
+        profile->reference = pv__profile_commonest(profile, loglik);
         solved = attempt(ctx, profile, loglik, &log_q);
     }
     if (!solved && profile->known) {
@@ -606,14 +405,4 @@ pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *log
     for (int y = 0; y < profile->classes; y++)
         *value += profile->counts[y] * profile->log_lambda[y];
     return PV_OK;
-}
-
-void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik) {
-    size_t J = dims(profile), k = (size_t)profile->classes;
-#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
-    for (size_t n = 0; n < profile->n; n++)
-        for (size_t j = 0; j < J; j++) {
-            size_t y = class_of(profile, j);
-            dloglik[n * k + y] += profile->total * profile->theta[n] * profile->multiplier[y] * profile->a[n * J + j];
-        }
 }

@@ -1,5 +1,6 @@
 /* Random streams: Philox 4x32-10 (Salmon et al. 2011; Random123), keyed by seed, counted by (position, purpose, index).
- * A stream's draws depend on nothing but its own key and position, so results do not depend on the number of threads. */
+ * A stream's draws depend on nothing but its own key and position, so results do not depend on the number of threads.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index) {
 
 uint64_t pv_rng_bits(pv_rng *rng) {
     if (rng->left == 0) {
-        philox4x32_ctr_t counter = {{rng->position++, rng->purpose, (uint32_t)rng->index, (uint32_t)(rng->index >> 32)}};
+        philox4x32_ctr_t counter = {
+            {rng->position++, rng->purpose, (uint32_t)rng->index, (uint32_t)(rng->index >> 32)}};
         philox4x32_key_t key = {{(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)}};
         philox4x32_ctr_t block = philox4x32(counter, key);
         rng->word[1] = (uint64_t)block.v[0] << 32 | block.v[1];

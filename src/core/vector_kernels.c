@@ -113,5 +113,5 @@ static void adam(const pv__adam *array, double rate, double step) {
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__core_kernels PV_KERNEL(pv__core_kernels);
-const pv__core_kernels PV_KERNEL(pv__core_kernels) = {PV_TEXT(PV_ISA), exp_rows_any, log_sum, profile_sums, exp_all,
-                                                        log_all,            adam};
+const pv__core_kernels PV_KERNEL(pv__core_kernels) = {PV_TEXT(PV_ISA), exp_rows_any, log_sum, profile_sums,
+                                                      exp_all,         log_all,      adam};

@@ -14,15 +14,15 @@ enum { SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
 static const double tolerance = 1e-10;
 
 typedef struct factor {
-    size_t n;      /* features */
+    size_t n; /* features */
     size_t rank;
-    double *c;     /* [n][n], correlations, lower triangle */
-    double *l;     /* [n][n], row of each feature, columns in order of the pivots */
-    double *rest;  /* [n], residual variances */
-    size_t *pivot; /* [n], feature of each step */
-    bool *chosen;  /* [n] */
+    double *c;            /* [n][n], correlations, lower triangle */
+    double *l;            /* [n][n], row of each feature, columns in order of the pivots */
+    double *rest;         /* [n], residual variances */
+    size_t *pivot;        /* [n], feature of each step */
+    bool *chosen;         /* [n] */
     double *mean, *scale; /* [n] */
-    double *block; /* [BLOCK][n] */
+    double *block;        /* [BLOCK][n] */
 } factor;
 
 static void factor_free(pv_ctx *ctx, factor *f) {
@@ -164,8 +164,7 @@ static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_encoding *e
                        pv__show(source).text);
 }
 
-pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
-                              const pv_encoding *encoding) {
+pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_encoding *encoding) {
     size_t n = (size_t)data->features;
     if (data->rows <= n)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,

@@ -19,9 +19,9 @@ typedef struct pv__input {
     char *buffer;
     size_t room;
     size_t at, end;
-    size_t line;      /* of the byte at `at`, from 1 */
-    bool final;       /* nothing is left to read */
-    uint64_t read;    /* bytes so far */
+    size_t line;       /* of the byte at `at`, from 1 */
+    bool final;        /* nothing is left to read */
+    uint64_t read;     /* bytes so far */
     uint64_t expected; /* bytes in a regular file, else 0 */
     XXH3_state_t hash;
 } pv__input;
@@ -42,8 +42,8 @@ typedef struct pv__scanner {
     pv_ctx *ctx;
     pv__input *input;
     char delimiter;
-    size_t line;        /* where the next field begins; the scanner counts line breaks inside quotes */
-    size_t column;      /* of the next field, from 1, for messages */
+    size_t line;             /* where the next field begins; the scanner counts line breaks inside quotes */
+    size_t column;           /* of the next field, from 1, for messages */
     unsigned char stop[256]; /* bytes that end an unquoted field */
     char *scratch;
     size_t scratch_room;

@@ -128,12 +128,12 @@ static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column,
             *comma = '.';
         bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
         pv__shown name = pv__show(source->name);
-        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                             "column '%s' has more than %d different texts, too many for categories%s; leave it out "
-                             "with --exclude %s",
-                             name.text, PV__LEVELS_MAX,
-                             decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "",
-                             name.text);
+        status =
+            pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                        "column '%s' has more than %d different texts, too many for categories%s; leave it out "
+                        "with --exclude %s",
+                        name.text, PV__LEVELS_MAX,
+                        decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "", name.text);
         goto done;
     }
     PV_GOTO(done, pv__categories_sort(ctx, data, &categories));

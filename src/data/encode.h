@@ -14,7 +14,7 @@ typedef struct pv__plan {
     size_t weights;
     size_t *feature; /* [features], in the order of the table, or of the encoding */
     size_t features;
-    bool *category;  /* [features], encoded by levels */
+    bool *category; /* [features], encoded by levels */
 } pv__plan;
 
 PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);

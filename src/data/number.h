@@ -20,7 +20,7 @@ bool pv__number_parse(const char *text, size_t n, double *value);
 enum { PV__EXACT_POWER = 27 };
 double pv__scale_decimal(uint64_t mantissa, int exponent);
 
-extern const double pv__power10[23];     /* 10^k, exact */
+extern const double pv__power10[23]; /* 10^k, exact */
 extern const uint64_t pv__power10_u64[20];
 
 /* Eight characters at text as eight digits in the bytes of a word, first character lowest; *count says how many lead

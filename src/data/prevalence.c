@@ -34,16 +34,17 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
                         pv__show(r->text).text, known && *p > 0 && *p < below ? *p / below : 0.01);
     }
     if (!(*p > 0 && *p < 1))
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)", r->option,
-                        pv__show_n(begin, length).text);
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)", r->option, pv__show_n(begin, length).text);
     return PV_OK;
 }
 
 static pv_status expect_end(const request *r, const char *at) {
     if (*at == '\0')
         return PV_OK;
-    return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not understood after a number, in '%s'; write P, P,P,... or "
-                    "LABEL=P,...", r->option, pv__show(at).text, pv__show(r->text).text);
+    return pv__fail(r->ctx, PV_ERR_USAGE,
+                    "%s: '%s' is not understood after a number, in '%s'; write P, P,P,... or "
+                    "LABEL=P,...",
+                    r->option, pv__show(at).text, pv__show(r->text).text);
 }
 
 static pv_status wrong_count(const request *r, int given) {

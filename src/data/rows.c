@@ -11,7 +11,7 @@ typedef struct row_states {
     unsigned char *state; /* [rows] */
     size_t missing;       /* rows with a missing cell */
     size_t no_weight;
-    size_t first_row;     /* the first missing cell, by row */
+    size_t first_row; /* the first missing cell, by row */
     size_t first_column;
 } row_states;
 
@@ -47,8 +47,10 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
             continue;
         if (!pv__cell_missing(column, row)) {
             if (feature && column->type == PV_COLUMN_NUMBER && isinf(column->number[row]))
-                return PV__FAIL_CELL(ctx, table, row, c, "'%s' is infinite here; correct the cell, or leave the column "
-                                     "out with --exclude", pv__show(column->name).text);
+                return PV__FAIL_CELL(ctx, table, row, c,
+                                     "'%s' is infinite here; correct the cell, or leave the column "
+                                     "out with --exclude",
+                                     pv__show(column->name).text);
             continue;
         }
         if (states->state[row] == USED)
@@ -77,8 +79,7 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
         return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
                              "rows out with --missing drop",
-                             pv__show(table->column[states->first_column].name).text, states->missing,
-                             table->rows);
+                             pv__show(table->column[states->first_column].name).text, states->missing, table->rows);
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0", states->missing,

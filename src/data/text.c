@@ -115,8 +115,10 @@ pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, cha
     PV_GOTO(done, pv__alloc(ctx, strlen(text) + 1, 1, &name));
     for (const char *at = text; *at;) {
         if (!split_one(&at, name)) {
-            status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is not a list of names; write A,B,C, in double quotes where "
-                              "a name has a comma", option, pv__show(text).text);
+            status = pv__fail(ctx, PV_ERR_USAGE,
+                              "%s: '%s' is not a list of names; write A,B,C, in double quotes where "
+                              "a name has a comma",
+                              option, pv__show(text).text);
             goto done;
         }
         if (!pv__names_have(*list, *n, name)) {

@@ -26,10 +26,10 @@ struct pv__batches {
     size_t size;
     int classes;
     uint64_t seed;
-    size_t *store; /* all decks' rows */
-    deck *decks;   /* [classes], or one for uniform */
-    size_t *counts;    /* [classes] of a batch */
-    size_t extra;      /* balanced: whose turn the remainder is */
+    size_t *store;           /* all decks' rows */
+    deck *decks;             /* [classes], or one for uniform */
+    size_t *counts;          /* [classes] of a batch */
+    size_t extra;            /* balanced: whose turn the remainder is */
     double *full, *expected; /* [classes] */
     pv_sampling sampling;
 };
@@ -52,14 +52,16 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, pv__batches *b) {
         long count = strtol(at, &end, 10);
         bool last = y + 1 == b->classes;
         if (end == at || count < 1 || *end != (last ? '\0' : ','))
-            return pv__fail(ctx, PV_ERR_USAGE, "--design %s: give %d counts of at least 1, one per label in label order",
-                            text, b->classes);
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--design %s: give %d counts of at least 1, one per label in label order", text,
+                            b->classes);
         b->counts[y] = (size_t)count;
         total += (size_t)count;
         at = end + 1;
     }
     if (total != b->size)
-        return pv__fail(ctx, PV_ERR_USAGE, "--design %s: the counts sum to %zu, but --batch is %zu", text, total, b->size);
+        return pv__fail(ctx, PV_ERR_USAGE, "--design %s: the counts sum to %zu, but --batch is %zu", text, total,
+                        b->size);
     return PV_OK;
 }
 
@@ -72,8 +74,8 @@ static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
         if (words[i] && strcmp(text, words[i]) == 0) {
             b->kind = (design_kind)i;
             if (b->kind != UNIFORM && b->size < (size_t)b->classes)
-                return pv__fail(ctx, PV_ERR_USAGE, "--batch %zu is too small for one row of each of %d classes", b->size,
-                                b->classes);
+                return pv__fail(ctx, PV_ERR_USAGE, "--batch %zu is too small for one row of each of %d classes",
+                                b->size, b->classes);
             return PV_OK;
         }
     return pv__fail(ctx, PV_ERR_USAGE, "--design %s: choose uniform, balanced, optimal or counts:N,N,...", text);
@@ -170,7 +172,8 @@ const pv_sampling *pv__batches_sampling(const pv__batches *batches) {
     return &batches->sampling;
 }
 
-/* ---- optimal --------------------------------------------------------------------------------------------------------------- */
+/* ---- optimal
+ * --------------------------------------------------------------------------------------------------------------- */
 
 enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
 
@@ -202,7 +205,7 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
 }
 
 typedef struct probe {
-    double *gradient, *sum; /* [params] */
+    double *gradient, *sum;               /* [params] */
     double *loglik, *dloglik, *log_ratio; /* [classes] */
     double *block;
     pv_model_work *work;

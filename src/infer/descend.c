@@ -4,8 +4,8 @@
  * libLBFGS's first step, of length 1 in u, is a Newton step. Models without a preconditioner use w itself.
  *
  * Values: near the optimum the decrease of a sum over many rows drowns in its rounding error long before the gradient
- * does, and a line search that trusts values gives up there. In a `fine` run values are relative to the start, and small
- * changes are taken from the gradients, f(u) - f(u_k) ~ (u - u_k).(g + g_k)/2, exact to third order in the step.
+ * does, and a line search that trusts values gives up there. In a `fine` run values are relative to the start, and
+ * small changes are taken from the gradients, f(u) - f(u_k) ~ (u - u_k).(g + g_k)/2, exact to third order in the step.
  */
 #include <lbfgs.h>
 #include <math.h>
@@ -21,14 +21,14 @@ typedef struct run {
     pv__precondition metric;
     size_t params;
     double sigma;
-    size_t *place;      /* OWL-QN: where each of libLBFGS's variables stands in w (slopes first); else NULL */
-    double *origin;     /* [params] w_0 */
-    double *w, *dw;     /* [params] of the last evaluation */
-    double *u, *du;     /* [params] of the last accepted point */
+    size_t *place;           /* OWL-QN: where each of libLBFGS's variables stands in w (slopes first); else NULL */
+    double *origin;          /* [params] w_0 */
+    double *w, *dw;          /* [params] of the last evaluation */
+    double *u, *du;          /* [params] of the last accepted point */
     double offset, accepted; /* value subtracted; value at the last accepted point */
     double began;
     int64_t iterations, before;
-    bool fresh;      /* dw and start hold the evaluation at the start, which libLBFGS asks for first */
+    bool fresh; /* dw and start hold the evaluation at the start, which libLBFGS asks for first */
     double start;
     pv_status status;
     pv_stop stop;
@@ -66,7 +66,8 @@ static double fine_value(const run *r, double value, const double *u, const doub
     return r->accepted + change;
 }
 
-static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsfloatval_t *du, int n, lbfgsfloatval_t step) {
+static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsfloatval_t *du, int n,
+                                lbfgsfloatval_t step) {
     (void)step;
     run *r = instance;
     memset(du, 0, (size_t)n * sizeof *du); /* libLBFGS may have rounded the number of variables up */
@@ -100,8 +101,8 @@ static double steepness(const run *r, const double *u, const double *du) {
 }
 
 static int progress(void *instance, const lbfgsfloatval_t *u, const lbfgsfloatval_t *du, const lbfgsfloatval_t value,
-                    const lbfgsfloatval_t u_norm, const lbfgsfloatval_t du_norm, const lbfgsfloatval_t step, int n, int k,
-                    int evaluations) {
+                    const lbfgsfloatval_t u_norm, const lbfgsfloatval_t du_norm, const lbfgsfloatval_t step, int n,
+                    int k, int evaluations) {
     (void)u_norm, (void)du_norm, (void)step, (void)n, (void)evaluations;
     run *r = instance;
     r->iterations = k;
@@ -209,8 +210,13 @@ pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *ob
                       const pv__descent_options *options, double *w, double *value, pv_stop *stop,
                       int64_t *iterations) {
     size_t params = pv_model_params(problem->model);
-    run r = {.ctx = ctx, .problem = problem, .objective = objective, .options = options, .params = params,
-             .before = *iterations, .began = pv__seconds()};
+    run r = {.ctx = ctx,
+             .problem = problem,
+             .objective = objective,
+             .options = options,
+             .params = params,
+             .before = *iterations,
+             .began = pv__seconds()};
     double *block;
     PV_TRY(pv__alloc(ctx, 5 * params, sizeof *block, &block));
     r.origin = block;

@@ -6,7 +6,8 @@
 #include "infer/classifier.h"
 #include "infer/infer.h"
 
-/* ---- understanding the options ------------------------------------------------------------------------------------------- */
+/* ---- understanding the options
+ * ------------------------------------------------------------------------------------------- */
 
 static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->batch;
@@ -81,12 +82,14 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s needs minibatches: add --batch 256, or use profile or plugin",
                         marginal);
     if (ig && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
     if (!problem->map && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "--infer ml with --prevalence-n 0 leaves the intercept undetermined: give --prevalence-n a value, or "
-                        "use --infer map");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "--infer ml with --prevalence-n 0 leaves the intercept undetermined: give --prevalence-n a value, or "
+            "use --infer map");
     if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
@@ -104,8 +107,12 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_model *model,
                              pv__problem *problem) {
     size_t k = (size_t)input->data->classes, params = pv_model_params(model);
-    *problem = (pv__problem){.options = options, .model = model, .n = input->data->rows, .x = input->data->x,
-                             .targets = pv_dataset_targets(input->data), .map = options->infer == PV_INFER_MAP,
+    *problem = (pv__problem){.options = options,
+                             .model = model,
+                             .n = input->data->rows,
+                             .x = input->data->x,
+                             .targets = pv_dataset_targets(input->data),
+                             .map = options->infer == PV_INFER_MAP,
                              .feature = input->encoding->feature};
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
@@ -129,7 +136,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     return check_combination(ctx, problem);
 }
 
-/* ---- the classifier ---------------------------------------------------------------------------------------------------------- */
+/* ---- the classifier
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem *problem, pv_classifier *c) {
     size_t k = (size_t)problem->targets.classes;
@@ -184,8 +192,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal};
-    PV_GOTO(done, problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution)
-                                    : pv__fit_full(ctx, &problem, &solution));
+    PV_GOTO(done,
+            problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;

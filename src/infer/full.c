@@ -11,7 +11,8 @@
 
 static const double COARSE = 1e-4; /* tolerance of the first stage */
 
-/* With many rows a sample of them is fitted first, and the selection likelihood is taken further before the dearer loss. */
+/* With many rows a sample of them is fitted first, and the selection likelihood is taken further before the dearer
+ * loss. */
 enum { SAMPLE_ROWS = 1 << 15 };
 
 static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, double tolerance, bool fine,
@@ -76,10 +77,11 @@ static pv_status descend_twice(pv_ctx *ctx, const pv__problem *problem, pv__obje
     return PV_OK;
 }
 
-/* ---- known prevalence with the plug-in marginal ---------------------------------------------------------------------------
- * minimise plain + sum_y n_y log m_y(w) subject to m(w) = prevalence. With pseudo-counts d_y in the place of
- * N_pr prevalence_y the loss is the usual one, and its minimiser satisfies the constrained problem's equations once
- * m = prevalence; d_y <- d_y prevalence_y / m_y is the multiplier update.
+/* ---- known prevalence with the plug-in marginal
+ * --------------------------------------------------------------------------- minimise plain + sum_y n_y log m_y(w)
+ * subject to m(w) = prevalence. With pseudo-counts d_y in the place of N_pr prevalence_y the loss is the usual one, and
+ * its minimiser satisfies the constrained problem's equations once m = prevalence; d_y <- d_y prevalence_y / m_y is the
+ * multiplier update.
  */
 static pv_status descend_known_plugin(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                                       pv__solution *solution) {
@@ -114,7 +116,8 @@ done:
     return status;
 }
 
-/* ---- separation: maximum likelihood has no finite answer ------------------------------------------------------------------- */
+/* ---- separation: maximum likelihood has no finite answer
+ * ------------------------------------------------------------------- */
 
 /* Whether the fit puts every row on its own side: then larger parameters are always better. */
 static pv_status refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
@@ -138,9 +141,10 @@ static pv_status refuse_separation(pv_ctx *ctx, const pv__problem *problem, cons
     pv__free(ctx, loglik);
     if (status != PV_OK || !separated)
         return status;
-    return pv__fail(ctx, PV_ERR_INPUT,
-                    "the columns separate the classes perfectly: maximum likelihood has no finite answer; use --infer map "
-                    "with a prior");
+    return pv__fail(
+        ctx, PV_ERR_INPUT,
+        "the columns separate the classes perfectly: maximum likelihood has no finite answer; use --infer map "
+        "with a prior");
 }
 
 /* Quasi-complete separation: some coefficient grows without end while its information fades. */
@@ -158,17 +162,19 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
         for (size_t j = 0; j < params; j++)
             variance += unit[params + j] * unit[params + j];
         if (fabs(w[i]) > 8 && sqrt(variance) > 20 * fabs(w[i]) && !problem->is_bias[i])
-            status = pv__fail(ctx, PV_ERR_INPUT,
-                              "the coefficient of '%s' grows without end: some of its values are seen with one class only, "
-                              "and maximum likelihood has no finite answer; use --infer map with a prior",
-                              problem->feature[i % metric.size - 1]);
+            status =
+                pv__fail(ctx, PV_ERR_INPUT,
+                         "the coefficient of '%s' grows without end: some of its values are seen with one class only, "
+                         "and maximum likelihood has no finite answer; use --infer map with a prior",
+                         problem->feature[i % metric.size - 1]);
     }
     pv__free(ctx, unit);
     pv__precondition_free(ctx, &metric);
     return status;
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------------------ */
+/* ---- all together
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                                 pv__solution *solution) {
@@ -201,7 +207,8 @@ static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__obj
 
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     bool ig = problem->options->loss == PV_LOSS_IG;
-    bool known_plugin = ig && problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+    bool known_plugin =
+        ig && problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     pv__objective *objective = NULL;
     pv_status status;
     if (ig) {

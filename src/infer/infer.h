@@ -17,8 +17,8 @@ typedef struct pv__problem {
     size_t n;
     const double *x; /* [n][inputs] */
     pv_targets targets;
-    double *mass;       /* [classes], label mass */
-    double *design;     /* [classes], its shares */
+    double *mass;   /* [classes], label mass */
+    double *design; /* [classes], its shares */
     bool has_prevalence;
     pv_population population; /* prevalence [classes] is owned by the problem */
     double *prevalence;
@@ -26,7 +26,7 @@ typedef struct pv__problem {
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
     bool *is_bias;  /* [params] */
     bool map;
-    size_t batch;   /* 0: full */
+    size_t batch;         /* 0: full */
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
 
@@ -58,7 +58,7 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
 /* Negative log posterior (or loss) and its gradient at w. The Laplace prior's |w| is left out where the optimiser
  * adds it itself (skip_laplace). */
 pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
-pv_full_loss *pv__objective_loss(pv__objective *objective); /* NULL but for JOINT */
+pv_full_loss *pv__objective_loss(pv__objective *objective);   /* NULL but for JOINT */
 int64_t pv__objective_passes(const pv__objective *objective); /* over the matrix, so far; 0 for NULL */
 /* Whether the last evaluation was at exactly w. */
 bool pv__objective_is_at(const pv__objective *objective, const double *w);
@@ -72,12 +72,13 @@ double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dval
 /* Its derivative alone, which training steps take. */
 double pv__prior_slope(const pv__problem *problem, size_t i, double w);
 
-/* ---- the optimiser ---------------------------------------------------------------------------------------------------- */
+/* ---- the optimiser
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct pv__descent_options {
-    double tolerance;   /* largest gradient entry per row */
+    double tolerance; /* largest gradient entry per row */
     int64_t max_iter;
-    bool fine;          /* near the optimum: take small changes of the value from the gradients */
+    bool fine; /* near the optimum: take small changes of the value from the gradients */
 } pv__descent_options;
 
 /* Minimises from w, in place. Preconditioned by the information of a subsample where the model is linear. */
@@ -95,16 +96,19 @@ void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
 void pv__precondition_backward(const pv__precondition *p, const double *u, double *w); /* w = L^-T u */
 void pv__precondition_forward(const pv__precondition *p, const double *g, double *u);  /* u = L^-1 g */
 
-/* ---- the prevalence held exactly: Newton on the output biases ------------------------------------------------------------ */
+/* ---- the prevalence held exactly: Newton on the output biases
+ * ------------------------------------------------------------ */
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
 
-/* ---- batches (batches.c) ---------------------------------------------------------------------------------------------- */
+/* ---- batches (batches.c)
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct pv__batches pv__batches;
 
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches);
 void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
-/* The next batch: which rows, [size]. The sampling (rows of each class in the full data, expected shares) is borrowed. */
+/* The next batch: which rows, [size]. The sampling (rows of each class in the full data, expected shares) is borrowed.
+ */
 void pv__batches_next(pv__batches *batches, size_t *rows);
 size_t pv__batches_size(const pv__batches *batches);
 const pv_sampling *pv__batches_sampling(const pv__batches *batches);

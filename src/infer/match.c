@@ -10,11 +10,11 @@
 
 typedef struct match {
     size_t n, k;
-    double *logits; /* [n][k]: f, or f + log ratio */
-    double *a;      /* [n] */
-    double *b;      /* [k] */
+    double *logits;                       /* [n][k]: f, or f + log ratio */
+    double *a;                            /* [n] */
+    double *b;                            /* [k] */
     double *shift, *trial, *p, *gradient; /* [k] */
-    double *matrix; /* [k-1][k-1] */
+    double *matrix;                       /* [k-1][k-1] */
 } match;
 
 /* Value, and where wanted gradient and curvature in shifts 1 .. k-1 (shift 0 stays 0). */

@@ -18,9 +18,9 @@ typedef struct trainer {
     pv_batch_loss loss;
     pv_model_work *work;
     size_t params, inputs, classes, size;
-    double *w;            /* the solution's */
+    double *w;                         /* the solution's */
     double *dw, *mean, *square, *good; /* [params]; good: the last epoch's finite parameters */
-    size_t *rows;         /* [size] of the batch */
+    size_t *rows;                      /* [size] of the batch */
     int32_t *label;
     double *weight, *x, *loglik, *dloglik;
     double *log_q, *log_target; /* [classes] */
@@ -60,8 +60,8 @@ static pv_status train_step(trainer *t) {
     pv_model_forward(model, t->work, t->w, t->size, t->x, t->loglik);
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
-    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch, NULL, t->loglik, t->log_q, &t->value, t->dloglik,
-                              t->log_target));
+    PV_TRY(
+        pv_batch_loss_eval(t->ctx, &t->loss, &batch, NULL, t->loglik, t->log_q, &t->value, t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, t->x, t->loglik, t->dloglik, t->dw);
     add_prior(t);
@@ -74,21 +74,21 @@ static pv_status train_step(trainer *t) {
     return PV_OK;
 }
 
-/* ---- setting up -------------------------------------------------------------------------------------------------------- */
+/* ---- setting up
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void set_loss(trainer *t) {
     const pv__problem *problem = t->problem;
     const pv_fit_options *options = problem->options;
-    t->loss = (pv_batch_loss){
-        .loss = (pv_loss)options->loss,
-        .marginal = (pv_marginal)options->marginal,
-        .implementation = (pv_implementation)(options->implementation + 1),
-        .design = {.sampling = *pv__batches_sampling(t->batches),
-                   .mass = problem->mass,
-                   .population = problem->population,
-                   .population_weight = (pv_weighting)options->population_weight,
-                   .epoch_weight = (pv_weighting)options->epoch_weight,
-                   .direct = options->direct}};
+    t->loss = (pv_batch_loss){.loss = (pv_loss)options->loss,
+                              .marginal = (pv_marginal)options->marginal,
+                              .implementation = (pv_implementation)(options->implementation + 1),
+                              .design = {.sampling = *pv__batches_sampling(t->batches),
+                                         .mass = problem->mass,
+                                         .population = problem->population,
+                                         .population_weight = (pv_weighting)options->population_weight,
+                                         .epoch_weight = (pv_weighting)options->epoch_weight,
+                                         .direct = options->direct}};
     /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
     if (isinf(problem->population.prevalence_n) && t->loss.marginal != PV_MARGINAL_PROFILE)
         t->loss.design.population.prevalence_n = 10 * (double)problem->n;
@@ -140,7 +140,8 @@ static void trainer_free(trainer *t) {
     pv__free(t->ctx, t->log_q);
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static pv_status train(trainer *t, pv_stop *stop) {
     int64_t epoch = t->steps / (t->problem->options->epochs > 0 ? t->problem->options->epochs : 1);

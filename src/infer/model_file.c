@@ -24,7 +24,8 @@ static const char MAGIC[] = "prevail-model 1\n";
 #error "model files hold little-endian doubles; byte swapping is not written yet"
 #endif
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct array {
     const char *name;
@@ -62,9 +63,9 @@ static json_t *array_table(const array *arrays, size_t n) {
     size_t offset = 0;
     for (size_t i = 0; i < n; i++) {
         if (arrays[i].values)
-            json_object_set_new(table, arrays[i].name,
-                                json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count",
-                                          (json_int_t)arrays[i].count));
+            json_object_set_new(
+                table, arrays[i].name,
+                json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count", (json_int_t)arrays[i].count));
         offset += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
     }
     return table;
@@ -83,11 +84,10 @@ static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) 
         "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
         pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "labels",
         strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength, "data",
-        "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
-        (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes",
-        (json_int_t)c->passes, "loss",
-        real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "record",
-        json_loads(c->record, 0, NULL), "arrays", array_table(arrays, n));
+        "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows,
+        "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
+        (json_int_t)c->iterations, "passes", (json_int_t)c->passes, "loss", real_or_null(c->loss_value), "seed",
+        (json_int_t)c->seed, "record", json_loads(c->record, 0, NULL), "arrays", array_table(arrays, n));
 }
 
 static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
@@ -135,12 +135,13 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     return status;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     pv_ctx *ctx;
     const char *path;
-    char *header;     /* terminated */
+    char *header; /* terminated */
     size_t header_size, payload_size;
     unsigned char *payload;
     json_t *root;

@@ -17,18 +17,18 @@ struct pv__objective {
     pv_ctx *ctx;
     const pv__problem *problem;
     pv__form form;
-    pv_full_loss *full;  /* JOINT */
-    double *factor;      /* [classes], ROWS */
-    double *log_ratio;   /* [classes], SELECTION */
-    double *loglik;      /* [n][classes], JOINT */
+    pv_full_loss *full; /* JOINT */
+    double *factor;     /* [classes], ROWS */
+    double *log_ratio;  /* [classes], SELECTION */
+    double *loglik;     /* [n][classes], JOINT */
     double *dloglik;
     size_t chunk, chunks, groups;
-    double *partial;     /* [groups][params + 1], the value last */
+    double *partial; /* [groups][params + 1], the value last */
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
     int64_t passes;
-    double *last;         /* [params] of the last evaluation */
+    double *last; /* [params] of the last evaluation */
 };
 
 /* Rows a chunk: as many as fit the cache, whatever the number of threads. */
@@ -142,7 +142,8 @@ double pv__prior_slope(const pv__problem *problem, size_t i, double w) {
     return slope;
 }
 
-/* ---- passes ----------------------------------------------------------------------------------------------------------- */
+/* ---- passes
+ * ----------------------------------------------------------------------------------------------------------- */
 
 typedef enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_FUSED } pass;
 

@@ -9,7 +9,8 @@
 
 const pv_option pv_fit_option_table[] = {
     {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "P",
-     "How common each class is in the true population: a number for two classes (the positive one), a comma list in label "
+     "How common each class is in the true population: a number for two classes (the positive one), a comma list in "
+     "label "
      "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 90 %. Needed by ig and iw."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N|known|rows",
      "How well the prevalence is known: the number of observations it rests on; 'known' holds p(y|w) at it exactly; "
@@ -17,8 +18,8 @@ const pv_option pv_fit_option_table[] = {
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, "ig|iw|plain", NULL,
      "ig: information gain, each likelihood over the model's own marginal. iw: class weights. plain: log-loss, to be "
      "corrected by predict --population."},
-    {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0,
-     "profile|plugin|auxiliary:constant|auxiliary:linear", "KIND",
+    {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",
+     "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32",
@@ -34,7 +35,8 @@ const pv_option pv_fit_option_table[] = {
     {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",
      "Labels of a minibatch: as they come, equal counts, the counts of smallest gradient variance, or given counts."},
     {"population-weight", PV_OPTION_CHOICE, AT(population_weight), "counted", 0, 0, "counted|expected", NULL,
-     "Weights of a minibatch towards the true population: from its own label counts (the paper's beta(2)) or the expected "
+     "Weights of a minibatch towards the true population: from its own label counts (the paper's beta(2)) or the "
+     "expected "
      "ones (beta(1))."},
     {"epoch-weight", PV_OPTION_CHOICE, AT(epoch_weight), "counted", 0, 0, "counted|expected", NULL,
      "Weights of a minibatch towards the training set: omega(2) or omega(1)."},

@@ -90,7 +90,8 @@ static pv_status gathered_new(pv_ctx *ctx, size_t size, size_t k, gathered *g) {
 static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y) {
     double weight = pv__weight(&problem->targets, n);
     if (problem->options->loss == PV_LOSS_IW && problem->targets.label)
-        weight *= problem->population.prevalence[problem->targets.label[n]] / problem->design[problem->targets.label[n]];
+        weight *=
+            problem->population.prevalence[problem->targets.label[n]] / problem->design[problem->targets.label[n]];
     return weight * exp(log_p[y]) * -expm1(log_p[y]);
 }
 

@@ -13,8 +13,8 @@ static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
         char *end;
         long width = strtol(at, &end, 10);
         if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
-            return pv__fail(ctx, PV_ERR_USAGE, "--model %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32",
-                            model->spec);
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--model %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32", model->spec);
         if (model->layers + 2 > PV_LAYERS_MAX)
             return pv__fail(ctx, PV_ERR_USAGE, "--model %s: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
         model->width[++model->layers] = (size_t)width;
@@ -39,7 +39,8 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         model->architecture = &pv__mlp;
         return parse_widths(ctx, model, spec + 4);
     }
-    return pv__fail(ctx, PV_ERR_USAGE, "--model %s: choose linear, or mlp with hidden layer sizes, as in mlp:64,32", spec);
+    return pv__fail(ctx, PV_ERR_USAGE, "--model %s: choose linear, or mlp with hidden layer sizes, as in mlp:64,32",
+                    spec);
 }
 
 pv_status pv_model_new(pv_ctx *ctx, const char *spec, int inputs, int classes, pv_model **model) {

@@ -12,7 +12,7 @@ struct pv_model {
     const struct pv__architecture *architecture;
     char *spec;
     int inputs, classes;
-    int layers;                     /* mlp: dense layers, hidden ones and the output */
+    int layers;                      /* mlp: dense layers, hidden ones and the output */
     size_t width[PV_LAYERS_MAX + 1]; /* mlp: inputs, hidden sizes, classes */
     size_t params;
 };
@@ -27,14 +27,14 @@ typedef struct pv__architecture {
     const char *name;
     size_t (*work_size)(const pv_model *model, size_t rows); /* doubles */
     bool (*is_bias)(const pv_model *model, size_t parameter);
-    void (*start)(const pv_model *model, uint64_t seed, double *w);       /* all but the output biases */
+    void (*start)(const pv_model *model, uint64_t seed, double *w);           /* all but the output biases */
     double *(*output_bias)(const pv_model *model, double *w, size_t *stride); /* of logit 0; first class is 0 if free */
     void (*forward)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                     double *loglik);
     void (*backward)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                      const double *loglik, const double *dloglik, double *dw);
-    bool first_class_fixed;    /* logits are relative to the first class, whose own is 0 */
-    bool backward_needs_work;  /* what forward left in work; linear does not */
+    bool first_class_fixed;   /* logits are relative to the first class, whose own is 0 */
+    bool backward_needs_work; /* what forward left in work; linear does not */
 } pv__architecture;
 
 extern const pv__architecture pv__linear, pv__mlp;

@@ -34,7 +34,8 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
 pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
     enum { CHUNK = 512 };
     const pv_model *model = classifier->model;
-    size_t k = (size_t)classifier->classes, d = (size_t)pv_model_inputs(model), chunks = (data->rows + CHUNK - 1) / CHUNK;
+    size_t k = (size_t)classifier->classes, d = (size_t)pv_model_inputs(model),
+           chunks = (data->rows + CHUNK - 1) / CHUNK;
     if (data->features != pv_model_inputs(model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
                         pv_model_inputs(model));

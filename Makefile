@@ -33,7 +33,7 @@ sanitize: setup-check
 
 bench: setup-bench
 	@$(MAKE) --no-print-directory all
-	@python3 bench/run.py $(BUILD)/prevail || /usr/bin/python3 bench/run.py $(BUILD)/prevail
+	@/usr/bin/python3 bench/run.py $(BUILD)/prevail
 
 install: all
 	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))

@@ -154,7 +154,7 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
     size_t params = pv_model_params(problem->model);
     double *unit = NULL;
     pv_status status = pv__alloc(ctx, 2 * params, sizeof *unit, &unit);
-    for (size_t i = 0; status == PV_OK && i < params && problem->n <= 8192; i++) {
+    for (size_t i = 0; status == PV_OK && i < params; i++) {
         memset(unit, 0, params * sizeof *unit);
         unit[i] = 1;
         pv__precondition_forward(&metric, unit, unit + params);
@@ -212,7 +212,7 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
     pv__objective *objective = NULL;
     pv_status status;
     if (ig) {
-        double coarse = problem->n < 4 * SAMPLE_ROWS ? COARSE : fmin(COARSE, fmax(1e-6, problem->options->tolerance));
+        double coarse = problem->n < 4 * SAMPLE_ROWS ? COARSE : fmin(COARSE, fmax(1e-7, problem->options->tolerance));
         PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_SELECTION, solution));
         PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &objective));
         PV_GOTO(done, descend(ctx, problem, objective, coarse, false, solution));

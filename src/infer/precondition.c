@@ -10,7 +10,7 @@
 
 #include "infer/infer.h"
 
-enum { ROWS_MAX = 8192, SIZE_DENSE_MAX = 400 };
+enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 400, GROUPS = 8 };
 
 /* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
 static double prior_curvature(const pv__problem *problem, size_t i, double w) {
@@ -73,17 +73,20 @@ enum { BLOCK_ROWS = 256 };
 
 typedef struct gathered {
     double *x, *plain, *scaled, *loglik; /* [BLOCK_ROWS] times inputs, size, size, classes */
-    double *block, *log_ratio;
+    double *log_ratio;                   /* [classes] */
 } gathered;
 
-static pv_status gathered_new(pv_ctx *ctx, size_t size, size_t k, gathered *g) {
-    PV_TRY(pv__alloc(ctx, BLOCK_ROWS * (3 * size + k) + k, sizeof *g->block, &g->block));
-    g->x = g->block;
-    g->plain = g->x + BLOCK_ROWS * size;
-    g->scaled = g->plain + BLOCK_ROWS * size;
-    g->loglik = g->scaled + BLOCK_ROWS * size;
-    g->log_ratio = g->loglik + BLOCK_ROWS * k;
-    return PV_OK;
+static size_t gathered_size(size_t size, size_t k) {
+    return BLOCK_ROWS * (3 * size + k) + k;
+}
+
+static gathered gathered_in(double *block, size_t size, size_t k) {
+    gathered g = {.x = block};
+    g.plain = g.x + BLOCK_ROWS * size;
+    g.scaled = g.plain + BLOCK_ROWS * size;
+    g.loglik = g.scaled + BLOCK_ROWS * size;
+    g.log_ratio = g.loglik + BLOCK_ROWS * k;
+    return g;
 }
 
 /* The information weight of a row for logit y: its weight, as the loss has it, times p (1 - p). */
@@ -113,46 +116,69 @@ static void add_block(const pv__problem *problem, const pv__compute *compute, pv
     }
 }
 
-static void run_rows(const pv__problem *problem, const double *w, pv_model_work *work, gathered *g,
-                     pv__precondition *made) {
-    size_t d = made->size - 1, k = (size_t)problem->targets.classes;
-    size_t rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
+/* Rows first .. last-1 of the subsample. */
+static void run_rows(const pv__problem *problem, const double *w, size_t first, size_t last, size_t rows, double *block,
+                     pv_model_work *work, pv__precondition *made) {
+    size_t size = made->size, d = size - 1, k = (size_t)problem->targets.classes;
     double scale = (double)problem->n / (double)rows;
+    gathered g = gathered_in(block, size, k);
     size_t which[BLOCK_ROWS];
-    for (size_t first = 0; first < rows; first += BLOCK_ROWS) {
-        size_t count = rows - first < BLOCK_ROWS ? rows - first : BLOCK_ROWS;
+    pv__log_ratio(problem, g.log_ratio);
+    for (; first < last; first += BLOCK_ROWS) {
+        size_t count = last - first < BLOCK_ROWS ? last - first : BLOCK_ROWS;
         for (size_t r = 0; r < count; r++) {
             which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
-            memcpy(g->x + r * d, problem->x + which[r] * d, d * sizeof *g->x);
-            g->plain[r * made->size] = 1;
-            memcpy(g->plain + r * made->size + 1, g->x + r * d, d * sizeof *g->x);
+            memcpy(g.x + r * d, problem->x + which[r] * d, d * sizeof *g.x);
+            g.plain[r * size] = 1;
+            memcpy(g.plain + r * size + 1, g.x + r * d, d * sizeof *g.x);
         }
-        pv_model_forward(problem->model, work, w, count, g->x, g->loglik);
+        pv_model_forward(problem->model, work, w, count, g.x, g.loglik);
         for (size_t r = 0; r < count; r++) {
             for (size_t y = 0; y < k; y++)
-                g->loglik[r * k + y] += g->log_ratio[y];
-            pv_log_softmax((int)k, g->loglik + r * k, g->loglik + r * k);
+                g.loglik[r * k + y] += g.log_ratio[y];
+            pv_log_softmax((int)k, g.loglik + r * k, g.loglik + r * k);
         }
-        add_block(problem, work->compute, made, g, count, which, scale);
+        add_block(problem, work->compute, made, &g, count, which, scale);
     }
+}
+
+/* Groups of rows, their sums added in order: the same bits for any number of threads. */
+static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
+    size_t k = (size_t)problem->targets.classes, rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
+    size_t length = made->blocks * made->size * (made->diagonal ? 1 : made->size);
+    size_t room = gathered_size(made->size, k), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
+    int threads = pv_ctx_threads(ctx) < (int)groups ? pv_ctx_threads(ctx) : (int)groups;
+    double *partial = NULL, *block = NULL;
+    pv_model_work *work[GROUPS] = {0};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, groups, length * sizeof *partial, &partial));
+    PV_GOTO(done, pv__alloc(ctx, groups, room * sizeof *block, &block));
+    for (size_t g = 0; g < groups; g++)
+        PV_GOTO(done, pv_model_work_new(ctx, problem->model, BLOCK_ROWS, &work[g]));
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t g = 0; g < groups; g++) {
+        pv__precondition own = *made;
+        own.factor = partial + g * length;
+        run_rows(problem, w, g * rows / groups, (g + 1) * rows / groups, rows, block + g * room, work[g], &own);
+    }
+    for (size_t g = 0; g < groups; g++)
+        for (size_t i = 0; i < length; i++)
+            made->factor[i] += partial[g * length + i];
+done:
+    pv__free(ctx, partial);
+    pv__free(ctx, block);
+    for (size_t g = 0; g < GROUPS; g++)
+        pv_model_work_free(ctx, work[g]);
+    return status;
 }
 
 pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
     size_t k = (size_t)problem->targets.classes, size = (size_t)pv_model_inputs(problem->model) + 1;
     *made = (pv__precondition){.blocks = k - 1, .size = size, .diagonal = size > SIZE_DENSE_MAX};
-    gathered g = {0};
-    pv_model_work *work = NULL;
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
-    PV_GOTO(done, gathered_new(ctx, size, k, &g));
-    PV_GOTO(done, pv_model_work_new(ctx, problem->model, BLOCK_ROWS, &work));
-    pv__log_ratio(problem, g.log_ratio);
-    run_rows(problem, w, work, &g, made);
-    for (size_t b = 0; b < made->blocks; b++)
+    PV_TRY(pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
+    pv_status status = sum_groups(ctx, problem, w, made);
+    for (size_t b = 0; status == PV_OK && b < made->blocks; b++)
         finish_block(problem, made, b, w);
-done:
-    pv__free(ctx, g.block);
-    pv_model_work_free(ctx, work);
     if (status != PV_OK)
         pv__precondition_free(ctx, made);
     return status;

@@ -1,0 +1,82 @@
+"""make bench: ours and the peers in one run, as a table of ratios. usage: python3 bench/run.py PREVAIL [ROUNDS]
+
+Ours and the peer take turns, and each figure is the best of all turns: the machine may be busy, but not against one
+side alone. A peer that is not installed leaves its rows out, and says so.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROWS, COLUMNS = 500_000, 50
+CSV_ROWS, CSV_COLUMNS = 500_000, 20
+
+
+def ours(prevail, *arguments):
+    return json.loads(subprocess.run([prevail, "bench", "--json", *arguments], check=True, stdout=subprocess.PIPE).stdout)
+
+
+def peer(script, *arguments):
+    """The peer's figures, or None where it cannot run here."""
+    done = subprocess.run([sys.executable, os.path.join(HERE, "peers", script), *map(str, arguments)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        print(f"bench: {script} left out: {reason[0]}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout)
+
+
+def better(best, new):
+    """Smallest seconds and largest rates seen so far."""
+    if best is None or new is None:
+        return new
+    return {k: (max if k.endswith("per_second") else min)(best[k], new[k]) for k in new}
+
+
+def row(what, mine, theirs, ratio, goal, reached):
+    print(f"{what:<58} {mine:>12} {theirs:>14} {ratio:>8} {goal:>9}  {'yes' if reached else 'NO'}")
+
+
+def main(prevail, rounds=3):
+    fit = learn = step = csv = pandas = None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "numbers.csv")
+        for _ in range(rounds):
+            learn = better(learn, peer("sklearn_logistic.py", ROWS, COLUMNS, 3))
+            tolerance = min(1e-6, learn["gradient"]) if learn else 1e-6
+            fit = better(fit, ours(prevail, "--work", "fit", "--rows", str(ROWS), "--columns", str(COLUMNS),
+                                   "--tolerance", f"{tolerance:.3g}", "--repeats", "5"))
+            step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
+            pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
+            if os.path.exists(path):
+                csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
+    print(f"{'work':<58} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
+    if learn:
+        ratio = learn["seconds"] / fit["fit_ig_seconds"]
+        row(f"ig fit {ROWS} x {COLUMNS} (scikit-learn lbfgs, plain; to {fit['fit_tolerance']:.1g})",
+            f"{fit['fit_ig_seconds']:.3f} s", f"{learn['seconds']:.3f} s", f"{ratio:.1f}x", ">= 2x", ratio >= 2)
+        ratio = learn["seconds"] / fit["fit_plain_seconds"]
+        row("plain fit of the same", f"{fit['fit_plain_seconds']:.3f} s", f"{learn['seconds']:.3f} s", f"{ratio:.1f}x", "",
+            True)
+    ratio = fit["copy_bytes_per_second"] / fit["fit_ig_bytes_per_second"]
+    row("bytes of X read in that fit (a plain copy loop)", f"{fit['fit_ig_bytes_per_second'] / 1e9:.1f} GB/s",
+        f"{fit['copy_bytes_per_second'] / 1e9:.1f} GB/s", f"{ratio:.2f}", "<= 1.5", ratio <= 1.5)
+    ratio = fit["fit_ig_seconds"] / fit["fit_tenth_of_rows_seconds"]
+    row(f"ig fit {ROWS} x {COLUMNS} (a tenth of the rows)", f"{fit['fit_ig_seconds']:.3f} s",
+        f"{fit['fit_tenth_of_rows_seconds']:.4f} s", f"{ratio:.1f}", "<= 11", ratio <= 11)
+    ratio = step["step_ig_seconds"] / step["step_plain_seconds"] - 1
+    row("training step of mlp 50-64-64-2, batch 256: ig (plain)", f"{step['step_ig_seconds'] * 1e6:.0f} us",
+        f"{step['step_plain_seconds'] * 1e6:.0f} us", f"{100 * ratio:+.1f} %", "<= +5 %", ratio <= 0.05)
+    if csv and pandas:
+        ratio = pandas["seconds"] / csv["csv_seconds"]
+        row(f"reading a CSV of {CSV_ROWS} x {CSV_COLUMNS} (pandas' C parser)", f"{csv['csv_seconds']:.3f} s",
+            f"{pandas['seconds']:.3f} s", f"{ratio:.1f}x", ">= 3x", ratio >= 3)
+        ratio = csv["csv_memory_per_table_byte"]
+        row("peak memory of that, per byte of the table", f"{ratio:.2f}", "", "", "<= 1.3", ratio <= 1.3)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

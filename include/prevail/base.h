@@ -115,7 +115,7 @@ int pv_ctx_threads(const pv_ctx *ctx);
 /* Asks whatever runs in this context to stop at its next step. Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);
 
-/* ---- files written whole or not at all ---------------------------------------------------------------------------
+/* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing
  * file is replaced only by a complete one.
  */
@@ -129,7 +129,7 @@ PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *o
 PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
 void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
 
-/* ---- option tables ------------------------------------------------------------------------------------------------
+/* ---- option tables -------------------------------------------------------------------------------------------------
  * Options are plain structs. One table of rows describes each struct: the command line, --help, the man page and the
  * record kept with a model are all made from it.
  */

@@ -63,7 +63,7 @@ typedef enum pv_marginal {
 const char *pv_loss_name(pv_loss loss);
 const char *pv_marginal_name(pv_marginal marginal);
 
-/* ---- the full batch ----------------------------------------------------------------------------------------------
+/* ---- the full batch ------------------------------------------------------------------------------------------------
  *
  *   plain             - sum_n v_n sum_y t_ny f_n(y)
  *   iw                the same with each term times beta(y) = prevalence(y) / (n_y/N)
@@ -165,7 +165,7 @@ PV_MUST_USE pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss,
                                          const int32_t *stratum, const double *loglik, const double *log_q,
                                          double *value, double *dloglik, double *log_batch_marginal);
 
-/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D ------------------------------------------------------------
+/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D -------------------------------------------------------------
  */
 
 typedef struct pv_auxiliary_options {
@@ -202,7 +202,7 @@ typedef struct pv_auxiliary_view {
 } pv_auxiliary_view;
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary);
 
-/* ---- batch designs: section "Variance of estimators and minibatch design" -----------------------------------------
+/* ---- batch designs: section "Variance of estimators and minibatch design" ------------------------------------------
  */
 
 /* Eq. estimate of the conditional variance, summed over the components of g [n][dims]; needs two rows a class. */
@@ -220,7 +220,7 @@ double pv_random_design_variance(int classes, int dims, double n, const double *
 PV_MUST_USE pv_status pv_optimal_counts(pv_ctx *ctx, int classes, size_t n, const double *target,
                                         const double *variance, size_t *counts);
 
-/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream ------------
+/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream -------------
  */
 
 typedef struct pv_rng {

@@ -39,7 +39,7 @@ size_t pv_table_line(const pv_table *table, size_t row);
 PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
                                     size_t *column);
 
-/* ---- CSV ----------------------------------------------------------------------------------------------------------
+/* ---- CSV -----------------------------------------------------------------------------------------------------------
  * RFC 4180 and what real files do: a header row; quoted fields with "" inside, commas and line breaks; CRLF or LF; a
  * UTF-8 byte-order mark; blank lines skipped; spaces around unquoted fields dropped. Missing: empty, NA, NaN, nan,
  * null, NULL, '.'. A column is of numbers when all its fields that are not missing are; of text when none is. A mixture
@@ -66,7 +66,7 @@ int pv_format_double(double value, char *text, size_t size);
 /* Appends a CSV field to stream (FILE *), quoted where needed. */
 void pv_csv_field(void *stream, const char *text);
 
-/* ---- from a table to a matrix -------------------------------------------------------------------------------------
+/* ---- from a table to a matrix --------------------------------------------------------------------------------------
  * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
  * COLUMN=LEVEL, against a reference level (the first in sorted order) and are not standardised. What was learned is
  * stored in the model and applied as it stands to new tables.
@@ -144,7 +144,7 @@ PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const
 PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                           int classes, double *prevalence, double *low, double *high);
 
-/* ---- embedded and simulated data ----------------------------------------------------------------------------------
+/* ---- embedded and simulated data -----------------------------------------------------------------------------------
  * builtin:contingency  the paper's table: x, y, count (4 rows)
  * builtin:esoph        Ille-et-Vilaine case-control study of oesophageal cancer: age, alcohol, tobacco (text groups),
  *                      cancer (0/1), count; 975 people in 200 cases and 775 controls

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- priors -------------------------------------------------------------------------------------------------------
+/* ---- priors --------------------------------------------------------------------------------------------------------
  */
 
 typedef enum pv_prior_kind { PV_PRIOR_NONE, PV_PRIOR_NORMAL, PV_PRIOR_STUDENT, PV_PRIOR_LAPLACE } pv_prior_kind;
@@ -25,7 +25,7 @@ PV_MUST_USE pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char
 /* -log p(w), normalised, and its derivative in *dvalue (may be NULL). */
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 
-/* ---- options ------------------------------------------------------------------------------------------------------
+/* ---- options -------------------------------------------------------------------------------------------------------
  */
 
 typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML } pv_inference;
@@ -59,7 +59,7 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
-/* ---- the trained classifier ---------------------------------------------------------------------------------------
+/* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
 typedef struct pv_classifier {

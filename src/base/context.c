@@ -65,7 +65,7 @@ bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
+/* ---- memory --------------------------------------------------------------------------------------------------------
  */
 
 static pv_status no_memory(pv_ctx *ctx, size_t count, size_t size) {
@@ -119,7 +119,7 @@ pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
     return PV_OK;
 }
 
-/* ---- errors, log, progress ----------------------------------------------------------------------------------------
+/* ---- errors, log, progress -----------------------------------------------------------------------------------------
  */
 
 static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column,

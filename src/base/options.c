@@ -19,7 +19,7 @@ const pv_option *pv_option_find(const pv_option *table, const char *name) {
     return NULL;
 }
 
-/* ---- nearest word -------------------------------------------------------------------------------------------------
+/* ---- nearest word --------------------------------------------------------------------------------------------------
  */
 
 enum { WORD_MAX = 64 };
@@ -70,7 +70,7 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
     return nearest;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------------------
+/* ---- parsing -------------------------------------------------------------------------------------------------------
  */
 
 static bool parse_real(const char *text, double *value) {

@@ -2,8 +2,7 @@
 #include "base/simd.h"
 #include "compute/compute.h"
 
-/* ---- a tall matrix with a vector: limited by memory, so each row is read once
- * -------------------------------------------- */
+/* ---- a tall matrix with a vector: limited by memory, so each row is read once ------------------------------------ */
 
 static double dot(size_t d, const double *x, const double *w) {
     vd sum = v_set(0);
@@ -95,8 +94,7 @@ static double rows_add(size_t n, size_t d, const double *x, const double *r, dou
     return total;
 }
 
-/* ---- matrix products of layers: 4 rows by `width` vectors in registers
- * ----------------------------------------------------- */
+/* ---- matrix products of layers: 4 rows by `width` vectors in registers ------------------------------------------- */
 
 #define TILE(rows, width)                                                                                              \
     static void tile_##rows##x##width(size_t k, size_t n, const double *a, size_t a_row, size_t a_column,              \
@@ -161,8 +159,7 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         edge_1(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
 }
 
-/* ---- activations: vectorised by the compiler
- * --------------------------------------------------------------------------------- */
+/* ---- activations: vectorised by the compiler --------------------------------------------------------------------- */
 
 static void relu(size_t n, double *x) {
     for (size_t i = 0; i < n; i++)
@@ -174,8 +171,7 @@ static void relu_backward(size_t n, const double *restrict x, double *restrict d
         dx[i] = x[i] > 0 ? dx[i] : 0;
 }
 
-/* ---- two classes
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- two classes ------------------------------------------------------------------------------------------------- */
 
 static void logistic(size_t n, const double *z, double *loglik) {
     vd zero = v_set(0);

@@ -111,8 +111,7 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
     }
 }
 
-/* ---- the marginal's gradient, three ways
- * ----------------------------------------------------------------------------- */
+/* ---- the marginal's gradient, three ways ------------------------------------------------------------------------- */
 
 /* Implementations 1 and 2 hold alpha = p-hat/q beside grad F_n(y) = population_n exp(f_n(y) - log p-hat(y)): in 1 as a
  * detached factor of the loss, in 2 in the custom backward; the products are the same. Implementation 3 takes
@@ -145,8 +144,7 @@ double pv_marginal_backward(pv_implementation implementation, size_t n, int clas
     return value;
 }
 
-/* ---- the losses
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the losses -------------------------------------------------------------------------------------------------- */
 
 typedef struct batch_work {
     double *epoch, *population, *sums;           /* [n] */

@@ -28,7 +28,7 @@ struct pv_full_loss {
     pv__profile profile;
 };
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------
+/* ---- pieces --------------------------------------------------------------------------------------------------------
  */
 
 double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add) {
@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------------------------
+/* ---- making one ----------------------------------------------------------------------------------------------------
  */
 
 static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {

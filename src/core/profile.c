@@ -55,8 +55,7 @@ void pv__profile_clear(pv_ctx *ctx, pv__profile *profile) {
     pv__free(ctx, profile->scratch);
 }
 
-/* ---- where we are: log lambda of all classes but the reference
- * -------------------------------------------------------- */
+/* ---- where we are: log lambda of all classes but the reference --------------------------------------------------- */
 
 /* Fills in what follows from log_lambda. False where the lambdas leave nothing for the reference. */
 static bool settle(const pv__profile *profile, const double *start, pv__point *at) {
@@ -118,8 +117,7 @@ static bool outer_curvature(const pv__profile *profile, const pv__sums *s, const
     return true;
 }
 
-/* ---- the fast way: Newton on the stationarity equations
- * ----------------------------------------------------------------- */
+/* ---- the fast way: Newton on the stationarity equations ---------------------------------------------------------- */
 
 static void newton_matrix(const pv__profile *profile, const pv__sums *s, const pv__point *at, double *D) {
     size_t J = dims(profile);
@@ -185,8 +183,7 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, pv__p
     return false;
 }
 
-/* ---- the inner problem for given lambda: m maximises sum v log q
- * ---------------------------------------------------------- */
+/* ---- the inner problem for given lambda: m maximises sum v log q ------------------------------------------------- */
 
 /* One dimension: the derivative falls through zero between the ends of the domain. */
 static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s) {
@@ -263,8 +260,7 @@ static bool inner(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s,
     return fabs(s->weight / profile->total - 1) <= 1e-7;
 }
 
-/* ---- the slow way: climb the outer problem with the inner one solved
- * ------------------------------------------------------ */
+/* ---- the slow way: climb the outer problem with the inner one solved --------------------------------------------- */
 
 static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, pv__sums *s,
                           double *work) {
@@ -332,8 +328,7 @@ static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, pv__po
     return true;
 }
 
-/* ---- solve
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- solve ------------------------------------------------------------------------------------------------------- */
 
 static bool solve_known(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
     pv__sums s;

@@ -20,8 +20,8 @@ typedef struct pv__point {
     double *ratio;      /* [J] lambda_j / lambda_ref */
     double *lambda;     /* [J] */
     double log_reference;
-    double *scale;      /* [J] lambda_start / lambda */
-    double *m;          /* [J] */
+    double *scale; /* [J] lambda_start / lambda */
+    double *m;     /* [J] */
 } pv__point;
 
 /* The number of multipliers. */

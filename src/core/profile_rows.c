@@ -43,11 +43,12 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
 
 /* All sums at log lambda (as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
 bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
-                    pv__sums *out) {
+                         pv__sums *out) {
     size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
 #pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++)
-        row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log, profile->partial + c * size);
+        row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log,
+                  profile->partial + c * size);
     double *total = profile->partial + chunks * size;
     memset(total, 0, size * sizeof *total);
     total[1] = HUGE_VAL;

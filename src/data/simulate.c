@@ -11,7 +11,7 @@
 
 enum { PURPOSE_NODULES = 0x6E6F64, PURPOSE_GAUSSIAN = 0x676175 };
 
-/* ---- nodules --------------------------------------------------------------------------------------------------------
+/* ---- nodules -------------------------------------------------------------------------------------------------------
  * Log odds ratios of published size. age, female, emphysema, upper_lobe and part_solid: the Brock model (McWilliams et
  * al. 2013, N Engl J Med 369:910). smoker and diameter: the Mayo model (Swensen et al. 1997, Arch Intern Med 157:849).
  * The distribution of the covariates is made up, within what screening studies report.
@@ -161,7 +161,7 @@ done:
     return status;
 }
 
-/* ---- gaussian -------------------------------------------------------------------------------------------------------
+/* ---- gaussian ------------------------------------------------------------------------------------------------------
  * x | y ~ N(+-separation/2 u, I), u = (1, ..., 1)/sqrt(d): the log odds are logit(prevalence) + separation u'x.
  */
 static void gaussian_truth(const pv_simulation *simulation, double *truth) {

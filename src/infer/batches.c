@@ -172,8 +172,7 @@ const pv_sampling *pv__batches_sampling(const pv__batches *batches) {
     return &batches->sampling;
 }
 
-/* ---- optimal
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- optimal ----------------------------------------------------------------------------------------------------- */
 
 enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
 

@@ -150,7 +150,10 @@ static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) 
         parameters->orthantwise_start = 0;
         parameters->orthantwise_end = (int)slopes;
     } else if (pv_model_is_linear(r->problem->model)) {
-        PV_TRY(pv__precondition_new(r->ctx, r->problem, w, &r->metric));
+        if (r->options->metric)
+            r->metric = *r->options->metric;
+        else
+            PV_TRY(pv__precondition_new(r->ctx, r->problem, w, &r->metric));
     }
     return PV_OK;
 }
@@ -226,7 +229,8 @@ pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *ob
     r.du = block + 4 * params;
     memcpy(r.origin, w, params * sizeof *w);
     pv_status status = minimise(&r, w, value, stop, iterations);
-    pv__precondition_free(ctx, &r.metric);
+    if (!options->metric)
+        pv__precondition_free(ctx, &r.metric);
     pv__free(ctx, r.place);
     pv__free(ctx, block);
     return status;

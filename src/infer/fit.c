@@ -6,8 +6,7 @@
 #include "infer/classifier.h"
 #include "infer/infer.h"
 
-/* ---- understanding the options
- * ------------------------------------------------------------------------------------------- */
+/* ---- understanding the options ----------------------------------------------------------------------------------- */
 
 static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->batch;
@@ -136,8 +135,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     return check_combination(ctx, problem);
 }
 
-/* ---- the classifier
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- the classifier ---------------------------------------------------------------------------------------------- */
 
 static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem *problem, pv_classifier *c) {
     size_t k = (size_t)problem->targets.classes;

@@ -16,13 +16,13 @@ static const double COARSE = 1e-4; /* tolerance of the first stage */
 enum { SAMPLE_ROWS = 1 << 15 };
 
 static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, double tolerance, bool fine,
-                         pv__solution *solution) {
+                         const pv__precondition *metric, pv__solution *solution) {
     int64_t left = problem->options->max_iter - solution->iterations;
     if (left < 1) {
         solution->stop = PV_STOP_MAX_ITER;
         return PV_OK;
     }
-    pv__descent_options options = {.tolerance = tolerance, .max_iter = left, .fine = fine};
+    pv__descent_options options = {.tolerance = tolerance, .max_iter = left, .fine = fine, .metric = metric};
     return pv__descend(ctx, problem, objective, &options, solution->w, &solution->value, &solution->stop,
                        &solution->iterations);
 }
@@ -52,7 +52,7 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     sample.targets = (pv_targets){rows, problem->targets.classes, label, NULL, weight};
     PV_GOTO(done, pv__objective_new(ctx, &sample, form, &objective));
     pv__solution rough = *solution;
-    PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, &rough));
+    PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, NULL, &rough));
     solution->stop = rough.stop;
 done:
     pv__objective_free(ctx, objective);
@@ -67,13 +67,13 @@ static pv_status descend_twice(pv_ctx *ctx, const pv__problem *problem, pv__obje
                                pv__solution *solution) {
     double tolerance = problem->options->tolerance;
     if (tolerance < COARSE) {
-        PV_TRY(descend(ctx, problem, objective, COARSE, false, solution));
+        PV_TRY(descend(ctx, problem, objective, COARSE, false, NULL, solution));
         if (solution->stop == PV_STOP_INTERRUPTED || solution->stop == PV_STOP_MAX_ITER)
             return PV_OK;
     }
-    PV_TRY(descend(ctx, problem, objective, tolerance, true, solution));
+    PV_TRY(descend(ctx, problem, objective, tolerance, true, NULL, solution));
     if (solution->stop == PV_STOP_NO_PROGRESS)
-        PV_TRY(descend(ctx, problem, objective, tolerance, true, solution));
+        PV_TRY(descend(ctx, problem, objective, tolerance, true, NULL, solution));
     return PV_OK;
 }
 
@@ -116,8 +116,7 @@ done:
     return status;
 }
 
-/* ---- separation: maximum likelihood has no finite answer
- * ------------------------------------------------------------------- */
+/* ---- separation: maximum likelihood has no finite answer --------------------------------------------------------- */
 
 /* Whether the fit puts every row on its own side: then larger parameters are always better. */
 static pv_status refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
@@ -173,8 +172,7 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
     return status;
 }
 
-/* ---- all together
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- all together ------------------------------------------------------------------------------------------------ */
 
 static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                                 pv__solution *solution) {
@@ -205,43 +203,60 @@ static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__obj
     return status;
 }
 
-pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
-    bool ig = problem->options->loss == PV_LOSS_IG;
-    bool known_plugin =
-        ig && problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+/* The selection likelihood, then the loss itself from there. With many rows one metric, at the sample's optimum, serves
+ * both. */
+static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    bool many = problem->n >= 4 * SAMPLE_ROWS && pv_model_is_linear(problem->model) &&
+                !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
+    bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+    double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
+    pv__precondition metric = {0};
+    pv__objective *selection = NULL, *joint = NULL;
+    pv_status status;
+    PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_SELECTION, solution));
+    if (many)
+        PV_GOTO(done, pv__precondition_new(ctx, problem, solution->w, &metric));
+    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &selection));
+    PV_GOTO(done, descend(ctx, problem, selection, coarse, false, many ? &metric : NULL, solution));
+    if (!problem->map)
+        PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
+    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &joint));
+    pv__objective_take_over(joint, selection);
+    if (solution->stop != PV_STOP_INTERRUPTED && known_plugin)
+        PV_GOTO(done, descend_known_plugin(ctx, problem, joint, solution));
+    else if (solution->stop != PV_STOP_INTERRUPTED)
+        PV_GOTO(done, descend(ctx, problem, joint, tolerance, true, many ? &metric : NULL, solution));
+    if (!known_plugin && solution->stop == PV_STOP_NO_PROGRESS)
+        PV_GOTO(done, descend_twice(ctx, problem, joint, solution));
+    status = final_marginal(ctx, problem, joint, solution);
+done:
+    solution->passes += pv__objective_passes(selection) + pv__objective_passes(joint);
+    pv__objective_free(ctx, selection);
+    pv__objective_free(ctx, joint);
+    pv__precondition_free(ctx, &metric);
+    return status;
+}
+
+static pv_status fit_rows(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     pv__objective *objective = NULL;
     pv_status status;
-    if (ig) {
-        double coarse = problem->n < 4 * SAMPLE_ROWS ? COARSE : fmin(COARSE, fmax(1e-7, problem->options->tolerance));
-        PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_SELECTION, solution));
-        PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &objective));
-        PV_GOTO(done, descend(ctx, problem, objective, coarse, false, solution));
-        if (!problem->map)
-            PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
-        solution->passes += pv__objective_passes(objective);
-        pv__objective_free(ctx, objective);
-        objective = NULL;
-    }
-    if (!ig)
-        PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_ROWS, solution));
-    PV_GOTO(done, pv__objective_new(ctx, problem, ig ? PV_FORM_JOINT : PV_FORM_ROWS, &objective));
-    if (solution->stop == PV_STOP_INTERRUPTED)
-        status = PV_OK;
-    else if (known_plugin)
-        PV_GOTO(done, descend_known_plugin(ctx, problem, objective, solution));
-    else if (ig)
-        PV_GOTO(done, descend(ctx, problem, objective, problem->options->tolerance, true, solution));
-    else
-        PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
-    if (ig && !known_plugin && solution->stop == PV_STOP_NO_PROGRESS)
-        PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
-    if (!problem->map && pv_model_is_linear(problem->model)) {
-        PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
-        PV_GOTO(done, refuse_unbounded(ctx, problem, solution->w));
-    }
+    PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_ROWS, solution));
+    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_ROWS, &objective));
+    PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
     status = final_marginal(ctx, problem, objective, solution);
 done:
     solution->passes += pv__objective_passes(objective);
     pv__objective_free(ctx, objective);
     return status;
+}
+
+pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    if (problem->options->loss == PV_LOSS_IG)
+        PV_TRY(fit_ig(ctx, problem, solution));
+    else
+        PV_TRY(fit_rows(ctx, problem, solution));
+    if (problem->map || !pv_model_is_linear(problem->model))
+        return PV_OK;
+    PV_TRY(refuse_separation(ctx, problem, solution->w));
+    return refuse_unbounded(ctx, problem, solution->w);
 }

@@ -60,6 +60,9 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
 pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
 pv_full_loss *pv__objective_loss(pv__objective *objective);   /* NULL but for JOINT */
 int64_t pv__objective_passes(const pv__objective *objective); /* over the matrix, so far; 0 for NULL */
+/* Takes over the log-likelihoods of the last evaluation of a SELECTION objective: a JOINT one then starts at the same w
+ * without a forward pass. */
+void pv__objective_take_over(pv__objective *joint, pv__objective *selection);
 /* Whether the last evaluation was at exactly w. */
 bool pv__objective_is_at(const pv__objective *objective, const double *w);
 /* log-likelihoods of all rows at w, into loglik [n][classes]. */
@@ -72,18 +75,7 @@ double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dval
 /* Its derivative alone, which training steps take. */
 double pv__prior_slope(const pv__problem *problem, size_t i, double w);
 
-/* ---- the optimiser
- * ---------------------------------------------------------------------------------------------------- */
-
-typedef struct pv__descent_options {
-    double tolerance; /* largest gradient entry per row */
-    int64_t max_iter;
-    bool fine; /* near the optimum: take small changes of the value from the gradients */
-} pv__descent_options;
-
-/* Minimises from w, in place. Preconditioned by the information of a subsample where the model is linear. */
-pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
-                      const pv__descent_options *options, double *w, double *value, pv_stop *stop, int64_t *iterations);
+/* ---- the optimiser ----------------------------------------------------------------------------------------------- */
 
 /* Cholesky factor of the (block-diagonal) information of a subsample of rows at w; see precondition.c. */
 typedef struct pv__precondition {
@@ -96,12 +88,21 @@ void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
 void pv__precondition_backward(const pv__precondition *p, const double *u, double *w); /* w = L^-T u */
 void pv__precondition_forward(const pv__precondition *p, const double *g, double *u);  /* u = L^-1 g */
 
-/* ---- the prevalence held exactly: Newton on the output biases
- * ------------------------------------------------------------ */
+typedef struct pv__descent_options {
+    double tolerance; /* largest gradient entry per row */
+    int64_t max_iter;
+    bool fine;                      /* near the optimum: take small changes of the value from the gradients */
+    const pv__precondition *metric; /* NULL: made at the start */
+} pv__descent_options;
+
+/* Minimises from w, in place. Preconditioned by the information of a subsample where the model is linear. */
+pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
+                      const pv__descent_options *options, double *w, double *value, pv_stop *stop, int64_t *iterations);
+
+/* ---- the prevalence held exactly: Newton on the output biases ---------------------------------------------------- */
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
 
-/* ---- batches (batches.c)
- * ---------------------------------------------------------------------------------------------- */
+/* ---- batches (batches.c) ----------------------------------------------------------------------------------------- */
 
 typedef struct pv__batches pv__batches;
 

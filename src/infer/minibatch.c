@@ -74,8 +74,7 @@ static pv_status train_step(trainer *t) {
     return PV_OK;
 }
 
-/* ---- setting up
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- setting up -------------------------------------------------------------------------------------------------- */
 
 static void set_loss(trainer *t) {
     const pv__problem *problem = t->problem;
@@ -140,8 +139,7 @@ static void trainer_free(trainer *t) {
     pv__free(t->ctx, t->log_q);
 }
 
-/* ---- the loop
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static pv_status train(trainer *t, pv_stop *stop) {
     int64_t epoch = t->steps / (t->problem->options->epochs > 0 ? t->problem->options->epochs : 1);

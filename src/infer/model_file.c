@@ -24,8 +24,7 @@ static const char MAGIC[] = "prevail-model 1\n";
 #error "model files hold little-endian doubles; byte swapping is not written yet"
 #endif
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct array {
     const char *name;
@@ -135,8 +134,7 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     return status;
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     pv_ctx *ctx;

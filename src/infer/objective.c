@@ -20,7 +20,7 @@ struct pv__objective {
     pv_full_loss *full; /* JOINT */
     double *factor;     /* [classes], ROWS */
     double *log_ratio;  /* [classes], SELECTION */
-    double *loglik;     /* [n][classes], JOINT */
+    double *loglik;     /* [n][classes], JOINT and SELECTION */
     double *dloglik;
     size_t chunk, chunks, groups;
     double *partial; /* [groups][params + 1], the value last */
@@ -28,7 +28,8 @@ struct pv__objective {
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
     int64_t passes;
-    double *last; /* [params] of the last evaluation */
+    double *last;   /* [params] of the last evaluation */
+    bool forwarded; /* loglik is of `last` already */
 };
 
 /* Rows a chunk: as many as fit the cache, whatever the number of threads. */
@@ -56,7 +57,7 @@ static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
         return PV_OK;
     case PV_FORM_SELECTION:
         pv__log_ratio(problem, made->log_ratio);
-        return PV_OK;
+        return pv__alloc(ctx, n, k * sizeof(double), &made->loglik);
     case PV_FORM_JOINT:
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->loglik));
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->dloglik));
@@ -120,6 +121,14 @@ int64_t pv__objective_passes(const pv__objective *objective) {
     return objective ? objective->passes : 0;
 }
 
+void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
+    double *held = joint->loglik;
+    joint->loglik = selection->loglik;
+    selection->loglik = held;
+    memcpy(joint->last, selection->last, pv_model_params(joint->problem->model) * sizeof *joint->last);
+    joint->forwarded = true;
+}
+
 bool pv__objective_is_at(const pv__objective *objective, const double *w) {
     return memcmp(objective->last, w, pv_model_params(objective->problem->model) * sizeof *w) == 0;
 }
@@ -142,8 +151,7 @@ double pv__prior_slope(const pv__problem *problem, size_t i, double w) {
     return slope;
 }
 
-/* ---- passes
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
 
 typedef enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_FUSED } pass;
 
@@ -164,10 +172,10 @@ static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, do
     pv_model_work *work = o->work[thread];
     double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1);
     double *loglik = own, *dloglik = own + o->chunk * k, *sums = own + 2 * o->chunk * k;
-    if (what != PASS_FUSED) {
+    if (o->loglik)
         loglik = o->loglik + begin * k;
+    if (o->dloglik)
         dloglik = o->dloglik + begin * k;
-    }
     if (what != PASS_BACKWARD || model->architecture->backward_needs_work)
         pv_model_forward(model, work, w, rows, x, loglik);
     if (what == PASS_FUSED)
@@ -191,9 +199,12 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
     size_t params = pv_model_params(o->problem->model), stride = params + 1;
     *value = 0;
+    bool forwarded = o->forwarded && pv__objective_is_at(o, w);
     memcpy(o->last, w, params * sizeof *w);
+    o->forwarded = false;
     if (o->form == PV_FORM_JOINT) {
-        run_pass(o, PASS_FORWARD, w);
+        if (!forwarded)
+            run_pass(o, PASS_FORWARD, w);
         PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, o->dloglik));
         run_pass(o, PASS_BACKWARD, w);
     } else {

@@ -127,7 +127,8 @@ def profile_case(out, name, d, n_pr, other, extreme):
         theirs = other.profile(p[used].astype(float), np.asarray(profile.mass, float), d["prevalence"], n_pr,
                                d["v"][used])
         loss = ref.plain(fixed(d["f"]), fixed(d["t"]), fixed(d["v"])).item()
-        assert abs(float(value) - (loss - theirs[0])) < 1e-6, title
+        weights = (d["v"][used] * np.log(d["v"][used])).sum()    # theirs has log(W theta), ours log(W theta/v)
+        assert abs(float(value) - (loss - theirs[0] + weights)) < 1e-6, title
         assert np.abs(theirs[3] - theta[used].astype(float)).max() < 1e-4, title
         note = ", other reference agrees"
     print(f"{title}: {float(value):.10g}, central differences off {float(off):.1e}, "

@@ -47,7 +47,7 @@ static pv_status try_fit(pv_ctx *ctx, const problem *p, const pv_fit_options *op
     return status;
 }
 
-/* ---- esoph against R's glm (tests/oracle/make_esoph.R) ------------------------------------------------------------------- */
+/* ---- esoph against R's glm (tests/oracle/make_esoph.R) ----------------------------------------------------------- */
 
 static void test_esoph(void **state) {
     (void)state;
@@ -87,7 +87,7 @@ static void test_esoph(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- profile with a known prevalence is prior correction, where theory says so ----------------------------------------------- */
+/* ---- profile with a known prevalence is prior correction, where theory says so ----------------------------------- */
 
 static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, double *log_p) {
     CHECK_OK(ctx, pv_predict_loglik(ctx, c, p->data, log_p));
@@ -132,7 +132,7 @@ static void test_profile_is_prior_correction(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- minibatch training with each auxiliary network reaches the full-batch plug-in optimum ------------------------------------ */
+/* ---- minibatch training with each auxiliary network reaches the full-batch plug-in optimum ----------------------- */
 
 static void check_auxiliary(pv_ctx *ctx, const problem *p, int marginal, const char *design, int implementation,
                             int weighting) {
@@ -171,7 +171,7 @@ static void test_auxiliary_reaches_plugin(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- known: the model's own marginal is the stated prevalence ------------------------------------------------------------------ */
+/* ---- known: the model's own marginal is the stated prevalence ---------------------------------------------------- */
 
 static void test_known(void **state) {
     (void)state;
@@ -220,7 +220,7 @@ static void test_known(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- every prior and loss reaches a stationary point ----------------------------------------------------------------------------- */
+/* ---- every prior and loss reaches a stationary point ------------------------------------------------------------- */
 
 static void test_more_classes(void **state) {
     (void)state;
@@ -290,7 +290,7 @@ static void test_laplace_makes_zeros(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void test_separation(void **state) {
     (void)state;
@@ -382,7 +382,7 @@ static void test_refusals(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- the same bytes whatever the number of threads; model files ---------------------------------------------------------------------- */
+/* ---- the same bytes whatever the number of threads; model files -------------------------------------------------- */
 
 static void test_threads(void **state) {
     (void)state;

@@ -77,12 +77,11 @@ static pv_status descend_twice(pv_ctx *ctx, const pv__problem *problem, pv__obje
     return PV_OK;
 }
 
-/* ---- known prevalence with the plug-in marginal
- * --------------------------------------------------------------------------- minimise plain + sum_y n_y log m_y(w)
- * subject to m(w) = prevalence. With pseudo-counts d_y in the place of N_pr prevalence_y the loss is the usual one, and
- * its minimiser satisfies the constrained problem's equations once m = prevalence; d_y <- d_y prevalence_y / m_y is the
- * multiplier update.
- */
+/* ---- known prevalence with the plug-in marginal ------------------------------------------------------------------ */
+
+/* Minimises plain + sum_y n_y log m_y(w) subject to m(w) = prevalence. With pseudo-counts d_y in the place of
+ * N_pr prevalence_y the loss is the usual one, and its minimiser satisfies the constrained problem's equations once
+ * m = prevalence; d_y <- d_y prevalence_y / m_y is the multiplier update. */
 static pv_status descend_known_plugin(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                                       pv__solution *solution) {
     size_t k = (size_t)problem->targets.classes;

@@ -122,6 +122,8 @@ double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const dou
 }
 
 static void adam(trained *array, double rate, int64_t step) {
+    if (array->n == 0) /* the constant network has no offset and no matrix */
+        return;
     pv__adam update = {array->n, array->gradient, array->mean, array->square, array->value};
     pv__core_kernels_get()->adam(&update, rate, (double)step);
     memset(array->gradient, 0, array->n * sizeof *array->gradient);

@@ -71,6 +71,18 @@ def make_data(seed, n, classes, soft=False, weights=None, prevalence=None, centr
                 label=None if soft else label, weighted=bool(weights))
 
 
+def make_hard(seed):
+    """Few rows, five classes, rows sure of different ones: the prevalence far outside their hull, lambda near its rim."""
+    rng = np.random.default_rng(seed)
+    n, classes = (6, 12)[seed % 2], 5
+    prevalence = 0.001 + 0.995 * rng.dirichlet(np.full(classes, 0.5))
+    label = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
+    t = np.eye(classes)[label]
+    z = rng.choice([3.0, 6.0]) * rng.normal(size=(n, classes)) + rng.choice([0, 3]) * (t + rng.normal(size=classes))
+    return dict(z=z, f=torch.log_softmax(fixed(z), 1).numpy(), t=t, v=rng.uniform(0.2, 3.0, n), prevalence=prevalence,
+                label=label, weighted=True)
+
+
 def write_data(out, name, d, **keys):
     out.case(name, dict(loglik=d["f"], label=d["label"], frequency=d["t"] if d["label"] is None else None,
                         weight=d["v"] if d["weighted"] else None, prevalence=d["prevalence"], **keys),

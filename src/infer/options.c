@@ -14,7 +14,7 @@ const pv_option pv_fit_option_table[] = {
      "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 90 %. Needed by ig and iw."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N|known|rows",
      "How well the prevalence is known: the number of observations it rests on; 'known' holds p(y|w) at it exactly; "
-     "'rows' takes the number of training rows."},
+     "'rows' takes the number of training rows (the sum of their weights)."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, "ig|iw|plain", NULL,
      "ig: information gain, each likelihood over the model's own marginal. iw: class weights. plain: log-loss, to be "
      "corrected by predict --population."},

@@ -300,6 +300,15 @@ def extreme_cases(out, other):
         selection_case(out, name, d, np.array([-3.0, 800.0]), extreme=1)
 
 
+def hard_cases(out):
+    """Unique maxima, and no loss of digits in the problem itself: a change of the inputs is hardly magnified."""
+    for seed in (168, 176, 206, 242, 248, 274, 288):
+        d, name = make_hard(seed), f"hard-{seed}"
+        write_data(out, name, d)
+        for n_pr in (0.0, 20.0, 300.0, 1e4):
+            profile_case(out, name, d, n_pr, None, 0)
+
+
 def main(path, other_path=None):
     other = None
     if other_path:
@@ -331,6 +340,7 @@ def main(path, other_path=None):
         batch_cases(out, name, d, b)
     auxiliary_cases(out)
     extreme_cases(out, other)
+    hard_cases(out)
     out.close()
     print(f"{out.cases} cases")
 

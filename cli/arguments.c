@@ -67,13 +67,18 @@ static int unknown_option(cli_call *call, const char *name) {
                      call->command->name);
 }
 
+/* "[DATA]" may be left out; such arguments are the last. */
+static bool is_optional(const cli_argument *argument) {
+    return argument->name[0] == '[';
+}
+
 static int check_arguments(cli_call *call, size_t count) {
     const cli_argument *arguments = call->command->arguments;
     size_t expected = argument_count(call->command);
     if (count > expected)
         return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail %s %s",
                          call->argument[expected], call->command->name, call->command->usage);
-    if (count < expected)
+    if (count < expected && !is_optional(&arguments[count]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail %s %s", arguments[count].name,
                          call->command->name, call->command->usage);
     return CLI_OK;

@@ -14,7 +14,7 @@
 typedef struct cli_call cli_call;
 
 typedef struct cli_argument {
-    const char *name; /* "DATA" */
+    const char *name; /* "DATA"; "[DATA]": may be left out */
     const char *help;
 } cli_argument; /* a list ends with a NULL name */
 
@@ -43,7 +43,8 @@ typedef struct cli_command {
     int (*run)(cli_call *call); /* returns the exit code */
 } cli_command;
 
-extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_simulate, cli_bench, cli_demo, cli_version;
+extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_diagnose, cli_simulate, cli_bench, cli_study,
+    cli_demo, cli_version;
 extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
 const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 
@@ -54,7 +55,7 @@ struct cli_call {
     pv_ctx *ctx;
     void *options;   /* the command's struct */
     bool *given;     /* for each option in the order of the groups */
-    char **argument; /* positional, one for each cli_argument */
+    char **argument; /* positional, one for each cli_argument; NULL: left out */
     char *line;      /* the command line, for the record: without what changes no result */
     char **warning;  /* what the library warned of */
     size_t warnings;
@@ -162,13 +163,70 @@ double *cli_log(const double *p, int n); /* the caller frees */
 
 /* ---- report.c: a classifier in words and as JSON ----------------------------------------------------------------- */
 
-/* Name and value of each coefficient, in the order of the output. */
-int cli_json_coefficients(cli_call *call, const pv_classifier *classifier, json_t **object); /* NULL: not linear */
-int cli_print_coefficients(cli_call *call, const pv_classifier *classifier);
-void cli_print_classes(const pv_classifier *classifier);
-json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|w)} */
+/* Name and value of each coefficient, in the order of the output; with a posterior its mean, standard deviation and
+ * central interval of the given level. details: odds ratios and the probability of the sign as well. */
+int cli_json_coefficients(cli_call *call, const pv_classifier *classifier, double level, bool details,
+                          json_t **object); /* NULL: not linear */
+int cli_print_coefficients(cli_call *call, const pv_classifier *classifier, double level, bool details);
+void cli_print_classes(const pv_classifier *classifier, double level);
+json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|w)}, the posterior's mean of it */
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
+
+/* ---- posterior.c: what draws say --------------------------------------------------------------------------------- */
+
+#define CLI_LEVEL 0.9 /* of the intervals shown where none is asked for */
+
+/* The level of --interval; a fallback of NULL leaves 0, which is no level. */
+#define CLI_OPTION_INTERVAL(type, field, fallback, what)                                                               \
+    { "interval", PV_OPTION_REAL, offsetof(type, field), fallback, 0.001, 0.9999, NULL, "LEVEL", what }
+
+typedef struct cli_spread {
+    double mean, sd;
+    double lo, hi; /* central interval */
+    double sign;   /* share of the draws on the mean's side of zero */
+} cli_spread;
+
+/* Each coefficient's, [classes-1][1 + features] on the scale of the table; the caller frees. Linear, with a posterior.
+ */
+int cli_coefficient_spreads(cli_call *call, const pv_classifier *classifier, double level, cli_spread **spreads);
+/* Each parameter's, [pv_model_params], as the model has them. The caller frees. */
+cli_spread *cli_parameter_spreads(const pv_classifier *classifier, double level);
+/* p(y|w), [classes]. Without a posterior the mean is the estimate's and the rest NaN. */
+void cli_marginal_spreads(const pv_classifier *classifier, double level, cli_spread *spreads);
+/* Sets posterior, posterior_stop, draws, elbo and so on; nothing without a posterior. */
+void cli_json_posterior(json_t *object, const pv_classifier *classifier, double level);
+void cli_print_posterior(const pv_classifier *classifier);       /* a line, or nothing */
+const char *cli_posterior_name(const pv_classifier *classifier); /* "vi" */
+double cli_rhat_max(const pv_posterior *posterior);              /* NaN where it has none */
+double cli_ess_min(const pv_posterior *posterior);
+
+/* ---- checks.c: is the fit to be trusted? ------------------------------------------------------------------------- */
+
+typedef struct cli_check {
+    const char *name;
+    const char *title; /* what is checked: "Why the optimiser stopped" */
+    bool ok;
+    double value;     /* NaN where there is none */
+    char text[512];   /* what was found */
+    char remedy[512]; /* empty where ok */
+} cli_check;
+
+enum { CLI_CHECKS_MAX = 16 };
+
+typedef struct cli_checks {
+    cli_check check[CLI_CHECKS_MAX];
+    size_t count, failed;
+} cli_checks;
+
+/* Appends a check that is fine so far. */
+cli_check *cli_check_add(cli_checks *checks, const char *name, const char *title, double value);
+/* Says that it is not, and what to do. */
+void cli_check_fail(cli_checks *checks, cli_check *check, const char *format, ...) PV_PRINTF(3, 4);
+
+void cli_check_posterior(cli_checks *checks, const pv_classifier *classifier); /* the engine's own reports */
+/* All that need no data. options: those recorded with the model. */
+int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *classifier, const pv_fit_options *options);
 
 #endif

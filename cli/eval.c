@@ -31,9 +31,10 @@ typedef struct work {
     pv_classifier *classifier;
     pv_table *table;
     pv_dataset *data;
-    double *loglik;     /* [rows][classes], in the true population */
-    double *log_p;      /* [rows][classes], in the population asked for */
-    double *prevalence; /* [classes], of the population asked for */
+    double *loglik;       /* [rows][classes], in the true population */
+    double *log_p;        /* [rows][classes], in the population asked for */
+    double *prevalence;   /* [classes], of the population asked for */
+    double *log_marginal; /* [classes], of the likelihood in the true population */
     pv_metrics metrics;
 } work;
 
@@ -42,40 +43,69 @@ static const double *true_prevalence(const pv_classifier *classifier) {
     return classifier->prevalence ? classifier->prevalence : classifier->design;
 }
 
+/* log of the probabilities in a population; with a posterior, of their mean over its draws. */
+static pv_status predict_log(cli_call *call, const work *held, pv_target_population population,
+                             const double *prevalence, double *log_p) {
+    size_t count = held->data->rows * (size_t)held->classifier->classes;
+    if (!held->classifier->posterior) {
+        pv_status status = pv_predict_loglik(call->ctx, held->classifier, held->data, log_p);
+        if (status == PV_OK)
+            pv_predict_population(held->classifier, population, prevalence, held->data->rows, log_p, log_p);
+        return status;
+    }
+    pv_status status =
+        pv_predict_posterior(call->ctx, held->classifier, held->data, population, prevalence, 0, log_p, NULL, NULL);
+    for (size_t i = 0; status == PV_OK && i < count; i++)
+        log_p[i] = log(log_p[i]);
+    return status;
+}
+
 static pv_status predict(cli_call *call, const eval_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
-    size_t classes = (size_t)classifier->classes, rows = held->data->rows;
+    size_t classes = (size_t)classifier->classes, count = held->data->rows * classes;
     held->prevalence = cli_alloc(classes, sizeof(double));
-    held->loglik = cli_alloc(rows * classes, sizeof(double));
-    held->log_p = cli_alloc(rows * classes, sizeof(double));
+    held->loglik = cli_alloc(count, sizeof(double));
+    held->log_p = cli_alloc(count, sizeof(double));
     pv_target_population population;
     pv_status status =
         pv_target_population_parse(call->ctx, options->population, classifier, &population, held->prevalence);
     if (status == PV_OK)
-        status = pv_predict_loglik(call->ctx, classifier, held->data, held->loglik);
-    if (status != PV_OK)
-        return status;
-    pv_predict_population(classifier, population, population == PV_POPULATION_KNOWN ? held->prevalence : NULL, rows,
-                          held->loglik, held->log_p);
-    pv_predict_population(classifier, PV_POPULATION_TRUE, NULL, rows, held->loglik, held->loglik);
-    if (population != PV_POPULATION_KNOWN)
+        status = predict_log(call, held, PV_POPULATION_TRUE, NULL, held->loglik);
+    if (status == PV_OK && population == PV_POPULATION_TRUE)
+        memcpy(held->log_p, held->loglik, count * sizeof(double));
+    else if (status == PV_OK)
+        status = predict_log(call, held, population, population == PV_POPULATION_KNOWN ? held->prevalence : NULL,
+                             held->log_p);
+    if (population != PV_POPULATION_KNOWN && status == PV_OK)
         memcpy(held->prevalence, population == PV_POPULATION_TRUE ? true_prevalence(classifier) : classifier->design,
                classes * sizeof(double));
-    return PV_OK;
+    return status;
 }
 
 /* For plain, the likelihood in the true population is the corrected one, whose marginal is the prevalence by
- * construction; ig and iw have their own. */
+ * construction; ig and iw have their own, which with a posterior is the mean over its draws, as the predictions are. */
+static double *marginal_logs(const pv_classifier *classifier) {
+    size_t classes = (size_t)classifier->classes;
+    if (classifier->loss == PV_LOSS_PLAIN)
+        return cli_log(true_prevalence(classifier), classifier->classes);
+    double *logs = cli_alloc(classes, sizeof *logs);
+    if (!classifier->posterior) {
+        memcpy(logs, classifier->log_marginal, classes * sizeof *logs);
+        return logs;
+    }
+    cli_spread *marginal = cli_alloc(classes, sizeof *marginal);
+    cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
+    for (size_t y = 0; y < classes; y++)
+        logs[y] = log(marginal[y].mean);
+    free(marginal);
+    return logs;
+}
+
 static pv_status assess(cli_call *call, work *held) {
-    const pv_classifier *classifier = held->classifier;
-    const double *prevalence = true_prevalence(classifier);
-    double *corrected = cli_log(prevalence, classifier->classes);
-    const double *log_marginal = classifier->loss == PV_LOSS_PLAIN ? corrected : classifier->log_marginal;
+    held->log_marginal = marginal_logs(held->classifier);
     pv_targets targets = pv_dataset_targets(held->data);
-    pv_status status =
-        pv_assess(call->ctx, &targets, held->loglik, log_marginal, held->log_p, prevalence, &held->metrics);
-    free(corrected);
-    return status;
+    return pv_assess(call->ctx, &targets, held->loglik, held->log_marginal, held->log_p,
+                     true_prevalence(held->classifier), &held->metrics);
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
@@ -160,6 +190,7 @@ static int run(cli_call *call) {
     free(held.prevalence);
     free(held.loglik);
     free(held.log_p);
+    free(held.log_marginal);
     pv_dataset_free(call->ctx, held.data);
     pv_table_free(call->ctx, held.table);
     pv_classifier_free(call->ctx, held.classifier);
@@ -185,7 +216,7 @@ const cli_command cli_eval = {
     .text = "Judges a model on rows whose labels are known. The label shares of DATA need not be those of the "
             "population: nell is weighted towards the stated prevalence, holdout_nll adapts the predictions to the "
             "rows' own shares, and the other metrics judge the probabilities of the population asked for on the rows "
-            "as they are.",
+            "as they are. With a posterior the predictions judged are its means.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(eval_options),

@@ -68,12 +68,37 @@ static int fit(cli_call *call, const fit_options *options, work *held) {
                           .encoding = held->encoding,
                           .labels = held->labels,
                           .target = options->roles.roles.target,
+                          .weights = options->roles.roles.weights,
                           .source = held->table->source,
                           .data_hash = held->table->hash,
                           .command = call->line};
     pv_status status = pv_fit(call->ctx, &input, &options->fit, &held->classifier);
     cli_progress_clear(call);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* What the engine's own reports say against it. */
+static void warn_of_posterior(cli_call *call, const pv_classifier *classifier) {
+    cli_checks *checks = cli_alloc(1, sizeof *checks);
+    cli_check_posterior(checks, classifier);
+    for (size_t i = 0; i < checks->count; i++)
+        if (!checks->check[i].ok)
+            cli_warn(call, "%s %s", checks->check[i].text, checks->check[i].remedy);
+    free(checks);
+}
+
+static void warn_of_marginal(cli_call *call, const pv_classifier *classifier) {
+    cli_spread *marginal = cli_alloc((size_t)classifier->classes, sizeof *marginal);
+    cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
+    for (int y = 0; y < classifier->classes; y++)
+        if (fabs(log(marginal[y].mean / classifier->prevalence[y])) > log(1.5)) {
+            cli_warn(
+                call,
+                "label %s has probability %.3g in the model, stated was %.3g; --prevalence-n known makes them equal",
+                classifier->labels[y], marginal[y].mean, classifier->prevalence[y]);
+            break;
+        }
+    free(marginal);
 }
 
 /* What a careful user should be told about a fit that is done. */
@@ -100,23 +125,17 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
         cli_warn(call, "stopped where no step improved the loss, before the tolerance was met");
         break;
     }
-    if (classifier->loss == PV_LOSS_PLAIN || !classifier->prevalence)
-        return;
-    for (int y = 0; y < classifier->classes; y++)
-        if (fabs(classifier->log_marginal[y] - log(classifier->prevalence[y])) > log(1.5)) {
-            cli_warn(
-                call,
-                "label %s has probability %.3g in the model, stated was %.3g; --prevalence-n known makes them equal",
-                classifier->labels[y], exp(classifier->log_marginal[y]), classifier->prevalence[y]);
-            return;
-        }
+    if (classifier->posterior)
+        warn_of_posterior(call, classifier);
+    if (classifier->loss != PV_LOSS_PLAIN && classifier->prevalence)
+        warn_of_marginal(call, classifier);
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
 static int print_json(cli_call *call, const fit_options *options, const pv_classifier *c) {
     json_t *coefficients = NULL;
-    int code = cli_json_coefficients(call, c, &coefficients);
+    int code = cli_json_coefficients(call, c, CLI_LEVEL, false, &coefficients);
     if (code != CLI_OK)
         return code;
     json_t *object = json_object(), *labels = json_array();
@@ -130,6 +149,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
+    cli_json_posterior(object, c, CLI_LEVEL);
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
@@ -149,6 +169,13 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     return CLI_OK;
 }
 
+/* What auto, which is no prior by itself, stands for. */
+static const char *intercept_prior(const fit_options *options, const pv_classifier *c) {
+    if (strcmp(options->fit.intercept_prior, "auto") != 0)
+        return options->fit.intercept_prior;
+    return c->loss == PV_LOSS_IG && c->prevalence_n > 0 ? "the stated prevalence" : "normal:10";
+}
+
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
     printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
            c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
@@ -161,14 +188,16 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
         printf(", maximum likelihood (no prior)\n");
     else
         printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
-               options->fit.intercept_prior);
-    printf("%s after %lld steps, loss %.10g, seed %lld\n\n", pv_stop_name(c->stop), (long long)c->iterations,
+               intercept_prior(options, c));
+    printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
-    cli_print_classes(c);
+    cli_print_posterior(c);
+    fputc('\n', stdout);
+    cli_print_classes(c, CLI_LEVEL);
     if (c->loss == PV_LOSS_PLAIN)
         printf("  (plain learns the data as they are; predict corrects for the stated prevalence)\n");
     fputc('\n', stdout);
-    int code = cli_print_coefficients(call, c);
+    int code = cli_print_coefficients(call, c, CLI_LEVEL, false);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -178,6 +207,11 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf("\nnot saved; -o FILE keeps the model\n");
     return code;
+}
+
+/* By this, the optimiser or the posterior's engine. */
+static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
+    return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
 }
 
 static int run(cli_call *call) {
@@ -194,7 +228,7 @@ static int run(cli_call *call) {
         code = read_data(call, call->argument[0], roles, &held);
     if (code == CLI_OK)
         code = fit(call, options, &held);
-    if (code == CLI_OK && held.classifier->stop == PV_STOP_INTERRUPTED && !options->output)
+    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_INTERRUPTED) && !options->output)
         code = cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
     if (code == CLI_OK && options->output) {
         pv_status status = pv_classifier_save(call->ctx, held.classifier, options->output);
@@ -205,7 +239,7 @@ static int run(cli_call *call) {
         code = options->running.json ? print_json(call, options, held.classifier)
                                      : print_text(call, options, held.classifier);
     }
-    if (code == CLI_OK && held.classifier->stop == PV_STOP_DIVERGED)
+    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_DIVERGED))
         code = CLI_PROBLEMS;
     work_clear(call->ctx, &held);
     return code;
@@ -226,6 +260,8 @@ static const cli_example examples[] = {
      "A case-control study of a disease that one person in a hundred has."},
     {"prevail fit builtin:esoph --target cancer --weights count --prevalence 0.0005 --prevalence-n known",
      "The embedded study of oesophageal cancer; the model's prevalence is made to equal the stated one."},
+    {"prevail fit study.csv --target cancer --prevalence 0.005-0.02 --infer vi -o study.model",
+     "With a posterior: intervals for coefficients, and for risks with prevail predict --interval."},
     {NULL, NULL}};
 
 const cli_command cli_fit = {
@@ -242,12 +278,17 @@ const cli_command cli_fit = {
     .output =
         "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "
         "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
-        "models), warnings.\n"
+        "models), warnings. With a posterior (--infer laplace, vi or hmc) its means, standard deviations and central "
+        "90 % intervals.\n"
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
         "loss_kind, marginal_kind, prior, intercept_prior, saved, version, warnings. Numbers that are not finite are "
         "null.\n"
+        "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "
+        "(laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: {value, lo, "
+        "hi}), elbo and elbo_se (vi; for laplace the log evidence), chains, rhat_max, ess_min and divergences "
+        "(hmc).\n"
         "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
         "interrupted or no_progress.",
     .examples = examples,

@@ -7,10 +7,13 @@
 #include <string.h>
 
 typedef struct summary_options {
+    double interval;
     cli_running running;
 } summary_options;
 
 static const pv_option option_table[] = {
+    CLI_OPTION_INTERVAL(summary_options, interval, "0.9",
+                        "Level of the central intervals that a model with a posterior gives."),
     CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
 
 static json_t *parse_record(const pv_classifier *c) {
@@ -18,9 +21,9 @@ static json_t *parse_record(const pv_classifier *c) {
     return record ? record : json_object();
 }
 
-static int print_json(cli_call *call, const pv_classifier *c) {
+static int print_json(cli_call *call, const pv_classifier *c, double level) {
     json_t *coefficients = NULL;
-    int code = cli_json_coefficients(call, c, &coefficients);
+    int code = cli_json_coefficients(call, c, level, true, &coefficients);
     if (code != CLI_OK)
         return code;
     char hash[20];
@@ -51,6 +54,7 @@ static int print_json(cli_call *call, const pv_classifier *c) {
     cli_json_set(object, "marginal", cli_json_marginal(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
+    cli_json_posterior(object, c, level);
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "record", parse_record(c));
     cli_json_print(object);
@@ -74,7 +78,7 @@ static void print_record(const pv_classifier *c) {
     json_decref(record);
 }
 
-static int print_text(cli_call *call, const pv_classifier *c) {
+static int print_text(cli_call *call, const pv_classifier *c, double level) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
            c->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
@@ -89,11 +93,17 @@ static int print_text(cli_call *call, const pv_classifier *c) {
         printf("  prevalence  stated, held exactly\n");
     else
         printf("  prevalence  stated, as strong as %.6g rows\n", c->prevalence_n);
-    printf("  stopped     %s after %lld steps, seed %lld\n\n", pv_stop_name(c->stop), (long long)c->iterations,
+    printf("  stopped     %s after %lld steps, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            (long long)c->seed);
-    cli_print_classes(c);
+    if (c->posterior)
+        fputs("  ", stdout);
+    cli_print_posterior(c);
     fputc('\n', stdout);
-    int code = cli_print_coefficients(call, c);
+    cli_print_classes(c, level);
+    fputc('\n', stdout);
+    int code = cli_print_coefficients(call, c, level, true);
+    if (c->posterior && pv_model_is_linear(c->model))
+        printf("  sign: share of the draws on the same side of zero as the coefficient\n");
     print_record(c);
     return code;
 }
@@ -104,7 +114,14 @@ static int run(cli_call *call) {
     pv_status status = pv_classifier_load(call->ctx, call->argument[0], &classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
-    int code = options->running.json ? print_json(call, classifier) : print_text(call, classifier);
+    int code = CLI_OK;
+    if (!classifier->posterior && cli_given(call, "interval"))
+        code = cli_error(call, PV_ERR_USAGE, NULL,
+                         "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+    else if (options->running.json)
+        code = print_json(call, classifier, options->interval);
+    else
+        code = print_text(call, classifier, options->interval);
     pv_classifier_free(call->ctx, classifier);
     return code;
 }
@@ -117,15 +134,18 @@ static const cli_example examples[] = {{"prevail summary study.model", "Coeffici
 const cli_command cli_summary = {
     .name = "summary",
     .summary = "what is in a model file",
-    .usage = "MODEL [--json]",
+    .usage = "MODEL [--interval LEVEL] [--json]",
     .text = "Shows what a model file holds: the data it was fitted on, the stated prevalence and the model's own, "
-            "coefficients with odds ratios (linear models), and every option of the fit with defaults marked.",
+            "coefficients with odds ratios (linear models), and every option of the fit with defaults marked. With a "
+            "posterior all of these have intervals, and coefficients the probability of their sign.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(summary_options),
     .output =
         "Text, or with --json one object: file, data, data_hash, target, classes, features, rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
-        "coefficients, seed, and record: version, command and options of the fit.",
+        "coefficients, seed, and record: version, command and options of the fit. With a posterior the fields that fit "
+        "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "
+        "draws on the mean's side of zero) as well.",
     .examples = examples,
     .run = run};

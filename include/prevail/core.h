@@ -129,7 +129,9 @@ typedef struct pv_batch_design {
     pv_population population;
     pv_weighting population_weight; /* beta */
     pv_weighting epoch_weight;      /* omega */
-    bool direct;                    /* Eq. loss minibatch estimate as it stands instead of its lower-variance form */
+    bool direct; /* Eq. loss minibatch estimate as it stands, label counts estimated too. The form with the known
+              counts varies less for models that are sure of their labels, not always; and only
+              its gradient is unbiased: the direct one multiplies two estimates */
 } pv_batch_design;
 
 /* For each row of the batch: epoch[n], with sum over the batch of epoch[n] g_n an unbiased estimate of the sum over the
@@ -152,8 +154,9 @@ double pv_marginal_backward(pv_implementation implementation, size_t n, int clas
 
 /* The minibatch estimate of the full-data loss (prior excluded) and its gradient.
  *   log_q           [classes], the auxiliary network's output; ig only
- *   log_batch_marginal [classes], out: the target of the auxiliary network; may be NULL
- *   ig with PROFILE: the selection likelihood at log_q := log lambda. */
+ *   log_batch_marginal [classes], out: the target of the auxiliary network, set for the auxiliary marginals only; may
+ * be NULL ig with PROFILE: the selection likelihood at log_q := log lambda. An infinite prevalence_n leaves the
+ * prevalence term out. */
 typedef struct pv_batch_loss {
     pv_loss loss;
     pv_marginal marginal;

@@ -94,7 +94,9 @@ typedef struct pv_roles {
     const char *exclude;     /* never features */
     const char *features;    /* only these are features */
     const char *categorical; /* numbers to treat as categories */
-    const char *positive;    /* two classes: the label that prevalence and rates speak of; default the last */
+    const char *positive;    /* two classes: the label that prevalence and rates speak of. NULL: the larger number, or
+                                the one that says so (case, yes, true, malignant, ...); else the last by spelling */
+    const char *reference;   /* "column=level,...": reference levels of text columns; default the first by spelling */
     bool drop_missing;       /* drop rows with missing cells instead of refusing */
     bool keep_collinear;     /* do not refuse exactly collinear columns */
 } pv_roles;
@@ -111,13 +113,14 @@ void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;          /* [rows][features] */
-    int32_t *label;     /* [rows]; NULL without a target */
-    double *weight;     /* [rows]; NULL without weights */
-    size_t *table_row;  /* [rows], the row of the table each came from */
-    size_t dropped;     /* rows dropped for missing cells */
-    size_t zero_weight; /* rows left out because their weight is 0 */
-    int classes;        /* with a target */
+    double *x;             /* [rows][features] */
+    int32_t *label;        /* [rows]; NULL without a target */
+    double *weight;        /* [rows]; NULL without weights */
+    size_t *table_row;     /* [rows], the row of the table each came from */
+    size_t dropped;        /* rows dropped for missing cells */
+    size_t zero_weight;    /* rows left out because their weight is 0 */
+    int classes;           /* with a target */
+    bool positive_guessed; /* two classes: spelling alone decided which one is last */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);

@@ -4,6 +4,7 @@
 
 #include "prevail/data.h"
 #include "prevail/model.h"
+#include "prevail/posterior.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,8 +17,9 @@ typedef enum pv_prior_kind { PV_PRIOR_NONE, PV_PRIOR_NORMAL, PV_PRIOR_STUDENT, P
 
 typedef struct pv_prior {
     pv_prior_kind kind;
-    double scale; /* normal, laplace: their scale; student: 1 */
-    double df;    /* student */
+    double scale;    /* normal, laplace: their scale; student: 1 */
+    double df;       /* student */
+    double constant; /* of the normalised density; set by pv_prior_parse */
 } pv_prior;
 
 /* "normal:2.5", "student:4", "laplace:1", "none". option names the option in messages. */
@@ -28,7 +30,7 @@ double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 /* ---- options -------------------------------------------------------------------------------------------------------
  */
 
-typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML } pv_inference;
+typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML, PV_INFER_LAPLACE, PV_INFER_VI, PV_INFER_HMC } pv_inference;
 typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
 
 typedef struct pv_fit_options {
@@ -53,6 +55,13 @@ typedef struct pv_fit_options {
     double rate;           /* minibatch: Adam's learning rate */
     double auxiliary_rate; /* of the auxiliary network, as a multiple of rate */
     double auxiliary_sparsity;
+    int64_t draws;      /* posteriors: kept with the model (hmc: in all chains) */
+    int64_t components; /* vi */
+    int64_t samples;    /* vi: per component and step */
+    int64_t steps;      /* vi */
+    double vi_rate;     /* vi: Adam's rate in the scaled coordinates */
+    int64_t chains;     /* hmc */
+    int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
 } pv_fit_options;
 
@@ -65,6 +74,7 @@ pv_fit_options pv_fit_options_default(void);
 typedef struct pv_classifier {
     pv_encoding *encoding;
     char *target;  /* name of the target column */
+    char *weights; /* name of the weights column; empty: none */
     char **labels; /* [classes] */
     int classes;
     pv_model *model;
@@ -85,6 +95,8 @@ typedef struct pv_classifier {
     double loss_value; /* negative log posterior (map) or loss (ml) at w */
     double seconds;    /* of the fit; not kept in model files, which are the same bytes for the same seed */
     int64_t seed;
+    pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
+    double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;
 
@@ -97,6 +109,7 @@ typedef struct pv_fit_input {
     const pv_encoding *encoding;
     char *const *labels;
     const char *target;
+    const char *weights; /* name of the weights column, for later; NULL: none */
     const char *source;
     uint64_t data_hash;
     const char *command;
@@ -108,6 +121,9 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier);
 
 /* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. */
 PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients);
+/* The same of one of the posterior's draws, from 0. */
+PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
+                                                      double *coefficients);
 
 /* ---- model files (docs/formats.md) ---------------------------------------------------------------------------------
  */

@@ -34,6 +34,13 @@ void pv_adapt(size_t n, int classes, const double *loglik, const double *log_mar
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p);
 
+/* The same with the posterior carried through: p [rows][classes] is the mean over draws of the probability in the
+ * population, lo and hi [rows][classes] (NULL: not wanted) its central interval of the given level over them. Without a
+ * posterior p is the point prediction, and asking for intervals is refused with the remedy. */
+PV_MUST_USE pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                           pv_target_population population, const double *prevalence, double level,
+                                           double *p, double *lo, double *hi);
+
 #ifdef __cplusplus
 }
 #endif

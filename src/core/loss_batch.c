@@ -5,7 +5,7 @@
  *
  * u_n = N_s/n_B(s) or N_s/(n_B share_s) makes sums over the batch unbiased for sums over the full data: N/n_B omega(2)
  * or omega(1) of the paper, whose classes are here the strata that rows are drawn from (the classes themselves, unless
- * labels are soft). c_y = N_F(y) - N_pr prevalence(y) in the lower-variance form (Eq. bias-free minibatch estimate), or
+ * labels are soft). c_y = N_F(y) - N_pr prevalence(y) with the known counts (Eq. bias-free minibatch estimate), or
  * with N_F(y) estimated from the batch as well (Eq. loss minibatch estimate) when `direct`.
  *
  * log q stands for log p(y|w) in the value; its gradient is taken from the batch, never through q.

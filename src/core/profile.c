@@ -178,7 +178,7 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, pv__p
         if (!better)
             return false;
         if (size < 1e-9) /* converged to rounding: the next residual is noise */
-            return is_maximum(profile, &s, at, matrices);
+            return largest(J, s.r) <= 1e-9 * profile->total && is_maximum(profile, &s, at, matrices);
     }
     return false;
 }
@@ -321,11 +321,14 @@ static bool climb(pv_ctx *ctx, pv__profile *profile, const double *start, pv__po
         }
         if (isinf(next))
             return false;
-        if (size * shrink < 1e-13)
-            return true;
         value = next;
+        if (size * shrink < 1e-13)
+            break;
     }
-    return true;
+    for (size_t j = 0; j < J; j++)
+        gradient[j] = profile->total * at->m[j] - profile->counts[class_of(profile, j)] +
+                      profile->counts[profile->reference] * at->ratio[j];
+    return largest(J, gradient) <= 1e-8 * profile->total;
 }
 
 /* ---- solve ------------------------------------------------------------------------------------------------------- */
@@ -385,6 +388,8 @@ static bool reference_is_common(const pv__profile *profile) {
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
+    if (!profile->known && !solved)
+        PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!profile->known && (!solved || !reference_is_common(profile))) {
         profile->reference = pv__profile_commonest(profile, loglik);
         solved = attempt(ctx, profile, loglik, &log_q);

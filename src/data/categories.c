@@ -68,20 +68,15 @@ done:
     return status;
 }
 
+/* A guess at the nearest name would invite the wrong one (east for west): the known ones are listed instead. */
 static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t c, size_t row, const char *given,
                                char *const *labels, int32_t n, const char *what) {
-    char *const *words = labels;
-    const char *near = pv_nearest(given, (const char *const *)words, (size_t)n);
-    char hint[300];
-    if (near) {
-        snprintf(hint, sizeof hint, "did you mean '%s'?", pv__show(near).text);
-    } else {
-        char joined[240];
-        pv__join(labels, (size_t)n, 6, joined, sizeof joined);
-        snprintf(hint, sizeof hint, "known: %s", joined);
-    }
-    return PV__FAIL_CELL(ctx, table, row, c, "'%s' in column '%s' is not a %s the model knows; %s",
-                         pv__show(given).text, pv__show(table->column[c].name).text, what, hint);
+    char joined[240];
+    pv__join(labels, (size_t)n, 8, joined, sizeof joined);
+    return PV__FAIL_CELL(ctx, table, row, c,
+                         "'%s' in column '%s' is not a %s the model knows: %s; correct the cell, or "
+                         "leave the row out",
+                         pv__show(given).text, pv__show(table->column[c].name).text, what, joined);
 }
 
 pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, size_t c, const pv_dataset *data,

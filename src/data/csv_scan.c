@@ -59,6 +59,9 @@ static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     input->read += size;
     XXH3_64bits_update(&input->hash, from, size);
     const char *zero = memchr(from, '\0', size);
+    if (zero && begin == 0 && strncmp(from, "prevail-model ", 14) == 0)
+        return pv__fail_at(ctx, PV_ERR_INPUT, input->name, 0, 0,
+                           "is a prevail model, not data; the order is MODEL, then DATA");
     if (zero)
         return pv__fail_at(ctx, PV_ERR_INPUT, input->name, input->line + count_breaks(input->buffer, zero), 0,
                            "a NUL byte: this is not a CSV file; if it is compressed, unpack it; if it is UTF-16, save "

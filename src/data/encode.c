@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/encode.h"
 #include "data/number.h"
@@ -128,12 +129,12 @@ static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column,
             *comma = '.';
         bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
         pv__shown name = pv__show(source->name);
-        status =
-            pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                        "column '%s' has more than %d different texts, too many for categories%s; leave it out "
-                        "with --exclude %s",
-                        name.text, PV__LEVELS_MAX,
-                        decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "", name.text);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                             "column '%s' has more than %d different texts, too many for categories%s; leave it out "
+                             "with --exclude %s, or with --id %s if it names the rows",
+                             name.text, PV__LEVELS_MAX,
+                             decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "",
+                             name.text, name.text);
         goto done;
     }
     PV_GOTO(done, pv__categories_sort(ctx, data, &categories));
@@ -197,8 +198,52 @@ static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *
     return PV_OK;
 }
 
-static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
-                               pv_encoding *encoding, int32_t **code) {
+/* Moves a level to the front, the others keeping their order. */
+static void put_first(pv_source_column *source, int32_t level, int32_t *code, size_t rows) {
+    char *first = source->level[level];
+    for (int32_t l = level; l > 0; l--)
+        source->level[l] = source->level[l - 1];
+    source->level[0] = first;
+    for (size_t i = 0; i < rows; i++)
+        code[i] = code[i] == level ? 0 : code[i] < level ? code[i] + 1 : code[i];
+}
+
+/* --reference column=level,... */
+static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_encoding *encoding, int32_t **code) {
+    char **entries = NULL;
+    size_t n = 0;
+    PV_TRY(pv__names_split(ctx, "--reference", text, &entries, &n));
+    pv_status status = PV_OK;
+    for (size_t e = 0; e < n && status == PV_OK; e++) {
+        size_t s = 0, length = 0;
+        for (; s < encoding->sources; s++) {
+            length = strlen(encoding->source[s].name);
+            if (strncmp(entries[e], encoding->source[s].name, length) == 0 && entries[e][length] == '=')
+                break;
+        }
+        if (s == encoding->sources || encoding->source[s].type != PV_COLUMN_TEXT) {
+            status =
+                pv__fail(ctx, PV_ERR_USAGE, "--reference %s: write COLUMN=LEVEL, with a text column that is a feature",
+                         pv__show(entries[e]).text);
+            break;
+        }
+        pv_source_column *source = &encoding->source[s];
+        const char *level = entries[e] + length + 1;
+        int32_t at = pv__label_find(source->level, source->levels, level, strlen(level));
+        char joined[200];
+        pv__join(source->level, (size_t)source->levels, 8, joined, sizeof joined);
+        if (at < 0)
+            status = pv__fail(ctx, PV_ERR_USAGE, "--reference: column '%s' has no level '%s'; it has %s",
+                              pv__show(source->name).text, pv__show(level).text, joined);
+        else
+            put_first(source, at, code[s], rows);
+    }
+    pv_string_list_free(ctx, entries, n);
+    return status;
+}
+
+static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *reference,
+                               const pv_dataset *data, pv_encoding *encoding, int32_t **code) {
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *encoding->source, &encoding->source));
     encoding->sources = plan->features;
     for (size_t s = 0; s < encoding->sources; s++) {
@@ -212,6 +257,7 @@ static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__pla
             PV_TRY(learn_number(ctx, table, column, data, source));
     }
     PV_TRY(refuse_constant(ctx, table, encoding));
+    PV_TRY(set_references(ctx, reference, data->rows, encoding, code));
     return name_features(ctx, table, encoding);
 }
 
@@ -269,6 +315,43 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     return PV_OK;
 }
 
+/* Labels that say themselves which of two is the one of interest. */
+static bool says_positive(const char *label, const char *other) {
+    static const char *const pairs[][2] = {{"case", "control"},
+                                           {"cases", "controls"},
+                                           {"yes", "no"},
+                                           {"y", "n"},
+                                           {"true", "false"},
+                                           {"t", "f"},
+                                           {"positive", "negative"},
+                                           {"pos", "neg"},
+                                           {"malignant", "benign"},
+                                           {"cancer", "benign"},
+                                           {"cancer", "control"},
+                                           {"disease", "healthy"},
+                                           {"diseased", "healthy"},
+                                           {"ill", "well"},
+                                           {"sick", "healthy"},
+                                           {"sick", "well"},
+                                           {"dead", "alive"},
+                                           {"event", "censored"},
+                                           {"affected", "unaffected"},
+                                           {"present", "absent"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcasecmp(label, pairs[i][0]) == 0 && strcasecmp(other, pairs[i][1]) == 0)
+            return true;
+    return false;
+}
+
+/* Which of two labels is the positive one, where nobody said: NULL where spelling alone would decide. */
+static const char *guess_positive(const pv_column *labels) {
+    double a, b;
+    const char *first = labels->level[0], *last = labels->level[1];
+    if (pv__number_parse(first, strlen(first), &a) && pv__number_parse(last, strlen(last), &b))
+        return last; /* sorted by value */
+    return says_positive(first, last) ? first : says_positive(last, first) ? last : NULL;
+}
+
 static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
                               pv_dataset *data, char ***labels) {
     pv_column found;
@@ -277,6 +360,9 @@ static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     PV_GOTO(done, check_labels(ctx, table, plan, &found));
     PV_GOTO(done, pv__categories_sort(ctx, data, &found));
     PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
+    if (!positive && found.levels == 2)
+        positive = guess_positive(&found);
+    data->positive_guessed = found.levels == 2 && !positive;
     if (positive)
         PV_GOTO(done, move_positive(ctx, data, positive, &found));
     data->label = found.code;
@@ -308,7 +394,7 @@ pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
     PV_GOTO(done, learn_labels(ctx, table, &plan, roles->positive, data, &names));
-    PV_GOTO(done, learn_sources(ctx, table, &plan, data, made, code));
+    PV_GOTO(done, learn_sources(ctx, table, &plan, roles->reference, data, made, code));
     PV_GOTO(done, make_matrix(ctx, table, &plan, made, code, data));
     if (!roles->keep_collinear)
         PV_GOTO(done, pv__collinear_check(ctx, table, data, made));

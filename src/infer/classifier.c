@@ -11,11 +11,14 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv_string_list_free(ctx, classifier->labels, (size_t)classifier->classes);
     pv_model_free(ctx, classifier->model);
     pv__free(ctx, classifier->target);
+    pv__free(ctx, classifier->weights);
     pv__free(ctx, classifier->w);
     pv__free(ctx, classifier->prevalence);
     pv__free(ctx, classifier->design);
     pv__free(ctx, classifier->log_marginal);
     pv__free(ctx, classifier->source);
+    pv_posterior_free(ctx, classifier->posterior);
+    pv__free(ctx, classifier->draw_log_marginal);
     pv__free(ctx, classifier->record);
     pv__free(ctx, classifier);
 }
@@ -50,13 +53,10 @@ pv_status pv__copy_encoding(pv_ctx *ctx, const pv_encoding *from, pv_encoding **
     return pv__copy_strings(ctx, from->feature, (size_t)from->features, &made->feature);
 }
 
-pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients) {
-    if (!pv_model_is_linear(classifier->model))
-        return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear models do",
-                        pv_model_spec(classifier->model));
+/* From the encoded columns to those of the table, in place. */
+static void unscale(const pv_classifier *classifier, double *coefficients) {
     const pv_encoding *encoding = classifier->encoding;
     size_t stride = (size_t)encoding->features + 1;
-    memcpy(coefficients, classifier->w, pv_model_params(classifier->model) * sizeof *coefficients);
     for (size_t row = 0; row + 1 < (size_t)classifier->classes; row++) {
         double *c = coefficients + row * stride;
         size_t feature = 1;
@@ -71,5 +71,26 @@ pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifie
             feature++;
         }
     }
+}
+
+static pv_status coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients) {
+    if (!pv_model_is_linear(classifier->model))
+        return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear models do",
+                        pv_model_spec(classifier->model));
+    memcpy(coefficients, w, pv_model_params(classifier->model) * sizeof *coefficients);
+    unscale(classifier, coefficients);
     return PV_OK;
+}
+
+pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients) {
+    return coefficients_of(ctx, classifier, classifier->w, coefficients);
+}
+
+pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
+                                          double *coefficients) {
+    const pv_posterior *posterior = classifier->posterior;
+    if (!posterior || draw >= posterior->count)
+        return pv__fail(ctx, PV_ERR_USAGE, "the model has no draw %zu: it has %zu", draw,
+                        posterior ? posterior->count : (size_t)0);
+    return coefficients_of(ctx, classifier, posterior->draws + draw * posterior->dims, coefficients);
 }

@@ -40,7 +40,7 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     return PV_OK;
 }
 
-static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const *labels) {
+static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const *labels, bool positive_guessed) {
     const char *text = problem->options->prevalence;
     int k = problem->targets.classes;
     problem->population.classes = k;
@@ -54,6 +54,11 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     }
     double low, high;
     PV_TRY(pv_prevalence_parse(ctx, "--prevalence", text, labels, k, problem->prevalence, &low, &high));
+    if (positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence %s: of which label, '%s' or '%s'? Write --prevalence %s=%s, or name the one of "
+                        "interest with --positive",
+                        text, labels[0], labels[1], labels[1], text);
     PV_TRY(read_strength(ctx, problem));
     if (!isnan(low)) {
         if (strcmp(problem->options->prevalence_n, "rows") != 0)
@@ -67,6 +72,16 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     }
     problem->has_prevalence = true;
     return PV_OK;
+}
+
+/* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
+ * it where the outcome is rare. */
+static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
+    const char *text = problem->options->intercept_prior;
+    bool stated = problem->options->loss == PV_LOSS_IG && problem->population.prevalence_n > 0;
+    if (strcmp(text, "auto") == 0)
+        text = stated ? "none" : "normal:10";
+    return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
 }
 
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
@@ -93,7 +108,7 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "--prior laplace with minibatches shrinks slopes without making any exactly zero");
-    return PV_OK;
+    return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
 }
 
 static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
@@ -111,7 +126,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
                              .n = input->data->rows,
                              .x = input->data->x,
                              .targets = pv_dataset_targets(input->data),
-                             .map = options->infer == PV_INFER_MAP,
+                             .map = options->infer != PV_INFER_ML,
                              .feature = input->encoding->feature};
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
@@ -129,9 +144,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     for (size_t y = 0; y < k; y++)
         problem->design[y] = problem->mass[y] / total;
     PV_TRY(pv_prior_parse(ctx, "--prior", options->prior, &problem->prior));
-    PV_TRY(pv_prior_parse(ctx, "--intercept-prior", options->intercept_prior, &problem->intercept_prior));
     PV_TRY(read_batch(ctx, problem));
-    PV_TRY(read_prevalence(ctx, problem, input->labels));
+    PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
+    PV_TRY(read_intercept_prior(ctx, problem));
     return check_combination(ctx, problem);
 }
 
@@ -151,6 +166,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     PV_TRY(pv__copy_encoding(ctx, input->encoding, &c->encoding));
     PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
     PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
+    PV_TRY(pv__strdup(ctx, input->weights ? input->weights : "", &c->weights));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
     PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));
@@ -192,6 +208,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
     pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal};
     PV_GOTO(done,
             problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
+    if (options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
+        PV_GOTO(done, pv__fit_posterior(ctx, &problem, &solution, c));
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;

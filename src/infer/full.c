@@ -118,7 +118,7 @@ done:
 /* ---- separation: maximum likelihood has no finite answer --------------------------------------------------------- */
 
 /* Whether the fit puts every row on its own side: then larger parameters are always better. */
-static pv_status refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
+pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
     double *loglik, *log_ratio;
     PV_TRY(pv__alloc(ctx, n * k + k, sizeof *loglik, &loglik));
@@ -218,7 +218,7 @@ static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &selection));
     PV_GOTO(done, descend(ctx, problem, selection, coarse, false, many ? &metric : NULL, solution));
     if (!problem->map)
-        PV_GOTO(done, refuse_separation(ctx, problem, solution->w));
+        PV_GOTO(done, pv__refuse_separation(ctx, problem, solution->w));
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &joint));
     pv__objective_take_over(joint, selection);
     if (solution->stop != PV_STOP_INTERRUPTED && known_plugin)
@@ -256,6 +256,6 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
         PV_TRY(fit_rows(ctx, problem, solution));
     if (problem->map || !pv_model_is_linear(problem->model))
         return PV_OK;
-    PV_TRY(refuse_separation(ctx, problem, solution->w));
+    PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
     return refuse_unbounded(ctx, problem, solution->w);
 }

@@ -40,7 +40,14 @@ typedef struct pv__solution {
     int64_t passes;
 } pv__solution;
 
+/* Refuses posteriors that have no finite integral, before any work. */
+pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem);
+/* With an improper prior: refuses where the columns separate the classes. */
+pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+/* The posterior at the maximum found: draws, and the marginal at each. */
+pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                            pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 
 /* ---- the full-batch objective ------------------------------------------------------------------------------------ */

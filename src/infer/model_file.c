@@ -74,19 +74,34 @@ static json_t *real_or_null(double x) {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+static const char *const posterior_words[] = {"laplace", "vi", "hmc"};
+
+static json_t *posterior_of(const pv_posterior *p) {
+    if (!p)
+        return json_null();
+    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind", posterior_words[p->kind],
+                     "count", (json_int_t)p->count, "stop", pv_stop_name(p->stop), "iterations",
+                     (json_int_t)p->iterations, "elbo", real_or_null(p->elbo), "elbo_se", real_or_null(p->elbo_se),
+                     "chains", (json_int_t)p->chains, "divergences", (json_int_t)p->divergences, "max_depth_hits",
+                     (json_int_t)p->max_depth_hits, "acceptance", real_or_null(p->acceptance), "step_size",
+                     real_or_null(p->step_size));
+}
+
 static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) {
     char hash[32];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:I, s:o, s:I}, s:o, s:o}",
-        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-        pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "labels",
-        strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength, "data",
-        "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows,
-        "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
-        (json_int_t)c->iterations, "passes", (json_int_t)c->passes, "loss", real_or_null(c->loss_value), "seed",
-        (json_int_t)c->seed, "record", json_loads(c->record, 0, NULL), "arrays", array_table(arrays, n));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:I, s:o, "
+                     "s:I}, s:o, s:o, s:o}",
+                     "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
+                     pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)),
+                     "weights", json_stringn_nocheck(c->weights, strlen(c->weights)), "labels",
+                     strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength,
+                     "data", "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows",
+                     (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop),
+                     "iterations", (json_int_t)c->iterations, "passes", (json_int_t)c->passes, "loss",
+                     real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "record", json_loads(c->record, 0, NULL),
+                     "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
 }
 
 static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
@@ -105,10 +120,15 @@ static uint64_t checksum(const char *header, size_t header_size, const array *ar
 
 pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {
     size_t k = (size_t)c->classes;
+    const pv_posterior *p = c->posterior;
     array arrays[] = {{"weights", c->w, pv_model_params(c->model)},
                       {"prevalence", c->prevalence, k},
                       {"design", c->design, k},
-                      {"log_marginal", c->log_marginal, k}};
+                      {"log_marginal", c->log_marginal, k},
+                      {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
+                      {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
+                      {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
+                      {"ess", p ? p->ess : NULL, p ? p->dims : 0}};
     size_t n = sizeof arrays / sizeof *arrays, payload = 0;
     for (size_t i = 0; i < n; i++)
         payload += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
@@ -156,7 +176,10 @@ static pv_status read_frame(reader *r, FILE *stream) {
     if (fread(line, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(line, MAGIC, sizeof MAGIC - 1) != 0) {
         if (memcmp(line, MAGIC, strlen("prevail-model ")) == 0)
             return damaged(r, "it was written in another version of the format");
-        return damaged(r, "it does not begin with 'prevail-model 1'");
+        return pv__fail_at(
+            r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
+            "is not a prevail model (it does not begin with 'prevail-model 1'); if it is data, the order is "
+            "MODEL, then DATA");
     }
     unsigned long long sum;
     char sizes[80];
@@ -290,6 +313,10 @@ static const char *stop_word(int i) {
     return pv_stop_name((pv_stop)i);
 }
 
+static double number_or_nan(json_t *value) {
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
     int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
@@ -314,12 +341,50 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     c->prevalence_n = json_is_string(strength) ? HUGE_VAL : json_number_value(strength);
     PV_TRY(get_text(r, data, "source", &c->source));
     PV_TRY(get_text(r, r->root, "target", &c->target));
+    PV_TRY(get_text(r, r->root, "weights", &c->weights));
     char *record = json_dumps(json_object_get(r->root, "record"), JSON_COMPACT);
     if (!record)
         return damaged(r, "its record is missing");
     pv_status status = pv__strdup(r->ctx, record, &c->record);
     free(record);
     return status;
+}
+
+static pv_status get_posterior(const reader *r, pv_classifier *c) {
+    json_t *from = json_object_get(r->root, "posterior");
+    if (!from || json_is_null(from))
+        return PV_OK;
+    const char *kind = json_string_value(json_object_get(from, "kind"));
+    json_int_t count = json_integer_value(json_object_get(from, "count"));
+    size_t params = pv_model_params(c->model), k = (size_t)c->classes;
+    /* The counts are bounded by the payload before anything is multiplied. */
+    if (!kind || count < 1 || (size_t)count > r->payload_size || params > r->payload_size / (size_t)count ||
+        k > r->payload_size / (size_t)count)
+        return damaged(r, "its posterior is damaged");
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
+    pv_posterior *p = c->posterior;
+    p->dims = params;
+    p->count = (size_t)count;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(kind, posterior_words[i]) == 0)
+            p->kind = (pv_posterior_kind)i;
+    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_NO_PROGRESS + 1);
+    p->stop = stop < 0 ? PV_STOP_COMPLETED : (pv_stop)stop;
+    p->iterations = json_integer_value(json_object_get(from, "iterations"));
+    p->elbo = number_or_nan(json_object_get(from, "elbo"));
+    p->elbo_se = number_or_nan(json_object_get(from, "elbo_se"));
+    p->acceptance = number_or_nan(json_object_get(from, "acceptance"));
+    p->step_size = number_or_nan(json_object_get(from, "step_size"));
+    p->chains = (size_t)json_integer_value(json_object_get(from, "chains"));
+    p->divergences = json_integer_value(json_object_get(from, "divergences"));
+    p->max_depth_hits = json_integer_value(json_object_get(from, "max_depth_hits"));
+    PV_TRY(get_array(r, "draws", p->count * params, &p->draws));
+    PV_TRY(get_array(r, "draw_log_marginal", p->count * k, &c->draw_log_marginal));
+    if (p->kind == PV_POSTERIOR_HMC) {
+        PV_TRY(get_array(r, "rhat", params, &p->rhat));
+        PV_TRY(get_array(r, "ess", params, &p->ess));
+    }
+    return PV_OK;
 }
 
 static pv_status read_header(reader *r, pv_classifier *c) {
@@ -343,7 +408,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(get_array(r, "log_marginal", classes, &c->log_marginal));
     if (json_object_get(json_object_get(r->root, "arrays"), "prevalence"))
         PV_TRY(get_array(r, "prevalence", classes, &c->prevalence));
-    return PV_OK;
+    return get_posterior(r, c);
 }
 
 pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier) {

@@ -24,12 +24,16 @@ const pv_option pv_fit_option_table[] = {
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32",
      "linear: logistic or softmax regression. mlp: hidden layers of these sizes with ReLU."},
-    {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml", NULL,
-     "map: maximum a posteriori. ml: maximum likelihood, no prior."},
+    {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc", NULL,
+     "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum), vi "
+     "(a "
+     "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference)."},
     {"prior", PV_OPTION_TEXT, AT(prior), "normal:2.5", 0, 0, NULL, "normal:S|student:NU|laplace:S|none",
-     "Prior on slopes, numeric columns having mean 0 and standard deviation 1."},
-    {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "normal:10", 0, 0, NULL, "normal:S|student:NU|none",
-     "Prior on intercepts and biases, centred at the log odds of the prevalence."},
+     "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator."},
+    {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL, "auto|normal:S|student:NU|none",
+     "Prior on intercepts and biases, centred at the log odds of the prevalence. auto: none for ig, whose prior the "
+     "stated "
+     "prevalence is; normal:10 otherwise."},
     {"batch", PV_OPTION_TEXT, AT(batch), "full", 0, 0, NULL, "full|N",
      "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam)."},
     {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",
@@ -41,7 +45,8 @@ const pv_option pv_fit_option_table[] = {
     {"epoch-weight", PV_OPTION_CHOICE, AT(epoch_weight), "counted", 0, 0, "counted|expected", NULL,
      "Weights of a minibatch towards the training set: omega(2) or omega(1)."},
     {"direct", PV_OPTION_FLAG, AT(direct), NULL, 0, 0, NULL, NULL,
-     "Estimate the marginal's label counts from the minibatch too, instead of the lower-variance form of Appendix A."},
+     "Estimate the marginal's label counts from the minibatch too, instead of Appendix A's form with the known "
+     "counts."},
     {"implementation", PV_OPTION_CHOICE, AT(implementation), "2", 0, 0, "1|2|3", NULL,
      "The paper's implementations of the marginal's gradient; they agree to rounding."},
     {"start", PV_OPTION_CHOICE, AT(start), "prevalence", 0, 0, "prevalence|zero", NULL,
@@ -56,6 +61,15 @@ const pv_option pv_fit_option_table[] = {
      "Learning rate of the auxiliary network's bias, as a multiple of --rate."},
     {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,
      "Rate of the Laplace prior on the linear auxiliary network's matrix."},
+    {"draws", PV_OPTION_INT, AT(draws), "2000", 100, 1e7, NULL, NULL,
+     "Posteriors: draws kept with the model; hmc: in all chains together."},
+    {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},
+    {"samples", PV_OPTION_INT, AT(samples), "8", 1, 1e6, NULL, NULL, "vi: samples of each component and step."},
+    {"steps", PV_OPTION_INT, AT(steps), "500", 1, 1e9, NULL, NULL, "vi: steps."},
+    {"vi-rate", PV_OPTION_REAL, AT(vi_rate), "0", 0, 10, NULL, NULL,
+     "vi: learning rate; 0: the default of the method."},
+    {"chains", PV_OPTION_INT, AT(chains), "4", 1, 1000, NULL, NULL, "hmc: chains."},
+    {"warmup", PV_OPTION_INT, AT(warmup), "1000", 20, 1e9, NULL, NULL, "hmc: steps of each chain before draws count."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, NULL,
      "Seed of every random stream; recorded with the model."},
     {0}};

@@ -11,12 +11,27 @@
 #include "base/base.h"
 #include "prevail/infer.h"
 
+static double constant_of(const pv_prior *prior) {
+    double s = prior->scale, nu = prior->df;
+    switch (prior->kind) {
+    case PV_PRIOR_NONE:
+        break;
+    case PV_PRIOR_NORMAL:
+        return log(s) + 0.91893853320467274178;
+    case PV_PRIOR_STUDENT:
+        return lgamma(0.5) + lgamma(0.5 * nu) - lgamma(0.5 * (nu + 1)) + 0.5 * log(nu);
+    case PV_PRIOR_LAPLACE:
+        return log(2 * s);
+    }
+    return 0;
+}
+
 pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_prior *prior) {
     static const struct {
         const char *word;
         pv_prior_kind kind;
     } kinds[] = {{"normal:", PV_PRIOR_NORMAL}, {"student:", PV_PRIOR_STUDENT}, {"laplace:", PV_PRIOR_LAPLACE}};
-    *prior = (pv_prior){PV_PRIOR_NONE, 1, 0};
+    *prior = (pv_prior){.kind = PV_PRIOR_NONE, .scale = 1};
     if (strcmp(text, "none") == 0)
         return PV_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -29,6 +44,7 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
             return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive number", option, text, text + length);
         prior->kind = kinds[i].kind;
         *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;
+        prior->constant = constant_of(prior);
         return PV_OK;
     }
     return pv__fail(ctx, PV_ERR_USAGE, "%s %s: choose normal:SCALE, student:NU, laplace:SCALE or none", option, text);
@@ -41,19 +57,18 @@ double pv_prior_loss(const pv_prior *prior, double w, double *dvalue) {
         break;
     case PV_PRIOR_NORMAL:
         d = w / (s * s);
-        value = 0.5 * w * d + log(s) + 0.91893853320467274178;
+        value = 0.5 * w * d;
         break;
     case PV_PRIOR_STUDENT:
         d = (nu + 1) * w / (nu + w * w);
-        value = 0.5 * (nu + 1) * log1p(w * w / nu) + lgamma(0.5) + lgamma(0.5 * nu) - lgamma(0.5 * (nu + 1)) +
-                0.5 * log(nu);
+        value = 0.5 * (nu + 1) * log1p(w * w / nu);
         break;
     case PV_PRIOR_LAPLACE:
         d = w > 0 ? 1 / s : w < 0 ? -1 / s : 0;
-        value = fabs(w) / s + log(2 * s);
+        value = fabs(w) / s;
         break;
     }
     if (dvalue)
         *dvalue = d;
-    return value;
+    return value + prior->constant;
 }

@@ -8,13 +8,17 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "prevail/predict.h"
+#include "predict/predict.h"
 
 pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
                                      pv_target_population *population, double *prevalence) {
     double low, high;
     if (strcmp(text, "true") == 0) {
         *population = PV_POPULATION_TRUE;
+        if (!classifier->prevalence)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "the model was fitted without --prevalence, so the true population is unknown to it: use "
+                            "--population known:P, or design for that of its training data");
         return PV_OK;
     }
     if (strcmp(text, "design") == 0) {
@@ -22,7 +26,8 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
         return PV_OK;
     }
     if (strncmp(text, "known:", 6) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, design or known:P", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, design or known:P%s", text,
+                        strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     *population = PV_POPULATION_KNOWN;
     PV_TRY(pv_prevalence_parse(ctx, "--population known", text + 6, classifier->labels, classifier->classes, prevalence,
                                &low, &high));
@@ -69,15 +74,23 @@ void pv_adapt(size_t n, int classes, const double *loglik, const double *log_mar
     }
 }
 
+const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population population, const double *prevalence) {
+    switch (population) {
+    case PV_POPULATION_KNOWN:
+        return prevalence;
+    case PV_POPULATION_DESIGN:
+        return classifier->design;
+    case PV_POPULATION_TRUE:
+        break;
+    }
+    return classifier->loss == PV_LOSS_PLAIN ? classifier->prevalence : NULL;
+}
+
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p) {
-    int k = classifier->classes;
-    const double *target = population == PV_POPULATION_KNOWN    ? prevalence
-                           : population == PV_POPULATION_DESIGN ? classifier->design
-                           : classifier->loss == PV_LOSS_PLAIN  ? classifier->prevalence
-                                                                : NULL;
+    const double *target = pv__adapt_to(classifier, population, prevalence);
     if (target)
-        pv_adapt(n, k, loglik, classifier->log_marginal, target, log_p);
+        pv_adapt(n, classifier->classes, loglik, classifier->log_marginal, target, log_p);
     else if (log_p != loglik)
-        memcpy(log_p, loglik, n * (size_t)k * sizeof *log_p);
+        memcpy(log_p, loglik, n * (size_t)classifier->classes * sizeof *log_p);
 }

@@ -10,6 +10,7 @@ Gradients are with respect to each f_n(y) as a free variable (dloglik) or, for t
 to a constant in each row, with respect to the logits (dlogit).
 """
 import importlib.util
+import os
 import sys
 
 import numpy as np
@@ -22,7 +23,8 @@ PREVALENCE = {2: [0.99, 0.01], 5: [0.6, 0.25, 0.1, 0.049, 0.001]}
 
 class Writer:
     def __init__(self, path):
-        self.out, self.cases = open(path, "w"), 0
+        self.path, self.cases = path, 0
+        self.out = open(path + ".part", "w")    # the file itself appears whole or not at all
         self.out.write("# Oracle of the core's losses. Made by:\n")
         self.out.write("# python3 tests/oracle/make_core.py tests/oracle/core.txt\n")
 
@@ -42,6 +44,7 @@ class Writer:
     def close(self):
         self.out.write(f"\nend {self.cases}\n")
         self.out.close()
+        os.replace(self.path + ".part", self.path)
 
 
 def gradient(value, *leaves):
@@ -72,7 +75,7 @@ def make_data(seed, n, classes, soft=False, weights=None, prevalence=None, centr
 
 
 def make_hard(seed):
-    """Few rows, five classes, rows sure of different ones: the prevalence far outside their hull, lambda near its rim."""
+    """Few rows, five classes, rows sure of different ones: the prevalence far outside their hull, lambda at its rim."""
     rng = np.random.default_rng(seed)
     n, classes = (6, 12)[seed % 2], 5
     prevalence = 0.001 + 0.995 * rng.dirichlet(np.full(classes, 0.5))

@@ -416,8 +416,8 @@ static void test_every_loss_is_there(void **state) {
 
 static int setup(void **state) {
     static fixture fix;
+    *state = &fix; /* first, for the teardown of a set-up that fails on a damaged file */
     fix.file = oracle_file_read(PV_TEST_DIR "/oracle/core.txt");
-    *state = &fix;
     return pv_ctx_new(NULL, &fix.ctx) == PV_OK ? 0 : -1;
 }
 

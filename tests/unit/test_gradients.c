@@ -1,5 +1,5 @@
-/* Gradients of every loss against central differences. The log-likelihoods come from logits X W, so that what is moved,
- * W, leaves every row a proper log-softmax: that is where the losses are defined. */
+/* Gradients of every loss against central differences, and row weights against rows repeated. The log-likelihoods come
+ * from logits X W, so that what is moved, W, leaves every row a proper log-softmax: where the losses are defined. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,6 +146,48 @@ static void check_full(const problem *p, pv_loss loss, pv_marginal marginal, dou
     pv_full_loss_free(p->ctx, s.full);
 }
 
+/* A row of weight 3 is three equal rows: the value is the same, and the gradient shared among them. */
+static void check_repeated(const problem *p, pv_loss loss, pv_marginal marginal, double prevalence_n) {
+    static double loglik[SIZE], dloglik[SIZE], many_loglik[3 * SIZE], many_dloglik[3 * SIZE], many_frequency[3 * SIZE];
+    static double weight[ROWS];
+    static int32_t many_label[3 * ROWS];
+    size_t classes = (size_t)p->classes, row = classes * sizeof *loglik, many = 0;
+    double value[2];
+    forward(p, p->w, loglik);
+    for (size_t n = 0; n < ROWS; n++) {
+        weight[n] = 1 + (double)(n % 3);
+        for (size_t copy = 0; copy <= n % 3; copy++, many++) {
+            memcpy(many_loglik + many * classes, loglik + n * classes, row);
+            memcpy(many_frequency + many * classes, p->frequency + n * classes, row);
+            many_label[many] = p->label[n];
+        }
+    }
+    bool soft = p->targets.frequency != NULL;
+    pv_population population = {p->classes, p->prevalence, prevalence_n};
+    pv_targets targets[2] = {{ROWS, p->classes, p->targets.label, p->targets.frequency, weight},
+                             {many, p->classes, soft ? NULL : many_label, soft ? many_frequency : NULL, NULL}};
+    for (size_t i = 0; i < 2; i++) {
+        pv_full_loss *full = NULL;
+        must(p->ctx, pv_full_loss_new(p->ctx, loss, marginal, &targets[i], &population, &full));
+        must(p->ctx, pv_full_loss_eval(p->ctx, full, i ? many_loglik : loglik, &value[i], i ? many_dloglik : dloglik));
+        pv_full_loss_free(p->ctx, full);
+    }
+    assert_true(fabs(value[0] - value[1]) <= 1e-11 * (1 + fabs(value[0])));
+    double dw[PARAMS];
+    backward(p, loglik, dloglik, dw);
+    many = 0;
+    for (size_t n = 0; n < ROWS; n++) /* the copies' gradients, gathered in the first one's place */
+        for (size_t copy = 0; copy <= n % 3; copy++, many++)
+            for (size_t y = 0; y < classes; y++)
+                dloglik[n * classes + y] = (copy ? dloglik[n * classes + y] : 0) + many_dloglik[many * classes + y];
+    double gathered[PARAMS], largest = 0;
+    backward(p, loglik, dloglik, gathered);
+    for (size_t k = 0; k < classes * FEATURES; k++)
+        largest = fmax(largest, fabs(dw[k]));
+    for (size_t k = 0; k < classes * FEATURES; k++)
+        assert_true(fabs(dw[k] - gathered[k]) <= 1e-8 * largest);
+}
+
 static void each_problem(void (*run)(problem *p)) {
     pv_ctx *ctx = NULL;
     assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
@@ -175,6 +217,22 @@ static void run_full(problem *p) {
 static void test_full_losses(void **state) {
     (void)state;
     each_problem(run_full);
+}
+
+static void run_repeated(problem *p) {
+    static const double strength[] = {0, 7.5, 300, HUGE_VAL};
+    check_repeated(p, PV_LOSS_PLAIN, PV_MARGINAL_PLUGIN, 0);
+    check_repeated(p, PV_LOSS_IW, PV_MARGINAL_PLUGIN, 0);
+    for (size_t i = 0; i < sizeof strength / sizeof *strength; i++) {
+        if (isfinite(strength[i]))
+            check_repeated(p, PV_LOSS_IG, PV_MARGINAL_PLUGIN, strength[i]);
+        check_repeated(p, PV_LOSS_IG, PV_MARGINAL_PROFILE, strength[i]);
+    }
+}
+
+static void test_weights_are_repeated_rows(void **state) {
+    (void)state;
+    each_problem(run_repeated);
 }
 
 /* ---- the selection likelihood ------------------------------------------------------------------------------------ */
@@ -343,6 +401,7 @@ static void test_auxiliary_networks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_losses),
+        cmocka_unit_test(test_weights_are_repeated_rows),
         cmocka_unit_test(test_selection_loss),
         cmocka_unit_test(test_batch_losses),
         cmocka_unit_test(test_auxiliary_networks),

@@ -1,0 +1,115 @@
+/* cli/study.h: what the studies share: options, output files, a logistic posterior as a density, its exact integral. */
+#ifndef PREVAIL_CLI_STUDY_H
+#define PREVAIL_CLI_STUDY_H
+
+#include "common.h"
+
+typedef struct study_options {
+    double prevalence;
+    const char *prevalence_n; /* NULL: the study's own default */
+    int64_t draws, seed;
+    const char *table; /* contingency */
+    int64_t cases, controls;
+    int64_t replicates; /* 0: the study's own default */
+    const char *infer;
+    int64_t components, samples, steps; /* vi */
+    int64_t chains, warmup;             /* hmc */
+    bool sbc;
+    const char *output;
+    cli_running running;
+} study_options;
+
+int study_contingency(cli_call *call, const study_options *options);
+int study_coverage(cli_call *call, const study_options *options);
+int study_calibration(cli_call *call, const study_options *options); /* coverage --sbc */
+
+/* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
+
+typedef void (*study_writer)(FILE *out, const void *what);
+int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
+/* The same for a JSON object, which stays the caller's. */
+int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
+
+/* Runs job(ctx, state, i) for i = 0 .. jobs-1, each in a context of one thread, as many at a time as the call's context
+ * has threads. The first failure, or a signal, lets no further one start; *finished counts those that ran. Returns an
+ * exit code after printing why; a signal is a warning. */
+typedef pv_status (*study_job)(pv_ctx *ctx, void *state, size_t index);
+int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished);
+
+double study_seconds(void); /* monotonic clock */
+
+/* ---- study_density.c: a logistic model with normal priors, as a density for the engines -------------------------- */
+
+/* p(Y=1|x,w) = sigmoid(x . w), w ~ N(0, prior_sd^2) each; the loss and the prior are normalised as in pv_full_loss.
+ * All arrays are borrowed and must outlive the density. */
+typedef struct study_problem {
+    size_t dims;
+    const double *x; /* [targets.n][dims] */
+    pv_targets targets;
+    pv_loss loss;
+    pv_marginal marginal;
+    pv_population population;
+    double prior_sd;
+} study_problem;
+
+PV_MUST_USE pv_status study_density_new(pv_ctx *ctx, const study_problem *problem, pv_density *density);
+void study_density_free(pv_ctx *ctx, pv_density *density);
+/* The value; the gradient is not made. marginal, where not NULL: p(Y=1|w), for plain and iw the plug-in's. */
+PV_MUST_USE pv_status study_density_value(pv_ctx *ctx, const pv_density *density, const double *w, double *value,
+                                          double *marginal);
+/* Moves w [dims] to the maximum by damped Newton steps. */
+PV_MUST_USE pv_status study_density_mode(pv_ctx *ctx, const pv_density *density, double *w);
+
+/* ---- numbers of a posterior over (eta0, eta1) -------------------------------------------------------------------- */
+
+enum { STUDY_QUANTILES = 5 };
+extern const double study_quantile[STUDY_QUANTILES];
+enum { STUDY_LOR, STUDY_ETA0, STUDY_ETA1, STUDY_MEASURES }; /* log odds ratio eta1 - eta0 */
+
+typedef struct study_numbers {
+    double mean[STUDY_MEASURES], sd[STUDY_MEASURES];
+    double quantile[STUDY_QUANTILES]; /* of the log odds ratio */
+    double marginal;                  /* posterior mean of p(Y=1|w) */
+} study_numbers;
+
+/* Exact by quadrature. */
+typedef struct study_exact {
+    study_numbers numbers;
+    double log_evidence;
+    size_t points;
+    double *lor, *density; /* [points], of the log odds ratio */
+} study_exact;
+
+/* ---- study_quadrature.c ------------------------------------------------------------------------------------------ */
+
+/* dims = 2. w: a point where the density is not 0. The caller frees with study_exact_clear. */
+PV_MUST_USE pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *exact);
+void study_exact_clear(study_exact *exact);
+/* From the mixture itself (marginal left 0): no Monte-Carlo error. dims = 2. */
+void study_mixture_numbers(const pv_mixture *mixture, study_numbers *numbers);
+double study_mixture_lor_density(const pv_mixture *mixture, double lor);
+
+/* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ---------------- */
+
+typedef struct study_posterior {
+    char name[40];       /* "ig_npr_10" */
+    const char *loss;    /* "ig" */
+    double prevalence_n; /* NaN: no such thing (plain, iw) */
+    study_numbers vi;
+    double elbo, elbo_se;
+    study_exact exact;
+    pv_posterior *posterior;
+} study_posterior;
+
+typedef struct study_table {
+    double count[2][2]; /* [x][y] */
+    double prevalence[2];
+    double lor, lor_sd; /* frequentist; not finite where a cell is empty */
+    size_t draws;       /* to show */
+    size_t posteriors;
+    study_posterior *posterior;
+} study_table;
+
+int study_contingency_pictures(cli_call *call, const char *folder, const study_table *table);
+
+#endif

@@ -1,0 +1,244 @@
+/* prevail study contingency: the paper's section 4, "Prevalence-bias, Bayesian posterior and log odds ratio".
+ *
+ *   p(Y=1|X=x) = sigmoid(eta_x),  eta_x ~ N(0, 10^2);  posteriors under plain, iw and ig by variational inference with
+ *   a mixture of Gaussians, beside the exact ones.
+ */
+#include "study.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS = 4, NPR_MAX = 16 };
+static const double prior_sd = 10;
+
+typedef struct work {
+    const study_options *options;
+    study_table table;
+    double npr[NPR_MAX];
+    size_t nprs;
+    double x[2 * CELLS], weight[CELLS]; /* one row for each cell that is not empty */
+    int32_t label[CELLS];
+    size_t rows;
+} work;
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static int read_table(cli_call *call, const char *text, work *held) {
+    static const char form[] = "--table %s: four counts, '47,44;3,6' (rows X=0,1; columns Y=0,1)";
+    double *count = &held->table.count[0][0];
+    const char *at = text;
+    for (int i = 0; i < CELLS; i++) {
+        char *end;
+        count[i] = strtod(at, &end);
+        char expected = i == 3 ? '\0' : i == 1 ? ';' : ',';
+        if (end == at || !(count[i] >= 0 && count[i] < 1e9) || *end != expected)
+            return cli_error(call, PV_ERR_USAGE, NULL, form, text);
+        at = end + 1;
+    }
+    for (int y = 0; y < 2; y++)
+        if (!(count[y] + count[2 + y] > 0))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--table %s: no observation with Y=%d; both classes are needed",
+                             text, y);
+    for (int i = 0; i < CELLS; i++)
+        if (count[i] > 0) {
+            held->x[2 * held->rows + (size_t)i / 2] = 1;
+            held->label[held->rows] = i % 2;
+            held->weight[held->rows++] = count[i];
+        }
+    held->table.lor = log(count[3]) - log(count[2]) - log(count[1]) + log(count[0]);
+    held->table.lor_sd = sqrt(1 / count[0] + 1 / count[1] + 1 / count[2] + 1 / count[3]);
+    return CLI_OK;
+}
+
+static int read_strengths(cli_call *call, const char *text, work *held) {
+    for (const char *at = text;; at++) {
+        char *end;
+        double n = strtod(at, &end);
+        if (end == at || !(n >= 0 && n < 1e12) || (*end && *end != ','))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence-n %s: a number, or a list such as 0,1,10", text);
+        if (held->nprs == NPR_MAX)
+            return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence-n %s: at most %d numbers", text, (int)NPR_MAX);
+        held->npr[held->nprs++] = n;
+        if (!*end)
+            return CLI_OK;
+        at = end;
+    }
+}
+
+/* ---- posteriors -------------------------------------------------------------------------------------------------- */
+
+static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
+    const work *held = state;
+    const study_options *options = held->options;
+    study_posterior *out = &held->table.posterior[index];
+    study_problem problem = {
+        .dims = 2,
+        .x = held->x,
+        .targets = {.n = held->rows, .classes = 2, .label = held->label, .weight = held->weight},
+        .loss = index == 0 ? PV_LOSS_PLAIN : index == 1 ? PV_LOSS_IW : PV_LOSS_IG,
+        .marginal = strcmp(out->loss, "ig") == 0 ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE,
+        .population = {.classes = 2,
+                       .prevalence = held->table.prevalence,
+                       .prevalence_n = isnan(out->prevalence_n) ? 0 : out->prevalence_n},
+        .prior_sd = prior_sd};
+    pv_vi_options vi = pv_vi_options_default();
+    vi.components = options->components;
+    vi.samples = options->samples;
+    vi.steps = options->steps;
+    vi.draws = options->draws > vi.draws ? options->draws : vi.draws;
+    vi.seed = (uint64_t)options->seed;
+    pv_density density = {0};
+    double mode[2] = {0, 0};
+    pv_status status = study_density_new(ctx, &problem, &density);
+    if (status == PV_OK)
+        status = study_integrate(ctx, &density, &out->exact);
+    if (status == PV_OK)
+        status = study_density_mode(ctx, &density, mode);
+    if (status == PV_OK)
+        status = pv_vi(ctx, &density, mode, &vi, &out->posterior);
+    if (status == PV_OK) {
+        study_mixture_numbers(&out->posterior->mixture, &out->vi);
+        out->elbo = out->posterior->elbo;
+        out->elbo_se = out->posterior->elbo_se;
+    }
+    for (size_t i = 0; status == PV_OK && i < out->posterior->count; i++) {
+        double value, p;
+        status = study_density_value(ctx, &density, out->posterior->draws + 2 * i, &value, &p);
+        out->vi.marginal += p / (double)out->posterior->count;
+    }
+    study_density_free(ctx, &density);
+    return status;
+}
+
+/* plain, iw, ig at each strength, ig with profile at each strength. */
+static void list_posteriors(work *held) {
+    study_table *table = &held->table;
+    table->posteriors = 2 + 2 * held->nprs;
+    table->posterior = cli_alloc(table->posteriors, sizeof *table->posterior);
+    for (size_t i = 0; i < table->posteriors; i++) {
+        study_posterior *p = &table->posterior[i];
+        p->loss = i == 0 ? "plain" : i == 1 ? "iw" : i < 2 + held->nprs ? "ig" : "ig_profile";
+        p->prevalence_n = i < 2 ? NAN : held->npr[(i - 2) % held->nprs];
+        if (i < 2 || held->nprs == 1)
+            snprintf(p->name, sizeof p->name, "%s", p->loss);
+        else
+            snprintf(p->name, sizeof p->name, "%s_npr_%.10g", p->loss, p->prevalence_n);
+    }
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+static json_t *json_numbers(const study_numbers *numbers) {
+    static const char *const names[] = {"log_odds_ratio", "eta0", "eta1"};
+    json_t *object = json_object();
+    for (int i = 0; i < STUDY_MEASURES; i++) {
+        json_t *entry = json_object();
+        cli_json_set(entry, "mean", cli_json_real(numbers->mean[i]));
+        cli_json_set(entry, "sd", cli_json_real(numbers->sd[i]));
+        if (i == STUDY_LOR) {
+            json_t *quantiles = json_object();
+            for (int q = 0; q < STUDY_QUANTILES; q++) {
+                char key[16];
+                snprintf(key, sizeof key, "%g", study_quantile[q]);
+                cli_json_set(quantiles, key, cli_json_real(numbers->quantile[q]));
+            }
+            cli_json_set(entry, "quantiles", quantiles);
+        }
+        cli_json_set(object, names[i], entry);
+    }
+    cli_json_set(object, "marginal", cli_json_real(numbers->marginal));
+    return object;
+}
+
+static json_t *json_result(cli_call *call, const study_options *options, const work *held) {
+    const study_table *table = &held->table;
+    json_t *object = json_object(), *counts = json_array(), *strengths = json_array(), *posteriors = json_object();
+    for (int x = 0; x < 2; x++) {
+        json_t *row = json_array();
+        for (int y = 0; y < 2; y++)
+            json_array_append_new(row, cli_json_real(table->count[x][y]));
+        json_array_append_new(counts, row);
+    }
+    for (size_t i = 0; i < held->nprs; i++)
+        json_array_append_new(strengths, cli_json_real(held->npr[i]));
+    for (size_t i = 0; i < table->posteriors; i++) {
+        const study_posterior *p = &table->posterior[i];
+        json_t *entry = json_numbers(&p->vi), *exact = json_numbers(&p->exact.numbers);
+        cli_json_set(entry, "elbo", cli_json_real(p->elbo));
+        cli_json_set(entry, "elbo_se", cli_json_real(p->elbo_se));
+        cli_json_set(entry, "stop", cli_json_text(pv_stop_name(p->posterior->stop)));
+        cli_json_set(exact, "log_evidence", cli_json_real(p->exact.log_evidence));
+        cli_json_set(entry, "exact", exact);
+        cli_json_set(posteriors, p->name, entry);
+    }
+    json_t *frequentist = json_object();
+    cli_json_set(frequentist, "log_odds_ratio", cli_json_real(table->lor));
+    cli_json_set(frequentist, "sd", cli_json_real(table->lor_sd));
+    cli_json_set(object, "study", cli_json_text("contingency"));
+    cli_json_set(object, "table", counts);
+    cli_json_set(object, "prevalence", cli_json_real(table->prevalence[1]));
+    cli_json_set(object, "prevalence_n", held->nprs == 1 ? cli_json_real(held->npr[0]) : json_incref(strengths));
+    json_decref(strengths);
+    cli_json_set(object, "prior_sd", cli_json_real(prior_sd));
+    cli_json_set(object, "frequentist", frequentist);
+    cli_json_set(object, "posteriors", posteriors);
+    cli_json_set(object, "seed", json_integer(options->seed));
+    cli_json_set(object, "command", cli_json_text(call->line));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    return object;
+}
+
+static void print_text(const study_table *table) {
+    printf("Rows X=0,1; columns Y=0,1: %g,%g; %g,%g. Prevalence %g. Frequentist log odds\nratio %.2f, standard deviation "
+           "%.2f.\n\n",
+           table->count[0][0], table->count[0][1], table->count[1][0], table->count[1][1], table->prevalence[1],
+           table->lor, table->lor_sd);
+    printf("  %-20s %30s  %17s  %8s\n", "", "log odds ratio: mean, sd, 90 %", "exact: mean, sd", "p(Y=1|w)");
+    for (size_t i = 0; i < table->posteriors; i++) {
+        const study_posterior *p = &table->posterior[i];
+        const study_numbers *exact = &p->exact.numbers;
+        printf("  %-20s %7.3f %6.3f [%6.2f, %5.2f]  %9.3f %7.3f  %8.4f\n", p->name, p->vi.mean[STUDY_LOR],
+               p->vi.sd[STUDY_LOR], p->vi.quantile[0], p->vi.quantile[STUDY_QUANTILES - 1], exact->mean[STUDY_LOR],
+               exact->sd[STUDY_LOR], p->vi.marginal);
+    }
+    printf("\n  %-20s %12s %9s %14s %11s\n", "", "ELBO", "(error)", "log evidence", "difference");
+    for (size_t i = 0; i < table->posteriors; i++) {
+        const study_posterior *p = &table->posterior[i];
+        printf("  %-20s %12.4f %9.4f %14.4f %11.4f\n", p->name, p->elbo, p->elbo_se, p->exact.log_evidence,
+               p->exact.log_evidence - p->elbo);
+    }
+}
+
+int study_contingency(cli_call *call, const study_options *options) {
+    work held = {.options = options,
+                 .table = {.draws = (size_t)options->draws,
+                           .prevalence = {1 - options->prevalence, options->prevalence}}};
+    int code = read_table(call, options->table, &held);
+    if (code == CLI_OK)
+        code = read_strengths(call, options->prevalence_n ? options->prevalence_n : "0,1,10,100,1000", &held);
+    if (code != CLI_OK)
+        return code;
+    list_posteriors(&held);
+    size_t finished;
+    code = study_parallel(call, "posteriors", held.table.posteriors, infer, &held, &finished);
+    if (code == CLI_OK && finished < held.table.posteriors)
+        code = CLI_FAILED;
+    json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
+    if (code == CLI_OK && options->output)
+        code = study_write_json(call, options->output, "results.json", object);
+    if (code == CLI_OK && options->output)
+        code = study_contingency_pictures(call, options->output, &held.table);
+    if (code == CLI_OK && options->running.json)
+        cli_json_print(json_incref(object));
+    else if (code == CLI_OK)
+        print_text(&held.table);
+    json_decref(object);
+    for (size_t i = 0; i < held.table.posteriors; i++) {
+        study_exact_clear(&held.table.posterior[i].exact);
+        pv_posterior_free(call->ctx, held.table.posterior[i].posterior);
+    }
+    free(held.table.posterior);
+    return code;
+}

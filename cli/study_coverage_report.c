@@ -1,0 +1,225 @@
+/* The coverage study's result: text, JSON, a Markdown table, a picture. */
+#include "study_coverage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "svg.h"
+
+const char *coverage_infer_name(pv_inference infer) {
+    return infer == PV_INFER_LAPLACE ? "laplace" : infer == PV_INFER_VI ? "vi" : "hmc";
+}
+
+typedef struct summary {
+    size_t n; /* fits that count */
+    size_t failed, troubled;
+    double share[QUANTITIES][LEVELS];
+    double bias[QUANTITIES], rmse[QUANTITIES];
+} summary;
+
+static double share_error(double share, size_t n) {
+    return sqrt(share * (1 - share) / (double)n);
+}
+
+/* Replicates that an interruption left undone have nothing done in any method and count nowhere. */
+static bool was_run(const coverage *c, size_t replicate) {
+    for (int i = 0; i < c->infers; i++)
+        for (int m = 0; m < METHODS; m++)
+            if (coverage_at(c, replicate, i, m)->done)
+                return true;
+    return false;
+}
+
+static summary summarise(const coverage *c, int infer, int method) {
+    summary s = {0};
+    for (size_t r = 0; r < c->replicates; r++) {
+        const outcome *o = coverage_at(c, r, infer, method);
+        if (!o->done) {
+            s.failed += was_run(c, r);
+            continue;
+        }
+        s.n++;
+        s.troubled += o->troubled;
+        for (int q = 0; q < QUANTITIES; q++) {
+            double error = o->estimate[q] - c->truth[q];
+            s.bias[q] += error;
+            s.rmse[q] += error * error;
+            for (int l = 0; l < LEVELS; l++)
+                s.share[q][l] += fabs(o->place[q] - 0.5) <= 0.5 * coverage_level[l];
+        }
+    }
+    for (int q = 0; q < QUANTITIES && s.n; q++) {
+        s.bias[q] /= (double)s.n;
+        s.rmse[q] = sqrt(s.rmse[q] / (double)s.n);
+        for (int l = 0; l < LEVELS; l++)
+            s.share[q][l] /= (double)s.n;
+    }
+    return s;
+}
+
+static void strength_text(const coverage *c, char text[32]) {
+    if (isinf(c->prevalence_n))
+        snprintf(text, 32, "known");
+    else
+        snprintf(text, 32, "%.0f", c->prevalence_n);
+}
+
+/* ---- text and Markdown ------------------------------------------------------------------------------------------- */
+
+static void print_summary(FILE *out, const coverage *c, int infer, int method, bool markdown) {
+    summary s = summarise(c, infer, method);
+    if (!s.n)
+        return;
+    if (markdown)
+        fprintf(out, "\n### %s, %s\n\n", coverage_infer_name(c->infer[infer]), coverage_method[method]);
+    else
+        fprintf(out, "\n%s, %s", coverage_infer_name(c->infer[infer]), coverage_method[method]);
+    if (!markdown && s.failed + s.troubled)
+        fprintf(out, " (%zu fits failed, %zu had divergences or R-hat of 1.05 or more)", s.failed, s.troubled);
+    fputs(markdown ? "| quantity | truth | 50 % | 80 % | 90 % | 95 % | bias | RMSE |\n|---|---|---|---|---|---|---|---|\n"
+                   : "\n  quantity                  truth   50 %   80 %   90 %   95 %     bias   RMSE\n",
+          out);
+    for (int q = 0; q < QUANTITIES; q++)
+        fprintf(out,
+                markdown ? "| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n"
+                         : "  %-23s %7.3f %6.3f %6.3f %6.3f %6.3f %8.3f %6.3f\n",
+                coverage_quantity[q], c->truth[q], s.share[q][0], s.share[q][1], s.share[q][2], s.share[q][3], s.bias[q],
+                s.rmse[q]);
+    if (markdown && s.failed + s.troubled)
+        fprintf(out, "\n%zu fits failed, %zu had divergences or R-hat of 1.05 or more.\n", s.failed, s.troubled);
+}
+
+static void print_all(FILE *out, const coverage *c, bool markdown) {
+    char strength[32];
+    strength_text(c, strength);
+    double n = (double)c->finished;
+    fprintf(out, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s, seed %llu.\n",
+            c->finished, c->cases, c->controls, c->prevalence, strength, (unsigned long long)c->seed);
+    fprintf(out, "Share of central intervals that hold the truth; standard errors %.3f, %.3f,\n%.3f, %.3f where they do as "
+                 "often as they say.\n",
+            sqrt(0.25 / n), sqrt(0.16 / n), sqrt(0.09 / n), sqrt(0.0475 / n));
+    for (int i = 0; i < c->infers; i++)
+        for (int m = 0; m < METHODS; m++)
+            print_summary(out, c, i, m, markdown);
+}
+
+static void write_markdown(FILE *out, const void *what) {
+    print_all(out, what, true);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *json_method(const coverage *c, int infer, int method) {
+    summary s = summarise(c, infer, method);
+    json_t *object = json_object(), *list = json_object();
+    for (int q = 0; q < QUANTITIES && s.n; q++) {
+        json_t *entry = json_object(), *share = json_object(), *error = json_object();
+        for (int l = 0; l < LEVELS; l++) {
+            char key[16];
+            snprintf(key, sizeof key, "%g", coverage_level[l]);
+            cli_json_set(share, key, cli_json_real(s.share[q][l]));
+            cli_json_set(error, key, cli_json_real(share_error(s.share[q][l], s.n)));
+        }
+        cli_json_set(entry, "truth", cli_json_real(c->truth[q]));
+        cli_json_set(entry, "coverage", share);
+        cli_json_set(entry, "coverage_se", error);
+        cli_json_set(entry, "bias", cli_json_real(s.bias[q]));
+        cli_json_set(entry, "rmse", cli_json_real(s.rmse[q]));
+        cli_json_set(list, coverage_quantity[q], entry);
+    }
+    cli_json_set(object, "fits", json_integer((json_int_t)s.n));
+    cli_json_set(object, "failed", json_integer((json_int_t)s.failed));
+    cli_json_set(object, "troubled", json_integer((json_int_t)s.troubled));
+    cli_json_set(object, "quantities", list);
+    return object;
+}
+
+static json_t *json_result(cli_call *call, const coverage *c) {
+    static const char *const keys[METHODS] = {"ig_profile", "ig_plugin", "plain_corrected"};
+    json_t *object = json_object(), *infers = json_object();
+    for (int i = 0; i < c->infers; i++) {
+        json_t *methods = json_object();
+        for (int m = 0; m < METHODS; m++)
+            if (m != PLUGIN || !isinf(c->prevalence_n))
+                cli_json_set(methods, keys[m], json_method(c, i, m));
+        cli_json_set(infers, coverage_infer_name(c->infer[i]), methods);
+    }
+    cli_json_set(object, "study", cli_json_text("coverage"));
+    cli_json_set(object, "replicates", json_integer((json_int_t)c->finished));
+    cli_json_set(object, "cases", json_integer((json_int_t)c->cases));
+    cli_json_set(object, "controls", json_integer((json_int_t)c->controls));
+    cli_json_set(object, "prevalence", cli_json_real(c->prevalence));
+    cli_json_set(object, "prevalence_n",
+                 isinf(c->prevalence_n) ? cli_json_text("known") : cli_json_real(c->prevalence_n));
+    cli_json_set(object, "infer", infers);
+    cli_json_set(object, "seed", json_integer((json_int_t)c->seed));
+    cli_json_set(object, "seconds", cli_json_real(c->seconds));
+    cli_json_set(object, "command", cli_json_text(call->line));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    return object;
+}
+
+/* ---- picture ----------------------------------------------------------------------------------------------------- */
+
+enum { NINETY = 2 };
+static const char *const colours[METHODS] = {"#1f5fbf", "#b5482f", "#2e8b57"};
+
+static void draw_infer(FILE *out, const coverage *c, int infer, const svg_panel *p) {
+    svg_box(out, p, 0.87, p->y0, 0.93, p->y1, "#eef2ee");
+    svg_segment(out, p, 0.9, p->y0, 0.9, p->y1, "#999", 1, "3 3");
+    for (int m = 0; m < METHODS; m++) {
+        summary s = summarise(c, infer, m);
+        for (int q = 0; q < QUANTITIES && s.n; q++) {
+            double y = QUANTITIES - 0.5 - q - 0.2 * (m - 1), x = s.share[q][NINETY];
+            double error = 2 * share_error(x, s.n);
+            svg_segment(out, p, fmax(x - error, p->x0), y, fmin(x + error, p->x1), y, colours[m], 1.2, NULL);
+            double at = fmax(x, p->x0);
+            svg_points(out, p, 1, &at, &y, colours[m], 6, 1);
+        }
+    }
+    svg_axes(out, p, coverage_infer_name(c->infer[infer]), "coverage of 90 % intervals", NULL);
+}
+
+static void write_picture(FILE *out, const void *what) {
+    const coverage *c = what;
+    const double left = 160, side = 230, gap = 30, top = 66, height = 300;
+    double width = fmax(left + c->infers * (side + gap), 620);
+    svg_begin(out, width, top + height + 50, "Coverage of nominal 90 % intervals");
+    char strength[32], title[160];
+    strength_text(c, strength);
+    snprintf(title, sizeof title, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s; bars: 2 errors",
+             c->finished, c->cases, c->controls, c->prevalence, strength);
+    svg_text(out, 12, 18, "start", 12, "#000", title);
+    for (int m = 0; m < METHODS; m++) {
+        double x = 20 + 120.0 * m, y = 33;
+        svg_panel page = {0, 0, width, height, 0, width, height, 0}; /* pixels */
+        svg_points(out, &page, 1, &x, &y, colours[m], 7, 1);
+        svg_text(out, x + 8, 37, "start", 11, "#333", coverage_method[m]);
+    }
+    for (int q = 0; q < QUANTITIES; q++)
+        svg_text(out, left - 10, top + height * (q + 0.5) / QUANTITIES + 4, "end", 11, "#000", coverage_quantity[q]);
+    for (int i = 0; i < c->infers; i++) {
+        svg_panel p = {left + i * (side + gap), top, side, height, 0.3, 1, 0, QUANTITIES};
+        draw_infer(out, c, i, &p);
+    }
+    svg_end(out);
+}
+
+int coverage_report(cli_call *call, const coverage *c) {
+    const char *folder = c->options->output;
+    json_t *object = json_result(call, c);
+    int code = CLI_OK;
+    if (folder) {
+        code = study_write_json(call, folder, "results.json", object);
+        if (code == CLI_OK)
+            code = study_write(call, folder, "coverage.md", write_markdown, c);
+        if (code == CLI_OK)
+            code = study_write(call, folder, "coverage.svg", write_picture, c);
+    }
+    if (code == CLI_OK && c->options->running.json)
+        cli_json_print(json_incref(object));
+    else if (code == CLI_OK)
+        print_all(stdout, c, false);
+    json_decref(object);
+    return code;
+}

@@ -1,0 +1,194 @@
+/* The profile where the counts c_y all have one sign: a convex problem in K unknowns, solved by damped Newton whatever
+ * the rows look like. profile.c comes here when its faster iteration does not settle.
+ *
+ *   all c < 0, a = -c:   minimise - sum_y a_y log s_y - sum_n v_n log(N_pr - sum_y s_y p_ny)  over s > 0; lambda = a/s
+ *   all c > 0:           minimise - sum_y c_y b_y + sum_n v_n log(N_pr + sum_y e^{b_y} p_ny)  over b;     lambda = c
+ * e^-b
+ *
+ * With N_pr = sum v - sum c, setting the derivative to zero gives theta_n = v_n / (N_pr + sum_y c_y p_ny/lambda_y) with
+ * sum theta = 1 and sum theta p = lambda in both. Where N_pr = 0 only the ratios of lambda are determined and their sum
+ * is 1.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/profile.h"
+
+typedef struct convex {
+    const pv__profile *profile;
+    size_t n, k;
+    bool negative;                       /* all c < 0 */
+    double strength;                     /* N_pr */
+    double *p;                           /* [n][k], p / exp(shift) */
+    double *x, *trial, *gradient, *step; /* [k]: log s + shift, or b + shift */
+    double *matrix;                      /* [k][k] */
+} convex;
+
+/* Value at x, +inf outside the domain. Gradient and Hessian, where wanted, are with respect to b, or to s in units of
+ * itself: in s the problem is self-concordant, and Newton's method finds its way from anywhere. */
+static double value_at(const convex *c, const double *x, bool derivatives) {
+    size_t k = c->k;
+    double value = 0, sign = c->negative ? -1 : 1;
+    for (size_t y = 0; y < k; y++)
+        value -= fabs(c->profile->counts[y]) * x[y];
+    if (derivatives) {
+        memset(c->matrix, 0, k * k * sizeof *c->matrix);
+        for (size_t y = 0; y < k; y++) {
+            c->gradient[y] = -fabs(c->profile->counts[y]);
+            c->matrix[y * k + y] = c->negative ? fabs(c->profile->counts[y]) : 0;
+        }
+    }
+    for (size_t n = 0; n < c->n; n++) {
+        double v = c->profile->weight ? c->profile->weight[n] : 1, sum = 0;
+        const double *p = c->p + n * k;
+        if (v == 0)
+            continue;
+        for (size_t y = 0; y < k; y++)
+            sum += exp(x[y]) * p[y];
+        double d = c->strength + sign * sum;
+        if (!(d > 0))
+            return HUGE_VAL;
+        value += sign * v * log(d);
+        for (size_t y = 0; derivatives && y < k; y++) {
+            double ey = exp(x[y]) * p[y] / d;
+            c->gradient[y] += v * ey;
+            c->matrix[y * k + y] += c->negative ? 0 : v * ey;
+            for (size_t z = 0; z < k; z++)
+                c->matrix[y * k + z] -= sign * v * ey * exp(x[z]) * p[z] / d;
+        }
+    }
+    return value;
+}
+
+static bool minimise(convex *c) {
+    size_t k = c->k;
+    double value = value_at(c, c->x, true);
+    for (int iteration = 0; iteration < 500; iteration++) {
+        double worst = 0, slope = 0, shrink = 1, size = 0, next = HUGE_VAL;
+        for (size_t y = 0; y < k; y++) {
+            worst = fmax(worst, fabs(c->gradient[y]) / fabs(c->profile->counts[y]));
+            c->matrix[y * k + y] *= 1 + 1e-13; /* N_pr = 0: a common shift of x changes nothing */
+        }
+        if (!isfinite(value) || worst <= 1e-12)
+            return isfinite(value);
+        memcpy(c->step, c->gradient, k * sizeof *c->step);
+        if (!pv__solve_small((int)k, c->matrix, c->step))
+            return worst <= 1e-8;
+        for (size_t y = 0; y < k; y++) {
+            slope += c->gradient[y] * c->step[y];
+            size = fmax(size, fabs(c->step[y]));
+        }
+        shrink = !c->negative && size > 2 ? 2 / size : 1;
+        for (int halving = 0; halving < 60; halving++, shrink *= 0.5) {
+            bool inside = true;
+            for (size_t y = 0; y < k; y++) {
+                double move = shrink * c->step[y];
+                inside &= !c->negative || move < 1;
+                c->trial[y] = c->x[y] + (c->negative ? log1p(-move) : -move);
+            }
+            next = inside ? value_at(c, c->trial, false) : HUGE_VAL;
+            /* A demanding decrease keeps the step away from the edge of the domain, where the next ones would be short.
+             */
+            if (next <= value - 0.25 * shrink * slope + 1e-14 * fabs(value))
+                break;
+        }
+        if (!isfinite(next))
+            return worst <= 1e-8;
+        memcpy(c->x, c->trial, k * sizeof *c->x);
+        value = value_at(c, c->x, true);
+        if (size < 1e-13)
+            break;
+    }
+    double worst = 0;
+    for (size_t y = 0; y < k; y++)
+        worst = fmax(worst, fabs(c->gradient[y]) / fabs(c->profile->counts[y]));
+    return worst <= 1e-8;
+}
+
+/* A point inside the domain, and the ratios the problem is written in. */
+static void prepare(convex *c, const double *loglik, double *shift) {
+    size_t k = c->k;
+    for (size_t y = 0; y < k; y++) {
+        shift[y] = -HUGE_VAL;
+        for (size_t n = 0; n < c->n; n++)
+            shift[y] = fmax(shift[y], loglik[n * k + y]);
+    }
+    for (size_t i = 0; i < c->n * k; i++)
+        c->p[i] = exp(loglik[i] - shift[i % k]);
+    double total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += fabs(c->profile->counts[y]);
+    /* s_y = sum a for every class makes every denominator sum v. */
+    for (size_t y = 0; y < k; y++)
+        c->x[y] = log(total) + shift[y];
+}
+
+/* Stores the solution as pv__profile_keep does, with q_n straight from the denominators: at large N_pr their sums
+ * cancel less than those over multipliers. Returns sum v log q. */
+static double keep(const convex *c, const double *loglik, const double *shift, pv__profile *profile) {
+    size_t k = c->k, J = k - 1;
+    double sign = c->negative ? -1 : 1, log_q = 0, sum_theta = 0;
+    for (size_t y = 0; y < k; y++)
+        profile->log_lambda[y] = log(fabs(profile->counts[y])) - c->x[y] + shift[y];
+    /* N_pr = 0 leaves the scale of lambda, and with it that of q, free. */
+    double norm = pv_log_sum_exp(k, profile->log_lambda);
+    profile->reference = 0;
+    for (size_t y = 0; y < k; y++) {
+        profile->log_lambda[y] -= norm;
+        if (profile->log_lambda[y] > profile->log_lambda[profile->reference])
+            profile->reference = (int)y;
+    }
+    size_t ref = (size_t)profile->reference;
+    for (size_t y = 0; y < k; y++)
+        profile->multiplier[y] =
+            y == ref
+                ? 0
+                : (profile->counts[y] - profile->counts[ref] * exp(profile->log_lambda[y] - profile->log_lambda[ref])) /
+                      profile->total;
+    for (size_t n = 0; n < c->n; n++) {
+        double sum = 0, v = profile->weight ? profile->weight[n] : 1;
+        for (size_t y = 0; y < k; y++)
+            sum += exp(c->x[y]) * c->p[n * k + y];
+        double q = (c->strength + sign * exp(norm) * sum) / profile->total;
+        log_q += v * log(q);
+        profile->theta[n] = v / (profile->total * q);
+        sum_theta += profile->theta[n];
+        for (size_t j = 0; j < J; j++) {
+            size_t y = class_of(profile, j);
+            profile->a[n * J + j] = exp(loglik[n * k + y] - profile->log_lambda[y]);
+        }
+    }
+    return fabs(sum_theta - 1) <= 1e-7 ? log_q : HUGE_VAL;
+}
+
+pv_status pv__profile_convex(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q, bool *solved) {
+    size_t n = profile->n, k = (size_t)profile->classes;
+    double *block, total = 0;
+    *solved = false;
+    bool negative = true, positive = true;
+    for (size_t y = 0; y < k; y++) {
+        negative &= profile->counts[y] < 0;
+        positive &= profile->counts[y] > 0;
+        total += profile->counts[y];
+    }
+    if (!negative && !positive)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, n * k + 5 * k + k * k, sizeof *block, &block));
+    convex c = {.profile = profile, .n = n, .k = k, .negative = negative, .p = block};
+    c.strength = fmax(profile->total - total, 0);
+    if (c.strength < 1e-12 * profile->total)
+        c.strength = 0;
+    c.x = block + n * k;
+    c.trial = c.x + k;
+    c.gradient = c.trial + k;
+    c.step = c.gradient + k;
+    double *shift = c.step + k;
+    c.matrix = shift + k;
+    prepare(&c, loglik, shift);
+    if (minimise(&c)) {
+        *log_q = keep(&c, loglik, shift, profile);
+        *solved = isfinite(*log_q);
+    }
+    pv__free(ctx, block);
+    return PV_OK;
+}

@@ -1,0 +1,243 @@
+/* A fit's posterior as a density: any model and loss through the full-batch objective; logistic models, whose
+ * posteriors are sampled most, through kernels that keep the table in the cache and ask for no memory.
+ *
+ * The fast path falls back to the objective where its plain arithmetic would lose digits: a marginal below 1e-280, a
+ * profile whose Newton iteration does not settle.
+ */
+#include "infer/density.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VECTOR_MAX = 8, FAST_BYTES = 1 << 22 };
+
+typedef struct state {
+    pv_ctx *ctx;
+    const pv__problem *problem;
+    pv__objective *objective;
+    bool fast;
+    pv__rows rows;
+    bool own_rows;           /* clones share them */
+    double *p1, *p0, *extra; /* [padded] */
+    double log_lambda;       /* profile: the start of the next solve */
+} state;
+
+extern const pv__density_kernels pv__density_kernels_baseline, pv__density_kernels_avx2, pv__density_kernels_avx512;
+
+const pv__density_kernels *pv__density_kernels_get(void) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &pv__density_kernels_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &pv__density_kernels_avx2;
+    return &pv__density_kernels_baseline;
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+static bool can_be_fast(const pv__problem *problem) {
+    size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
+    return pv_model_is_linear(problem->model) && problem->targets.classes == 2 && bytes <= FAST_BYTES;
+}
+
+static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *rows) {
+    size_t n = problem->n, d = (size_t)pv_model_inputs(problem->model);
+    rows->n = n;
+    rows->inputs = d;
+    rows->padded = (n + VECTOR_MAX - 1) / VECTOR_MAX * VECTOR_MAX;
+    PV_TRY(pv__alloc(ctx, rows->padded, (d + 3) * sizeof(double), &rows->x));
+    rows->weight = rows->x + d * rows->padded;
+    rows->target = rows->weight + rows->padded;
+    rows->rho = rows->target + rows->padded;
+    bool iw = problem->options->loss == PV_LOSS_IW;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < d; j++)
+            rows->x[j * rows->padded + i] = problem->x[i * d + j];
+        double v = pv__weight(&problem->targets, i), share = pv__share(&problem->targets, i, 1);
+        double beta0 = iw ? problem->population.prevalence[0] / problem->design[0] : 1;
+        double beta1 = iw ? problem->population.prevalence[1] / problem->design[1] : 1;
+        rows->weight[i] = v * (beta1 * share + beta0 * (1 - share));
+        rows->target[i] = v * beta1 * share;
+    }
+    if (problem->has_prevalence)
+        pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rows->rho);
+    return PV_OK;
+}
+
+static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const pv__rows *shared, state **made) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    state *s = *made;
+    s->ctx = ctx;
+    s->problem = problem;
+    s->fast = can_be_fast(problem);
+    pv__form form = problem->options->loss == PV_LOSS_IG ? PV_FORM_JOINT : PV_FORM_ROWS;
+    PV_TRY(pv__objective_new(ctx, problem, form, &s->objective));
+    if (!s->fast)
+        return PV_OK;
+    if (shared)
+        s->rows = *shared;
+    else
+        PV_TRY(fill_rows(ctx, problem, &s->rows));
+    s->own_rows = !shared;
+    s->log_lambda = problem->has_prevalence ? log(problem->population.prevalence[1]) : 0;
+    PV_TRY(pv__alloc(ctx, s->rows.padded, 3 * sizeof(double), &s->p1));
+    s->p0 = s->p1 + s->rows.padded;
+    s->extra = s->p0 + s->rows.padded;
+    return PV_OK;
+}
+
+static void release(pv_ctx *ctx, void *copy) {
+    state *s = copy;
+    if (!s)
+        return;
+    pv__objective_free(ctx, s->objective);
+    if (s->own_rows)
+        pv__free(ctx, s->rows.x);
+    pv__free(ctx, s->p1);
+    pv__free(ctx, s);
+}
+
+static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
+    const state *s = from;
+    state *made = NULL;
+    pv_status status = make_state(ctx, s->problem, s->fast ? &s->rows : NULL, &made);
+    if (status != PV_OK) {
+        release(ctx, made);
+        made = NULL;
+    }
+    *copy = made;
+    return status;
+}
+
+/* ---- the fast path ------------------------------------------------------------------------------------------------
+ */
+
+/* The profile for two classes, reference 0: Newton in log lambda (core/profile.c). p1 stands for the ratios, scaled by
+ * 1/lambda. Writes extra_n = v_n / q_n and the value; false where it does not settle. */
+static bool profile_fast(state *s, double *value, double *scale) {
+    const pv__problem *problem = s->problem;
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    size_t n = s->rows.n;
+    const double *v = problem->targets.weight ? s->rows.weight : NULL;
+    double total = problem->mass[0] + problem->mass[1], strength = problem->population.prevalence_n;
+    double c0 = problem->mass[0] - strength * problem->population.prevalence[0];
+    double c1 = problem->mass[1] - strength * problem->population.prevalence[1];
+    double log_lambda = s->log_lambda;
+    for (int iteration = 0; iteration < 25; iteration++) {
+        double lambda = exp(log_lambda), ratio = lambda / (1 - lambda), m = (c1 - c0 * ratio) / total;
+        if (!(lambda < 0.9))
+            return false;
+        pv__profile_sums sums = kernels->profile_sums(n, s->p1, v, 1 / lambda, m);
+        if (!(sums.smallest > 0))
+            return false;
+        double slope = -(c0 / total) * (ratio + ratio * ratio);
+        double d = -(sums.r + sums.weight) + m * (sums.rr + sums.rq) - sums.rr * slope;
+        if (!(d < 0))
+            return false;
+        if (fabs(sums.r) <= 1e-10 * total) {
+            s->log_lambda = log_lambda;
+            *scale = m / lambda;
+            for (size_t i = 0; i < n; i++)
+                s->extra[i] = 1 + m * (s->p1[i] / lambda - 1);
+            *value = kernels->log_sum(n, s->extra, v) + c1 * log_lambda + c0 * log1p(-lambda);
+            for (size_t i = 0; i < n; i++)
+                s->extra[i] = (v ? v[i] : 1) / s->extra[i];
+            return true;
+        }
+        double step = -sums.r / d;
+        log_lambda += step > 1 ? 1 : step < -1 ? -1 : step;
+    }
+    return false;
+}
+
+static bool likelihood_fast(state *s, const double *w, double *value, double *gradient) {
+    const pv__problem *problem = s->problem;
+    const pv__density_kernels *kernels = pv__density_kernels_get();
+    pv__row_sums sums = kernels->forward(&s->rows, w, s->p1, s->p0);
+    *value = sums.loss;
+    if (problem->options->loss != PV_LOSS_IG) {
+        kernels->backward(&s->rows, s->p1, s->p0, NULL, 0, gradient);
+        return true;
+    }
+    if (problem->options->marginal == PV_MARGINAL_PLUGIN) {
+        if (!(sums.mean0 > 1e-280 && sums.mean1 > 1e-280) || isinf(problem->population.prevalence_n))
+            return false;
+        double strength = problem->population.prevalence_n;
+        double c0 = problem->mass[0] - strength * problem->population.prevalence[0];
+        double c1 = problem->mass[1] - strength * problem->population.prevalence[1];
+        *value += c0 * log(sums.mean0) + c1 * log(sums.mean1);
+        kernels->backward(&s->rows, s->p1, s->p0, s->rows.rho, c1 / sums.mean1 - c0 / sums.mean0, gradient);
+        return true;
+    }
+    double term, scale;
+    if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) ||
+        !profile_fast(s, &term, &scale))
+        return false;
+    *value += term;
+    kernels->backward(&s->rows, s->p1, s->p0, s->extra, scale, gradient);
+    return true;
+}
+
+/* ---- evaluating ----------------------------------------------------------------------------------------------------
+ */
+
+static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, double *gradient) {
+    (void)ctx;
+    state *s = from;
+    if (!s->fast || !likelihood_fast(s, w, value, gradient)) {
+        pv_status status = pv__objective_eval(s->objective, w, false, value, gradient);
+        if (status == PV_ERR_NUMERIC || (status == PV_OK && isnan(*value))) {
+            *value = HUGE_VAL; /* beyond what doubles can tell from 0 */
+            return PV_OK;
+        }
+        return status;
+    }
+    for (size_t i = 0; i < pv_model_params(s->problem->model); i++) {
+        double slope;
+        *value += pv__prior_at(s->problem, i, w[i], &slope);
+        gradient[i] += slope;
+    }
+    return PV_OK;
+}
+
+pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const double *w, double *log_marginal) {
+    state *s = density->state;
+    const pv__problem *problem = s->problem;
+    size_t k = (size_t)problem->targets.classes;
+    double *block, value;
+    if (problem->options->loss == PV_LOSS_PLAIN) {
+        for (size_t y = 0; y < k; y++)
+            log_marginal[y] = log(problem->design[y]);
+        return PV_OK;
+    }
+    PV_TRY(pv__alloc(ctx, problem->n * k + pv_model_params(problem->model), sizeof *block, &block));
+    pv_status status;
+    if (problem->options->loss == PV_LOSS_IG) {
+        status = pv__objective_eval(s->objective, w, false, &value, block);
+        if (status == PV_OK)
+            memcpy(log_marginal, pv_full_loss_log_marginal(pv__objective_loss(s->objective)), k * sizeof *log_marginal);
+    } else {
+        status = pv__objective_loglik(ctx, problem, w, block);
+        if (status == PV_OK)
+            status =
+                pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, block, log_marginal);
+    }
+    pv__free(ctx, block);
+    return status;
+}
+
+pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *density) {
+    state *made = NULL;
+    pv_status status = make_state(ctx, problem, NULL, &made);
+    if (status != PV_OK) {
+        release(ctx, made);
+        made = NULL;
+    }
+    *density = (pv_density){
+        .dims = pv_model_params(problem->model), .state = made, .eval = eval, .clone = clone, .release = release};
+    return status;
+}
+
+void pv__density_free(pv_ctx *ctx, pv_density *density) {
+    release(ctx, density->state);
+    density->state = NULL;
+}

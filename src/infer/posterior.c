@@ -1,0 +1,87 @@
+/* The posterior of a fit: which engine, its options, and the marginal at each draw. */
+#include "infer/density.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Central differences for a Hessian, and Gaussians with full covariances, are for models of moderate size. */
+enum { DENSE_PARAMS_MAX = 1000 };
+
+pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
+    const pv_fit_options *o = problem->options;
+    size_t params = pv_model_params(problem->model);
+    bool ig = o->loss == PV_LOSS_IG;
+    if (problem->batch > 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--infer vi, hmc and laplace take all rows at once: leave --batch out");
+    if (ig && o->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n known with --marginal plugin leaves no posterior (it lives on a surface): use "
+                        "--marginal profile, or a large --prevalence-n");
+    if (ig && problem->population.prevalence_n == 0 && problem->intercept_prior.kind == PV_PRIOR_NONE)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "--prevalence-n 0 without a prior on the intercept leaves it undetermined, and the posterior has no "
+            "finite integral: give --prevalence-n a value, or an --intercept-prior");
+    if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--infer %s is for at most %d parameters, this model has %zu: use --infer vi",
+                        o->infer == PV_INFER_HMC ? "hmc" : "laplace", (int)DENSE_PARAMS_MAX, params);
+    return PV_OK;
+}
+
+static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_density *density, const double *w,
+                            pv_posterior **posterior) {
+    const pv_fit_options *o = problem->options;
+    /* Draws of a large network are kept in fewer copies: a few million numbers in all. */
+    int64_t room = (int64_t)(4000000 / density->dims) + 100, draws = o->draws < room ? o->draws : room;
+    switch ((pv_inference)o->infer) {
+    case PV_INFER_LAPLACE: {
+        pv_laplace_options options = pv_laplace_options_default();
+        options.draws = draws;
+        options.seed = (uint64_t)o->seed;
+        return pv_laplace(ctx, density, w, &options, posterior);
+    }
+    case PV_INFER_VI: {
+        pv_vi_options options = pv_vi_options_default();
+        options.draws = draws;
+        options.seed = (uint64_t)o->seed;
+        options.diagonal = !pv_model_is_linear(problem->model);
+        options.components = options.diagonal ? 1 : o->components;
+        options.samples = o->samples;
+        options.steps = o->steps;
+        options.rate = o->vi_rate > 0 ? o->vi_rate : options.rate;
+        return pv_vi(ctx, density, w, &options, posterior);
+    }
+    case PV_INFER_HMC: {
+        pv_hmc_options options = pv_hmc_options_default();
+        options.chains = o->chains;
+        options.warmup = o->warmup;
+        options.draws = (draws + o->chains - 1) / o->chains;
+        options.seed = (uint64_t)o->seed;
+        return pv_hmc(ctx, density, w, &options, posterior);
+    }
+    case PV_INFER_MAP:
+    case PV_INFER_ML:
+        break;
+    }
+    return pv__fail(ctx, PV_ERR_INTERNAL, "no engine for this inference");
+}
+
+pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                            pv_classifier *classifier) {
+    size_t k = (size_t)problem->targets.classes;
+    if (problem->prior.kind == PV_PRIOR_NONE)
+        PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
+    pv_density density;
+    PV_TRY(pv__density_new(ctx, problem, &density));
+    pv_status status;
+    PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
+    pv_posterior *posterior = classifier->posterior;
+    PV_GOTO(done, pv__alloc(ctx, posterior->count, k * sizeof(double), &classifier->draw_log_marginal));
+    for (size_t i = 0; i < posterior->count; i++)
+        PV_GOTO(done, pv__density_marginal(ctx, &density, posterior->draws + i * posterior->dims,
+                                           classifier->draw_log_marginal + i * k));
+done:
+    pv__density_free(ctx, &density);
+    return status;
+}

@@ -1,0 +1,351 @@
+/* Hamiltonian Monte Carlo: chains of the no-U-turn sampler, adapted as Stan does it.
+ *
+ * Warm-up: the step size follows dual averaging (Hoffman and Gelman 2014) towards the wanted acceptance throughout. The
+ * diagonal metric is the variance of u over windows of 25, 50, 100, ... iterations, each forgetting the last, between
+ * a first stretch (75) and a final one (50) in which only the step size moves; short warm-ups have one window of 3/4 of
+ * their length, and those below 20 iterations none. u are the whitened coordinates, so that the metric has only to make
+ * up for what the curvature at the centre does not say.
+ *
+ * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
+ * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
+ * time: a run that is interrupted has draws of all of them.
+ */
+#include "posterior/draws.h"
+#include "posterior/nuts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STREAM_START = 32, STREAM_STEP = 33, STREAM_TRANSITION = 34 };
+enum { FEWEST_DRAWS = 4 }; /* of a chain: R-hat needs two in each half */
+
+/* ---- adaptation -------------------------------------------------------------------------------------------------- */
+
+typedef struct adaptation {
+    double target;
+    int64_t warmup, open, close;              /* the metric's windows lie in open .. close - 1 */
+    int64_t window, last;                     /* size of the present one, its last iteration */
+    double shrink_to, count, error, log_step; /* dual averaging: mu, t, mean of target - acceptance, mean log step */
+    double n, *mean, *squares;                /* Welford's sums over the window, [dims] */
+} adaptation;
+
+static void restart_steps(adaptation *a, double step) {
+    a->shrink_to = log(10 * step);
+    a->count = a->error = a->log_step = 0;
+}
+
+static void plan_windows(adaptation *a, int64_t warmup) {
+    int64_t first = 75, window = 25, final = 50;
+    if (warmup < first + window + final) {
+        first = (int64_t)(0.15 * (double)warmup);
+        final = (int64_t)(0.1 * (double)warmup);
+        window = warmup - first - final;
+    }
+    a->warmup = warmup;
+    a->open = warmup < 20 ? warmup : first;
+    a->close = warmup < 20 ? warmup : warmup - final;
+    a->window = window;
+    a->last = first + window - 1;
+}
+
+/* The window after one that ended; where the one after it would not fit, it takes the rest. */
+static void next_window(adaptation *a) {
+    a->window *= 2;
+    int64_t begin = a->last + 1;
+    a->last = begin + a->window - 1;
+    if (a->last + 2 * a->window >= a->close)
+        a->last = a->close - 1;
+}
+
+static double next_step(adaptation *a, double acceptance) {
+    const double gamma = 0.05, delay = 10, kappa = 0.75;
+    a->count++;
+    double weight = 1 / (a->count + delay), fade = pow(a->count, -kappa);
+    a->error += weight * (a->target - fmin(acceptance, 1) - a->error);
+    double log_step = a->shrink_to - a->error * sqrt(a->count) / gamma;
+    a->log_step += fade * (log_step - a->log_step);
+    return exp(log_step);
+}
+
+static void watch(adaptation *a, size_t d, const double *u) {
+    a->n++;
+    for (size_t i = 0; i < d; i++) {
+        double delta = u[i] - a->mean[i];
+        a->mean[i] += delta / a->n;
+        a->squares[i] += delta * (u[i] - a->mean[i]);
+    }
+}
+
+/* The window's variances, drawn a little towards a small one lest a chain that hardly moved freezes for good. */
+static void take_variances(adaptation *a, size_t d, double *scale) {
+    for (size_t i = 0; i < d; i++) {
+        double variance = a->n > 1 ? a->squares[i] / (a->n - 1) : 1;
+        scale[i] = a->n / (a->n + 5) * variance + 1e-3 * 5 / (a->n + 5);
+        a->mean[i] = a->squares[i] = 0;
+    }
+    a->n = 0;
+}
+
+/* ---- a chain ----------------------------------------------------------------------------------------------------- */
+
+typedef struct chain {
+    const pv_ctx *parent;
+    pv_ctx *ctx; /* its own where the density has copies, else the parent */
+    pv__nuts nuts;
+    adaptation adapt;
+    double *sums; /* the adaptation's */
+    uint64_t seed, index;
+    int64_t iteration, drawn;
+    double *draws; /* [draws][dims], the posterior's */
+    int64_t divergences, max_depth_hits;
+    double acceptance; /* sum over draws */
+    pv_status status;
+} chain;
+
+static pv_rng stream(const chain *c, uint32_t purpose) {
+    return pv_rng_stream(c->seed, purpose, c->index << 40 | (uint64_t)c->iteration);
+}
+
+/* A start scattered about the centre as the curvature there says, nearer where that is outside the density. */
+static pv_status begin(chain *c) {
+    pv__nuts *nuts = &c->nuts;
+    pv_rng rng = stream(c, STREAM_START);
+    double scatter = 1;
+    nuts->at.value = INFINITY;
+    for (int attempt = 0; attempt < 40 && !isfinite(nuts->at.value); attempt++, scatter *= 0.5) {
+        for (size_t i = 0; i < nuts->dims; i++)
+            nuts->at.u[i] = scatter * pv_rng_normal(&rng);
+        PV_TRY(pv__nuts_evaluate(nuts, &nuts->at));
+    }
+    if (!isfinite(nuts->at.value))
+        return pv__fail(c->ctx, PV_ERR_NUMERIC, "hmc: the density is zero all around the starting point");
+    nuts->rng = stream(c, STREAM_STEP);
+    PV_TRY(pv__nuts_first_step(nuts));
+    restart_steps(&c->adapt, nuts->step);
+    return PV_OK;
+}
+
+static pv_status adapt(chain *c) {
+    pv__nuts *nuts = &c->nuts;
+    adaptation *a = &c->adapt;
+    nuts->step = next_step(a, nuts->acceptance);
+    if (c->iteration >= a->open && c->iteration < a->close) {
+        watch(a, nuts->dims, nuts->at.u);
+        if (c->iteration == a->last) {
+            take_variances(a, nuts->dims, nuts->scale);
+            next_window(a);
+            nuts->rng = stream(c, STREAM_STEP);
+            PV_TRY(pv__nuts_first_step(nuts));
+            restart_steps(a, nuts->step);
+        }
+    }
+    if (c->iteration == a->warmup - 1 && a->count > 0)
+        nuts->step = exp(a->log_step);
+    return PV_OK;
+}
+
+static pv_status iterate(chain *c) {
+    pv__nuts *nuts = &c->nuts;
+    if (c->iteration == 0)
+        PV_TRY(begin(c));
+    nuts->rng = stream(c, STREAM_TRANSITION);
+    PV_TRY(pv__nuts_transition(nuts));
+    if (c->iteration < c->adapt.warmup) {
+        PV_TRY(adapt(c));
+    } else {
+        c->divergences += nuts->diverged;
+        c->max_depth_hits += nuts->doublings == nuts->depth;
+        c->acceptance += nuts->acceptance;
+        pv__whiten_to_w(nuts->whiten, nuts->at.u, c->draws + (size_t)c->drawn * nuts->dims);
+        c->drawn++;
+    }
+    c->iteration++;
+    return PV_OK;
+}
+
+static void advance(chain *c, int64_t until) {
+    while (c->status == PV_OK && c->iteration < until && !pv__interrupted(c->parent))
+        c->status = iterate(c);
+}
+
+/* ---- chains ------------------------------------------------------------------------------------------------------ */
+
+/* All memory is taken before the threads start: an allocator need not bear several of them at once. */
+static pv_status open_chain(pv_ctx *ctx, const pv_density *density, const pv__whiten *whiten,
+                            const pv_hmc_options *options, chain *c) {
+    size_t d = density->dims;
+    c->parent = c->ctx = ctx;
+    c->seed = options->seed;
+    c->nuts = (pv__nuts){.density = density, .state = density->state, .whiten = whiten, .depth = (int)options->depth};
+    if (density->clone) {
+        pv_ctx_options own = {.allocator = ctx->options.allocator, .threads = 1};
+        pv_ctx *child;
+        if (pv_ctx_new(&own, &child) != PV_OK)
+            return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a chain's context");
+        c->ctx = child;
+        c->nuts.state = NULL;
+        PV_TRY(density->clone(c->ctx, density->state, &c->nuts.state));
+    }
+    c->nuts.ctx = c->ctx;
+    PV_TRY(pv__nuts_init(&c->nuts));
+    PV_TRY(pv__alloc(c->ctx, 2 * d, sizeof *c->sums, &c->sums));
+    c->adapt = (adaptation){.target = options->accept, .mean = c->sums, .squares = c->sums + d};
+    plan_windows(&c->adapt, options->warmup);
+    return PV_OK;
+}
+
+static void close_chain(pv_ctx *ctx, const pv_density *density, chain *c) {
+    if (!c->ctx)
+        return;
+    pv__nuts_free(&c->nuts);
+    pv__free(c->ctx, c->sums);
+    if (c->ctx != ctx) {
+        if (density->release && c->nuts.state)
+            density->release(c->ctx, c->nuts.state);
+        pv_ctx_free(c->ctx);
+    }
+}
+
+/* What went wrong in a chain is the caller's to read. */
+static pv_status hand_up(pv_ctx *ctx, const chain *c, pv_status status) {
+    if (status != PV_OK && c->ctx && c->ctx != ctx)
+        ctx->error = c->ctx->error;
+    return status;
+}
+
+/* Threads meet after each stretch of iterations, so that all chains are about as far. Stretches grow with
+ * the run until they take a noticeable time: where other work holds the processors a meeting is dear. No draw depends
+ * on their lengths. */
+static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, chain *chains) {
+    int64_t total = options->warmup + options->draws, stretch = 8;
+    int count = (int)options->chains, team = together ? ctx->options.threads : 1;
+    double began = pv__seconds(), now = began;
+    if (team > count)
+        team = count;
+    for (int64_t until = 0; until < total && !pv__interrupted(ctx);) {
+        until = until + stretch < total ? until + stretch : total;
+#pragma omp parallel for num_threads(team) schedule(dynamic)
+        for (int i = 0; i < count; i++)
+            advance(&chains[i], until);
+        for (int i = 0; i < count; i++)
+            PV_TRY(hand_up(ctx, &chains[i], chains[i].status));
+        double took = pv__seconds() - now;
+        now += took;
+        if (took < 0.1 && stretch < until / 8)
+            stretch *= 2;
+        else if (took > 0.4 && stretch > 1)
+            stretch /= 2;
+        pv_progress progress = {"hmc", (size_t)chains[0].iteration, (size_t)total, chains[0].nuts.at.value,
+                                now - began};
+        pv__progress(ctx, &progress);
+    }
+    return PV_OK;
+}
+
+/* ---- the posterior ----------------------------------------------------------------------------------------------- */
+
+/* Chains of one length, one after the other, and what was counted on the way. */
+static pv_status gather(pv_ctx *ctx, const pv_hmc_options *options, const chain *chains, pv_posterior *p) {
+    int64_t each = options->draws, drawn = 0;
+    for (size_t i = 0; i < p->chains; i++) {
+        each = chains[i].drawn < each ? chains[i].drawn : each;
+        drawn += chains[i].drawn;
+        p->divergences += chains[i].divergences;
+        p->max_depth_hits += chains[i].max_depth_hits;
+        p->acceptance += chains[i].acceptance;
+        p->step_size += chains[i].nuts.step / (double)p->chains;
+    }
+    if (each < FEWEST_DRAWS)
+        return pv__fail(ctx, PV_ERR_INTERRUPTED, "hmc: stopped on request before there were draws to keep");
+    p->acceptance /= (double)drawn;
+    p->count = p->chains * (size_t)each;
+    p->iterations = chains[0].iteration;
+    for (size_t i = 0; i < p->chains; i++)
+        memmove(p->draws + i * (size_t)each * p->dims, chains[i].draws, (size_t)each * p->dims * sizeof *p->draws);
+    p->stop = PV_STOP_COMPLETED;
+    if (each < options->draws)
+        p->stop = PV_STOP_INTERRUPTED;
+    else if (4 * p->divergences > drawn)
+        p->stop = PV_STOP_DIVERGED;
+    return PV_OK;
+}
+
+static pv_status diagnose(pv_ctx *ctx, pv_posterior *p) {
+    double *column = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, p->count, sizeof *column, &column));
+    for (size_t j = 0; j < p->dims; j++) {
+        for (size_t n = 0; n < p->count; n++)
+            column[n] = p->draws[n * p->dims + j];
+        PV_GOTO(done, pv__draws_diagnose(ctx, p->chains, p->count / p->chains, column, &p->rhat[j], &p->ess[j]));
+    }
+done:
+    pv__free(ctx, column);
+    return status;
+}
+
+static pv_status check(pv_ctx *ctx, const pv_density *density, const pv_hmc_options *o) {
+    if (density->dims == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "the density has no parameters");
+    if (o->chains < 1 || o->chains > 1000)
+        return pv__fail(ctx, PV_ERR_USAGE, "hmc: %lld chains; 1 to 1000 are possible", (long long)o->chains);
+    if (o->warmup < 0 || o->warmup > 1000000000)
+        return pv__fail(ctx, PV_ERR_USAGE, "hmc: a warm-up of %lld; 0 to 1000000000 are possible",
+                        (long long)o->warmup);
+    if (o->draws < FEWEST_DRAWS || o->draws > 1000000000)
+        return pv__fail(ctx, PV_ERR_USAGE, "hmc: %lld draws a chain; %d to 1000000000 are possible",
+                        (long long)o->draws, FEWEST_DRAWS);
+    if (!(o->accept > 0 && o->accept < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "hmc: a target acceptance of %g; it lies between 0 and 1", o->accept);
+    if (o->depth < 1 || o->depth > 30)
+        return pv__fail(ctx, PV_ERR_USAGE, "hmc: a depth of %lld; 1 to 30 are possible", (long long)o->depth);
+    return PV_OK;
+}
+
+pv_hmc_options pv_hmc_options_default(void) {
+    return (pv_hmc_options){.chains = 4, .warmup = 1000, .draws = 1000, .accept = 0.8, .depth = 10, .seed = 1};
+}
+
+static pv_status new_posterior(pv_ctx *ctx, size_t d, const pv_hmc_options *options, pv_posterior **posterior) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof **posterior, posterior));
+    pv_posterior *p = *posterior;
+    p->kind = PV_POSTERIOR_HMC;
+    p->dims = d;
+    p->chains = (size_t)options->chains;
+    p->elbo = p->elbo_se = NAN;
+    PV_TRY(pv__alloc(ctx, p->chains * (size_t)options->draws, d * sizeof *p->draws, &p->draws));
+    PV_TRY(pv__alloc(ctx, d, sizeof *p->rhat, &p->rhat));
+    return pv__alloc(ctx, d, sizeof *p->ess, &p->ess);
+}
+
+pv_status pv_hmc(pv_ctx *ctx, const pv_density *density, const double *w, const pv_hmc_options *options,
+                 pv_posterior **posterior) {
+    *posterior = NULL;
+    pv_hmc_options chosen = options ? *options : pv_hmc_options_default();
+    PV_TRY(check(ctx, density, &chosen));
+    size_t count = (size_t)chosen.chains;
+    pv__whiten whiten = {0};
+    chain *chains = NULL;
+    pv_posterior *p = NULL;
+    pv_status status;
+    PV_GOTO(done, new_posterior(ctx, density->dims, &chosen, &p));
+    PV_GOTO(done, pv__whiten_new(ctx, density, w, &whiten));
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *chains, &chains));
+    for (size_t i = 0; i < count; i++) {
+        PV_GOTO(done, hand_up(ctx, &chains[i], open_chain(ctx, density, &whiten, &chosen, &chains[i])));
+        chains[i].index = i;
+        chains[i].draws = p->draws + i * (size_t)chosen.draws * p->dims;
+    }
+    PV_GOTO(done, run(ctx, &chosen, density->clone != NULL, chains));
+    PV_GOTO(done, gather(ctx, &chosen, chains, p));
+    PV_GOTO(done, diagnose(ctx, p));
+    *posterior = p;
+    p = NULL;
+done:
+    for (size_t i = 0; chains && i < count; i++)
+        close_chain(ctx, density, &chains[i]);
+    pv__free(ctx, chains);
+    pv__whiten_free(ctx, &whiten);
+    pv_posterior_free(ctx, p);
+    return status;
+}

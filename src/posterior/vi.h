@@ -1,0 +1,100 @@
+/* src/posterior/vi.h: the Gaussian mixture being fitted, in scaled coordinates, and the loops over its sample points. */
+#ifndef PV_SRC_VI_H
+#define PV_SRC_VI_H
+
+#include "base/base.h"
+#include "posterior/whiten.h"
+
+/* One vector of the widest instruction set; arrays over points are padded to whole ones, whatever set is used. */
+enum { PV_VI_LANES = 8 };
+static inline size_t pv__vi_padded(size_t count) {
+    return (count + PV_VI_LANES - 1) / PV_VI_LANES * PV_VI_LANES;
+}
+
+/* The mixture in coordinates u. size = dims for diagonal factors, dims x dims for lower triangles. */
+typedef struct pv__vi_mix {
+    size_t components, dims, size;
+    bool diagonal;
+    double *log_weight; /* [components], normalised */
+    double *mean;       /* [components][dims] */
+    double *factor;     /* [components][size], C: covariance C C^T, positive diagonal */
+    double *inverse;    /* [components][size], C^-1 */
+    double *log_det;    /* [components], of C */
+} pv__vi_mix;
+
+pv_status pv__vi_mix_new(pv_ctx *ctx, size_t components, size_t dims, bool diagonal, pv__vi_mix *mix);
+void pv__vi_mix_free(pv_ctx *ctx, pv__vi_mix *mix);
+void pv__vi_mix_copy(const pv__vi_mix *from, pv__vi_mix *to);
+void pv__vi_mix_refresh(pv__vi_mix *mix); /* inverse, log_det and the weights' sum after a change of the others */
+
+/* Points stand in columns: u[dims][stride]. Counts and offsets of points are multiples of PV_VI_LANES except in local. */
+typedef struct pv__vi_kernels {
+    const char *name;
+    /* n standard normals from as many uniforms, in place; n a multiple of 2 PV_VI_LANES */
+    void (*normals)(size_t n, double *x);
+    /* u = mean + C eps of one component */
+    void (*place)(const pv__vi_mix *mix, size_t component, size_t count, size_t stride, const double *eps, double *u);
+    /* log q [count] and its gradient [dims][stride] at u; scratch of pv__vi_scratch */
+    void (*density)(const pv__vi_mix *mix, size_t count, size_t stride, const double *u, double *scratch, double *log_q,
+                    double *gradient);
+    /* y = A x or A^T x at every point, A [dims][dims] lower triangular */
+    void (*lower)(size_t dims, const double *a, bool transposed, size_t count, size_t stride, const double *x,
+                  double *y);
+    /* h, the gradient of log p, becomes that of log p - log q; where p is 0, q's alone: a pull towards its centre */
+    void (*contrast)(size_t dims, size_t stride, const double *log_p, const double *dlog_q, double *h);
+    /* Sums over count points (any number) of one component, of C^T h and of the lower triangle (or the diagonal) of
+     * (C^T h) eps^T; scratch [dims][PV_VI_LANES] */
+    void (*local)(const pv__vi_mix *mix, size_t component, size_t count, size_t stride, const double *h,
+                  const double *eps, double *scratch, double *dmean, double *dfactor);
+    /* A step of Adam uphill, step counted from 1: the gradient becomes the move. */
+    void (*adam)(size_t n, double rate, double step, double *gradient, double *first, double *second);
+} pv__vi_kernels;
+
+const pv__vi_kernels *pv__vi_kernels_get(void);
+
+/* The density at points in columns, in scaled coordinates. */
+typedef struct pv__vi_target pv__vi_target;
+
+/* Scaled by the curvature at w; diagonal: by that of each parameter alone, or by a fixed step where there are too many
+ * parameters for the curvature to be affordable. most: points asked for at once, at most. */
+pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double *w, bool diagonal, size_t most,
+                            pv__vi_target **target);
+void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *target);
+
+/* log p [stride] and its gradient [dims][stride] in u at the first `count` of every `padded` points, `groups` times;
+ * stride = groups x padded. log p is -INFINITY where the density is 0 or not a number; the gradient is then 0. */
+pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *target, size_t groups, size_t count, size_t padded,
+                             const double *u, double *log_p, double *gradient);
+
+/* Whether the density is above 0 at n points w [n][dims]. */
+pv_status pv__vi_target_inside(pv_ctx *ctx, pv__vi_target *target, size_t n, const double *w, bool *inside);
+
+/* One point of u to w, and the mixture to w. */
+void pv__vi_target_point(const pv__vi_target *target, const double *u, double *w);
+pv_status pv__vi_target_mixture(pv_ctx *ctx, const pv__vi_target *target, const pv__vi_mix *mix, pv_mixture *mixture);
+
+/* The bound with fresh points, its standard error, and the mixture's mass where the density is above 0. */
+typedef struct pv__vi_value {
+    double elbo, se, support;
+} pv__vi_value;
+pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, pv__vi_value *value);
+
+/* Draws stratified by weight. whole: none needs to be checked for a density of 0; such are drawn again. */
+pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole, size_t count,
+                       double *draws);
+
+/* Normals [dims][stride] for count points: pairs of opposite sign, the last alone where count is odd. The others are 0. */
+void pv__vi_normals(const pv__vi_kernels *kernels, pv_rng *rng, size_t dims, size_t count, size_t stride, double *buffer,
+                    double *eps);
+static inline size_t pv__vi_normals_buffer(size_t dims, size_t count) {
+    return (dims * ((count + 1) / 2) + 2 * PV_VI_LANES - 1) / (2 * PV_VI_LANES) * (2 * PV_VI_LANES);
+}
+
+static inline size_t pv__vi_scratch(const pv__vi_mix *mix) {
+    return mix->components * (mix->dims + 1) * 4 * PV_VI_LANES;
+}
+enum { PV_VI_CHUNK = 64 }; /* points at a time where their number is free */
+
+enum { PV_STREAM_VI_START = 41, PV_STREAM_VI_STEP, PV_STREAM_VI_BOUND, PV_STREAM_VI_DRAWS };
+
+#endif

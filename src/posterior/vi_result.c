@@ -1,0 +1,195 @@
+/* What is reported of a fitted mixture: the bound with fresh points, and draws.
+ *
+ * Where some points have density 0 the bound is that of the mixture restricted to the others, which is again a bound of
+ * the log evidence: E_q'[log p - log q] + log Z with q' = q/Z on the support. Stratified: Z = sum_k pi_k Z_k.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "posterior/vi.h"
+
+enum { BOUND_POINTS = 4096 }; /* a standard error of 0.002 where the mixture fits to 0.01 */
+
+/* log p - log q over the points of one component, as means of pairs of opposite points. */
+typedef struct stratum {
+    double points, inside, pairs; /* drawn; with density above 0; pairs with at least one of these */
+    double mean, squares;         /* of the pairs: mean, sum of squared deviations */
+} stratum;
+
+typedef struct bound {
+    double *block, *eps, *u, *buffer, *scratch, *log_q, *log_p, *gradient;
+} bound;
+
+static pv_status bound_new(pv_ctx *ctx, const pv__vi_mix *mix, bound *b) {
+    size_t d = mix->dims, points = PV_VI_CHUNK, buffer = pv__vi_normals_buffer(d, points);
+    size_t scratch = pv__vi_scratch(mix);
+    PV_TRY(pv__alloc(ctx, 3 * d * points + 2 * points + buffer + scratch, sizeof(double), &b->block));
+    b->eps = b->block;
+    b->u = b->eps + d * points;
+    b->gradient = b->u + d * points;
+    b->log_q = b->gradient + d * points;
+    b->log_p = b->log_q + points;
+    b->buffer = b->log_p + points;
+    b->scratch = b->buffer + buffer;
+    return PV_OK;
+}
+
+static void count_pair(stratum *s, double one, double other) {
+    int inside = (one > -INFINITY) + (other > -INFINITY);
+    s->points += 2;
+    s->inside += inside;
+    if (!inside)
+        return;
+    double value = inside == 2 ? 0.5 * (one + other) : fmax(one, other), step = value - s->mean;
+    s->pairs++;
+    s->mean += step / s->pairs;
+    s->squares += step * (value - s->mean);
+}
+
+static pv_status sample_component(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, size_t k, pv_rng *rng,
+                                  size_t chunks, bound *b, stratum *s) {
+    const pv__vi_kernels *kernels = pv__vi_kernels_get();
+    enum { POINTS = PV_VI_CHUNK };
+    for (size_t c = 0; c < chunks; c++) {
+        pv__vi_normals(kernels, rng, mix->dims, POINTS, POINTS, b->buffer, b->eps);
+        kernels->place(mix, k, POINTS, POINTS, b->eps, b->u);
+        PV_TRY(pv__vi_target_eval(ctx, target, 1, POINTS, POINTS, b->u, b->log_p, b->gradient));
+        kernels->density(mix, POINTS, POINTS, b->u, b->scratch, b->log_q, b->gradient);
+        for (size_t p = 0; p < POINTS / 2; p++)
+            count_pair(s, b->log_p[p] - b->log_q[p], b->log_p[p + POINTS / 2] - b->log_q[p + POINTS / 2]);
+    }
+    return PV_OK;
+}
+
+pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, pv__vi_value *value) {
+    bound b;
+    double support = 0, sum = 0, variance = 0;
+    bool whole = true;
+    PV_TRY(bound_new(ctx, mix, &b));
+    pv_status status = PV_OK;
+    for (size_t k = 0; k < mix->components; k++) {
+        double weight = exp(mix->log_weight[k]);
+        size_t chunks = (size_t)ceil(weight * BOUND_POINTS / PV_VI_CHUNK);
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_BOUND, k);
+        stratum s = {0};
+        PV_GOTO(done, sample_component(ctx, target, mix, k, &rng, chunks, &b, &s));
+        double inside = s.points > 0 ? weight * s.inside / s.points : 0;
+        whole = whole && s.inside == s.points;
+        support += inside;
+        sum += inside * s.mean;
+        if (s.pairs > 1)
+            variance += inside * inside * s.squares / (s.pairs - 1) / s.pairs;
+    }
+    value->support = whole ? 1 : support;
+    value->elbo = support > 0 ? sum / support + (whole ? 0 : log(support)) : -INFINITY;
+    value->se = support > 0 ? sqrt(variance) / support : NAN;
+    if (!whole)
+        pv__log(ctx, PV_LOG_WARNING, "%.2g of the variational posterior lies where the density is zero", 1 - support);
+done:
+    pv__free(ctx, b.block);
+    return status;
+}
+
+/* ---- draws ------------------------------------------------------------------------------------------------------- */
+
+/* n standard normals, one from each of n intervals of equal probability, in random order. */
+static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps) {
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    pv_rng_shuffle(rng, n, order);
+    for (size_t i = 0; i < n; i++)
+        eps[i] = pv_normal_quantile(((double)order[i] + pv_rng_uniform(rng)) / (double)n);
+}
+
+/* n draws of component k, to draws[row[0 .. n-1]]; eps [dims][n]. Each coordinate is stratified (a Latin hypercube): means
+ * of the draws are closer to the mixture's than those of independent ones would be. */
+static void draw_component(const pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
+                           double *eps, double *u, double *draws) {
+    size_t d = mix->dims;
+    const double *c = mix->factor + k * mix->size;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < d; j++) {
+            u[j] = mix->mean[k * d + j];
+            if (mix->diagonal)
+                u[j] += c[j] * eps[j * n + i];
+            for (size_t l = 0; !mix->diagonal && l <= j; l++)
+                u[j] += c[j * d + l] * eps[l * n + i];
+        }
+        pv__vi_target_point(target, u, draws + row[i] * d);
+    }
+}
+
+/* One draw of the mixture, independent of others; room [2][dims]. */
+static void draw_one(const pv__vi_target *target, const pv__vi_mix *mix, pv_rng *rng, double *room, double *draw) {
+    double at = pv_rng_uniform(rng);
+    size_t k = 0, row = 0;
+    for (; k + 1 < mix->components && (at -= exp(mix->log_weight[k])) > 0; k++)
+        ;
+    for (size_t j = 0; j < mix->dims; j++)
+        room[j] = pv_rng_normal(rng);
+    draw_component(target, mix, k, 1, &row, room, room + mix->dims, draw);
+}
+
+/* Replaces the draws outside the support, as long as there is hope of hitting it. */
+static pv_status redraw(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t count,
+                        double *draws) {
+    enum { ROUNDS = 100 };
+    size_t d = mix->dims, outside = count;
+    bool *inside = NULL;
+    double *room = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *inside, &inside));
+    PV_GOTO(done, pv__alloc(ctx, 2 * d, sizeof *room, &room));
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, UINT64_MAX);
+    for (int round = 0; round < ROUNDS && outside > 0; round++) {
+        PV_GOTO(done, pv__vi_target_inside(ctx, target, count, draws, inside));
+        outside = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!inside[i]) {
+                outside++;
+                draw_one(target, mix, &rng, room, draws + i * d);
+            }
+    }
+    if (outside > 0)
+        pv__log(ctx, PV_LOG_WARNING, "some draws are where the density is zero");
+done:
+    pv__free(ctx, inside);
+    pv__free(ctx, room);
+    return status;
+}
+
+/* Each component has its share of the draws to within one; their order is random, so that any part of them is a sample. */
+pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole, size_t count,
+                       double *draws) {
+    size_t d = mix->dims, *row = NULL, *order = NULL;
+    double *eps = NULL, *u = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *row, &row));
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *order, &order));
+    PV_GOTO(done, pv__alloc(ctx, count, d * sizeof *eps, &eps));
+    PV_GOTO(done, pv__alloc(ctx, d, sizeof *u, &u));
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, 0);
+    for (size_t i = 0; i < count; i++)
+        row[i] = i;
+    pv_rng_shuffle(&rng, count, row);
+    double offset = pv_rng_uniform(&rng), up_to = 0;
+    for (size_t k = 0, first = 0; k < mix->components; k++) {
+        up_to += exp(mix->log_weight[k]) * (double)count;
+        size_t end = first;
+        while (end < count && (k + 1 == mix->components || (double)end + offset < up_to))
+            end++;
+        pv_rng own = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, k + 1);
+        for (size_t j = 0; j < d; j++)
+            stratified_normals(&own, end - first, order, eps + j * (end - first));
+        draw_component(target, mix, k, end - first, row + first, eps, u, draws);
+        first = end;
+    }
+    if (!whole)
+        status = redraw(ctx, target, mix, seed, count, draws);
+done:
+    pv__free(ctx, row);
+    pv__free(ctx, order);
+    pv__free(ctx, eps);
+    pv__free(ctx, u);
+    return status;
+}

@@ -1,0 +1,113 @@
+/* A fit's posterior as a density: the fast path against the full-batch objective, gradients by central differences. */
+#include "unit/check.h"
+
+#include "infer/density.h"
+
+enum { N = 137, D = 5 };
+
+typedef struct fixture {
+    pv_ctx *ctx;
+    double x[N * D], weight[N], mass[2], design[2], prevalence[2], centre[D + 1];
+    int32_t label[N];
+    bool is_bias[D + 1];
+    pv_model *model;
+    pv_fit_options options;
+    pv__problem problem;
+} fixture;
+
+static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool weighted, const char *prior) {
+    memset(f, 0, sizeof *f);
+    f->ctx = check_ctx(1);
+    CHECK_OK(f->ctx, pv_model_new(f->ctx, "linear", D, 2, &f->model));
+    for (size_t i = 0; i < N; i++) {
+        pv_rng rng = pv_rng_stream(2, 1, i);
+        double z = -0.3;
+        for (size_t j = 0; j < D; j++) {
+            f->x[i * D + j] = pv_rng_normal(&rng);
+            z += 0.5 * f->x[i * D + j];
+        }
+        f->label[i] = pv_rng_uniform(&rng) < pv_sigmoid(z);
+        f->weight[i] = i % 7 == 3 ? 0 : 0.5 + pv_rng_uniform(&rng);
+    }
+    f->options = pv_fit_options_default();
+    f->options.loss = loss;
+    f->options.marginal = marginal;
+    f->problem = (pv__problem){.options = &f->options,
+                               .model = f->model,
+                               .n = N,
+                               .x = f->x,
+                               .targets = {N, 2, f->label, NULL, weighted ? f->weight : NULL},
+                               .mass = f->mass,
+                               .design = f->design,
+                               .has_prevalence = true,
+                               .population = {2, f->prevalence, prevalence_n},
+                               .prevalence = f->prevalence,
+                               .centre = f->centre,
+                               .is_bias = f->is_bias,
+                               .map = true};
+    f->is_bias[0] = true;
+    f->prevalence[0] = 0.98;
+    f->prevalence[1] = 0.02;
+    f->centre[0] = pv_logit(0.02);
+    pv_label_mass(&f->problem.targets, f->mass);
+    for (int y = 0; y < 2; y++)
+        f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--prior", prior, &f->problem.prior));
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--intercept-prior", "normal:10", &f->problem.intercept_prior));
+}
+
+static void check_points(fixture *f) {
+    pv_density density;
+    CHECK_OK(f->ctx, pv__density_new(f->ctx, &f->problem, &density));
+    pv__objective *objective;
+    bool ig = f->options.loss == PV_LOSS_IG;
+    CHECK_OK(f->ctx, pv__objective_new(f->ctx, &f->problem, ig ? PV_FORM_JOINT : PV_FORM_ROWS, &objective));
+    for (uint64_t point = 0; point < 40; point++) {
+        pv_rng rng = pv_rng_stream(9, 1, point);
+        double w[D + 1], got[D + 1], wanted[D + 1], value, reference, scale = point < 30 ? 1 : 40;
+        w[0] = f->centre[0] + scale * pv_rng_normal(&rng);
+        for (size_t j = 1; j <= D; j++)
+            w[j] = scale * pv_rng_normal(&rng);
+        CHECK_OK(f->ctx, density.eval(f->ctx, density.state, w, &value, got));
+        CHECK_OK(f->ctx, pv__objective_eval(objective, w, false, &reference, wanted));
+        if (isinf(reference)) {
+            assert_true(isinf(value));
+            continue;
+        }
+        CHECK_NEAR(value, reference, 1e-9 * (1 + fabs(reference)));
+        double most = 0;
+        for (size_t j = 0; j <= D; j++)
+            most = fmax(most, fabs(wanted[j]));
+        for (size_t j = 0; j <= D; j++)
+            CHECK_NEAR(got[j], wanted[j], 1e-8 * (1 + most));
+    }
+    pv__objective_free(f->ctx, objective);
+    pv__density_free(f->ctx, &density);
+    pv_model_free(f->ctx, f->model);
+    pv_ctx_free(f->ctx);
+}
+
+static void test_fast_path(void **state) {
+    (void)state;
+    fixture f;
+    const double strengths[] = {0, 10, N, 1e5, HUGE_VAL};
+    for (int weighted = 0; weighted < 2; weighted++) {
+        set_up(&f, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, 10, weighted, "normal:2.5");
+        check_points(&f);
+        set_up(&f, PV_LOSS_IW, PV_MARGINAL_PROFILE, 10, weighted, "student:0.002");
+        check_points(&f);
+        for (size_t i = 0; i < 5; i++) {
+            set_up(&f, PV_LOSS_IG, PV_MARGINAL_PROFILE, strengths[i], weighted, "normal:2.5");
+            check_points(&f);
+            if (isinf(strengths[i]))
+                continue;
+            set_up(&f, PV_LOSS_IG, PV_MARGINAL_PLUGIN, strengths[i], weighted, "laplace:1");
+            check_points(&f);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

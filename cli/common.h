@@ -123,8 +123,9 @@ char *cli_copy(const char *text);
 int cli_start(cli_call *call);
 void cli_progress_clear(cli_call *call);
 
-/* Refuses, before any work, a path that could not be written in the end. NULL is fine. */
-int cli_check_output(cli_call *call, const char *path);
+/* Refuses, before any work, a path that could not be written in the end, or that is the input (NULL: none). A path of
+ * NULL or "-" is fine: standard output. */
+int cli_check_output(cli_call *call, const char *path, const char *input);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 

@@ -34,7 +34,7 @@ typedef struct method {
 enum { PROFILE, PLUGIN, IW, PLAIN, UNCORRECTED, TRUTH, METHODS };
 
 static const method methods[METHODS] = {
-    [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "known", PV_POPULATION_TRUE},
+    [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
     [PLUGIN] = {"ig plug-in (N_pr 10)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "10", PV_POPULATION_TRUE},
     [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
     [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},

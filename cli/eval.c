@@ -170,6 +170,8 @@ static int run(cli_call *call) {
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     if (code == CLI_OK && !roles.target)
         roles.target = held.classifier->target;
+    if (code == CLI_OK && !roles.weights && *held.classifier->weights)
+        roles.weights = held.classifier->weights; /* as in the fit */
     if (code == CLI_OK)
         code = cli_read_for_model(call, held.classifier, call->argument[1], &roles, &held.table);
     if (code == CLI_OK) {

@@ -18,15 +18,19 @@ typedef struct fit_options {
 static const pv_option role_table[] = {
     ROLE("target", target, "COL", "The column to predict. Required."),
     ROLE("positive", positive, "LABEL",
-         "Two classes: the label that --prevalence and rates speak of. Default: the last in sorted order."),
+         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
+         "one "
+         "that says so (case, yes, true, malignant, ...)."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
-    ROLE("exclude", exclude, "COLS", "Columns that are no features, comma-separated."),
+    ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
+    ROLE("reference", reference, "COL=LEVEL",
+         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
     ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
     CLI_OPTION_MISSING(cli_roles, missing),
     {"collinear", PV_OPTION_CHOICE, offsetof(cli_roles, collinear), "refuse", 0, 0, "refuse|keep", NULL,
-     "What to do with columns that are exact sums of others: refuse and name them, or keep them."},
+     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
@@ -223,7 +227,19 @@ static int run(cli_call *call) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
     roles->drop_missing = options->roles.missing == 1;
     roles->keep_collinear = options->roles.collinear == 1;
-    int code = cli_check_output(call, options->output);
+    char *positive = NULL;
+    if (!roles->positive && options->fit.prevalence && !strchr(options->fit.prevalence, ',')) {
+        /* --prevalence case=0.01 names the label of interest as well. */
+        const char *equals = strrchr(options->fit.prevalence, '=');
+        if (equals && equals > options->fit.prevalence) {
+            positive = cli_copy(options->fit.prevalence);
+            positive[equals - options->fit.prevalence] = '\0';
+            roles->positive = positive;
+        }
+    }
+    int code = cli_check_output(call, options->output, call->argument[0]);
+    if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
+        code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)
         code = read_data(call, call->argument[0], roles, &held);
     if (code == CLI_OK)
@@ -241,6 +257,9 @@ static int run(cli_call *call) {
     }
     if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_DIVERGED))
         code = CLI_PROBLEMS;
+    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_INTERRUPTED))
+        code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
+    free(positive);
     work_clear(call->ctx, &held);
     return code;
 }

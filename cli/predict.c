@@ -126,15 +126,16 @@ static int write_predictions(cli_call *call, const predict_options *options, con
         id = &held->table->column[column];
     }
     pv_output output = {0};
-    if (options->output) {
+    bool file = options->output && strcmp(options->output, "-") != 0;
+    if (file) {
         pv_status status = pv_output_open(call->ctx, options->output, &output);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    FILE *out = options->output ? output.stream : stdout;
+    FILE *out = file ? output.stream : stdout;
     write_header(out, held, options->id);
     write_rows(out, held, id);
-    if (!options->output)
+    if (!file)
         return CLI_OK; /* cli_finish looks after standard output */
     pv_status status = pv_output_commit(call->ctx, &output);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -144,11 +145,14 @@ static int run(cli_call *call) {
     predict_options *options = call->options;
     pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
     work held = {0};
-    int code = cli_check_output(call, options->output);
+    int code = cli_check_output(call, options->output, call->argument[1]);
     if (code == CLI_OK) {
         pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held.classifier);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
+    if (code == CLI_OK && (held.classifier->stop == PV_STOP_INTERRUPTED || held.classifier->stop == PV_STOP_DIVERGED))
+        cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
+                 held.classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
     if (code == CLI_OK)
         code = cli_read_for_model(call, held.classifier, call->argument[1], &roles, &held.table);
     if (code == CLI_OK) {

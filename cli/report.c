@@ -194,8 +194,7 @@ int cli_print_coefficients(cli_call *call, const pv_classifier *classifier, doub
         width =
             characters(coefficient_name(classifier, at)) > width ? characters(coefficient_name(classifier, at)) : width;
     for (int y = 1; y < classifier->classes; y++) {
-        if (classifier->classes > 2)
-            printf("%s  %s against %s\n", y > 1 ? "\n" : "", classifier->labels[y], classifier->labels[0]);
+        printf("%s  %s against %s\n", y > 1 ? "\n" : "", classifier->labels[y], classifier->labels[0]);
         print_padded("", width);
         print_heads(posterior, details, level);
         for (int at = 0; at < columns; at++) {

@@ -64,6 +64,8 @@ static int check(cli_call *call, const char *kind) {
 
 static int write_table(cli_call *call, const pv_table *table, const char *path) {
     pv_output output = {0};
+    if (path && strcmp(path, "-") == 0)
+        path = NULL; /* standard output */
     pv_status status = path ? pv_output_open(call->ctx, path, &output) : PV_OK;
     if (status == PV_OK)
         status = pv_table_write(call->ctx, table, path ? &output : NULL);
@@ -95,9 +97,9 @@ static int run(cli_call *call) {
     const char *kind = call->argument[0];
     int code = check(call, kind);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output);
+        code = cli_check_output(call, options->output, NULL);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->truth);
+        code = cli_check_output(call, options->truth, NULL);
     if (code != CLI_OK)
         return code;
     if (!cli_given(call, "cases"))

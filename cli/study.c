@@ -13,8 +13,10 @@ static const pv_option shared_table[] = {
     {"prevalence", PV_OPTION_REAL, AT(prevalence), "0.01", 1e-6, 1 - 1e-6, NULL, "P",
      "Share of Y=1 in the true population."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), NULL, 0, 0, NULL, "N",
-     "Observations that the prevalence rests on. contingency: a list is allowed; default 0,1,10,100,1000. coverage: the "
-     "stated prevalence is drawn from as many observations; 'rows' (the default) or 'known', which states the true one."},
+     "Observations that the prevalence rests on. contingency: a list is allowed; default 0,1,10,100,1000. coverage: "
+     "the "
+     "stated prevalence is drawn from as many observations; 'rows' (the default) or 'known', which states the true "
+     "one."},
     {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL,
      "contingency: draws shown in the pictures. coverage: draws of each posterior."},
     {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},
@@ -28,10 +30,9 @@ static const pv_option shared_table[] = {
     CLI_OPTION_QUIET(study_options, running.quiet),
     CLI_OPTION_END};
 
-static const pv_option contingency_table[] = {
-    {"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
-     "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
-    CLI_OPTION_END};
+static const pv_option contingency_table[] = {{"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
+                                               "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
+                                              CLI_OPTION_END};
 
 static const pv_option coverage_table[] = {
     {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL, "Cases of each simulated study."},
@@ -43,7 +44,8 @@ static const pv_option coverage_table[] = {
     {"chains", PV_OPTION_INT, AT(chains), "2", 1, 1000, NULL, NULL, "hmc: chains."},
     {"warmup", PV_OPTION_INT, AT(warmup), "300", 20, 1e9, NULL, NULL, "hmc: steps of each chain before draws count."},
     {"sbc", PV_OPTION_FLAG, AT(sbc), NULL, 0, 0, NULL, NULL,
-     "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters among "
+     "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "
+     "among "
      "99 draws of their posterior."},
     CLI_OPTION_END};
 
@@ -200,11 +202,10 @@ static int run(cli_call *call) {
     return options->sbc ? study_calibration(call, options) : study_coverage(call, options);
 }
 
-static const cli_argument arguments[] = {
-    {"NAME",
-     "contingency: the paper's section 4, a table of four counts under each model. coverage: how often intervals hold the "
-     "truth of simulated case-control studies."},
-    {NULL, NULL}};
+static const cli_argument arguments[] = {{"NAME", "contingency: the paper's section 4, a table of four counts under "
+                                                  "each model. coverage: how often intervals hold the "
+                                                  "truth of simulated case-control studies."},
+                                         {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", shared_table, 0},
                                    {"contingency", contingency_table, 0},
@@ -223,10 +224,13 @@ const cli_command cli_study = {
     .summary = "the paper's studies, and how often intervals hold the truth",
     .usage = "NAME [options] [-o DIR] [--json]",
     .text =
-        "contingency: p(Y=1|X=x) = sigmoid(eta_x) with normal priors of scale 10 on eta_0 and eta_1, under plain log-loss, "
-        "importance weighting and the information gain with the plug-in marginal and with p(x) profiled out; posteriors by "
+        "contingency: p(Y=1|X=x) = sigmoid(eta_x) with normal priors of scale 10 on eta_0 and eta_1, under plain "
+        "log-loss, "
+        "importance weighting and the information gain with the plug-in marginal and with p(x) profiled out; "
+        "posteriors by "
         "a mixture of Gaussians, and exactly by quadrature.\n"
-        "coverage: simulates case-control studies of a population with three covariates, one of them binary, and fits each "
+        "coverage: simulates case-control studies of a population with three covariates, one of them binary, and fits "
+        "each "
         "with the information gain (profile and plug-in) and with plain log-loss and prior correction. Results do not "
         "depend on the number of threads.",
     .arguments = arguments,
@@ -234,12 +238,17 @@ const cli_command cli_study = {
     .options_size = sizeof(study_options),
     .output =
         "contingency: mean, standard deviation and 90 % interval of the log odds ratio eta_1 - eta_0 beside the exact "
-        "values, the posterior mean of p(Y=1|w), the bound (ELBO) with its Monte-Carlo error beside the log evidence. With "
-        "--json one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, ig_profile_npr_N) "
+        "values, the posterior mean of p(Y=1|w), the bound (ELBO) with its Monte-Carlo error beside the log evidence. "
+        "With "
+        "--json one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, "
+        "ig_profile_npr_N) "
         "to log_odds_ratio {mean, sd, quantiles}, eta0, eta1 {mean, sd}, marginal, elbo, elbo_se, exact (the same, and "
         "log_evidence). -o writes results.json and SVG pictures.\n"
-        "coverage: for each posterior, method and quantity (coefficients; log odds at three settings of the covariates) the "
-        "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square error "
-        "of the posterior median. -o writes results.json, coverage.md, coverage.svg; with --sbc sbc.json, sbc.md, sbc.svg.",
+        "coverage: for each posterior, method and quantity (coefficients; log odds at three settings of the "
+        "covariates) the "
+        "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square "
+        "error "
+        "of the posterior median. -o writes results.json, coverage.md, coverage.svg; with --sbc sbc.json, sbc.md, "
+        "sbc.svg.",
     .examples = examples,
     .run = run};

@@ -89,7 +89,8 @@ void study_exact_clear(study_exact *exact);
 void study_mixture_numbers(const pv_mixture *mixture, study_numbers *numbers);
 double study_mixture_lor_density(const pv_mixture *mixture, double lor);
 
-/* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ---------------- */
+/* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ----------------
+ */
 
 typedef struct study_posterior {
     char name[40];       /* "ig_npr_10" */

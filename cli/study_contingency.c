@@ -73,16 +73,17 @@ static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
     const work *held = state;
     const study_options *options = held->options;
     study_posterior *out = &held->table.posterior[index];
-    study_problem problem = {
-        .dims = 2,
-        .x = held->x,
-        .targets = {.n = held->rows, .classes = 2, .label = held->label, .weight = held->weight},
-        .loss = index == 0 ? PV_LOSS_PLAIN : index == 1 ? PV_LOSS_IW : PV_LOSS_IG,
-        .marginal = strcmp(out->loss, "ig") == 0 ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE,
-        .population = {.classes = 2,
-                       .prevalence = held->table.prevalence,
-                       .prevalence_n = isnan(out->prevalence_n) ? 0 : out->prevalence_n},
-        .prior_sd = prior_sd};
+    study_problem problem = {.dims = 2,
+                             .x = held->x,
+                             .targets = {.n = held->rows, .classes = 2, .label = held->label, .weight = held->weight},
+                             .loss = index == 0   ? PV_LOSS_PLAIN
+                                     : index == 1 ? PV_LOSS_IW
+                                                  : PV_LOSS_IG,
+                             .marginal = strcmp(out->loss, "ig") == 0 ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE,
+                             .population = {.classes = 2,
+                                            .prevalence = held->table.prevalence,
+                                            .prevalence_n = isnan(out->prevalence_n) ? 0 : out->prevalence_n},
+                             .prior_sd = prior_sd};
     pv_vi_options vi = pv_vi_options_default();
     vi.components = options->components;
     vi.samples = options->samples;
@@ -191,10 +192,11 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
 }
 
 static void print_text(const study_table *table) {
-    printf("Rows X=0,1; columns Y=0,1: %g,%g; %g,%g. Prevalence %g. Frequentist log odds\nratio %.2f, standard deviation "
-           "%.2f.\n\n",
-           table->count[0][0], table->count[0][1], table->count[1][0], table->count[1][1], table->prevalence[1],
-           table->lor, table->lor_sd);
+    printf(
+        "Rows X=0,1; columns Y=0,1: %g,%g; %g,%g. Prevalence %g. Frequentist log odds\nratio %.2f, standard deviation "
+        "%.2f.\n\n",
+        table->count[0][0], table->count[0][1], table->count[1][0], table->count[1][1], table->prevalence[1],
+        table->lor, table->lor_sd);
     printf("  %-20s %30s  %17s  %8s\n", "", "log odds ratio: mean, sd, 90 %", "exact: mean, sd", "p(Y=1|w)");
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];
@@ -212,9 +214,9 @@ static void print_text(const study_table *table) {
 }
 
 int study_contingency(cli_call *call, const study_options *options) {
-    work held = {.options = options,
-                 .table = {.draws = (size_t)options->draws,
-                           .prevalence = {1 - options->prevalence, options->prevalence}}};
+    work held = {
+        .options = options,
+        .table = {.draws = (size_t)options->draws, .prevalence = {1 - options->prevalence, options->prevalence}}};
     int code = read_table(call, options->table, &held);
     if (code == CLI_OK)
         code = read_strengths(call, options->prevalence_n ? options->prevalence_n : "0,1,10,100,1000", &held);

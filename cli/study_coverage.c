@@ -2,8 +2,8 @@
  *
  * A population with three covariates, x1 and x2 standard normal with correlation 0.3, x3 binary, and
  * logit p(Y=1|x) = a + b . x, with a such that the prevalence is as asked. Each replicate draws cases and controls from
- * it, and the stated prevalence from N_pr observations of Y; fits with each method; and notes where the truth lies among
- * the posterior's draws. A central interval holds the truth where that place does not lie in its tails.
+ * it, and the stated prevalence from N_pr observations of Y; fits with each method; and notes where the truth lies
+ * among the posterior's draws. A central interval holds the truth where that place does not lie in its tails.
  */
 #include "study_coverage.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const coverage_quantity[QUANTITIES] = {"intercept",          "x1", "x2", "x3", "log odds at (0, 0, 1)",
-                                                   "log odds at (1, -1, 1)", "log odds at (-1, 1, 0)"};
+const char *const coverage_quantity[QUANTITIES] = {
+    "intercept", "x1", "x2", "x3", "log odds at (0, 0, 1)", "log odds at (1, -1, 1)", "log odds at (-1, 1, 0)"};
 const char *const coverage_method[METHODS] = {"ig profile", "ig plugin", "plain corrected"};
 const double coverage_level[LEVELS] = {0.5, 0.8, 0.9, 0.95};
 
@@ -119,8 +119,7 @@ static void quantities_of(const sample *s, const double *w, double shift, double
 
 static void measure(const coverage *c, const sample *s, const pv_classifier *fit, int method, outcome *out) {
     /* King and Zeng: the odds of every draw from the design's to the stated prevalence. */
-    double shift =
-        method == PLAIN ? pv_logit(s->stated) - log((double)c->cases) + log((double)c->controls) : 0;
+    double shift = method == PLAIN ? pv_logit(s->stated) - log((double)c->cases) + log((double)c->controls) : 0;
     const pv_posterior *p = fit->posterior;
     double below[QUANTITIES] = {0}, *values = cli_alloc(QUANTITIES * p->count, sizeof *values);
     for (size_t i = 0; i < p->count; i++) {
@@ -150,7 +149,8 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     for (int j = 0; j < FEATURES; j++)
         source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = s->mean[j], .sd = s->sd[j]};
     pv_encoding encoding = {FEATURES, source, FEATURES, names};
-    pv_dataset data = {.rows = c->cases + c->controls, .features = FEATURES, .x = s->x, .label = s->label, .classes = 2};
+    pv_dataset data = {
+        .rows = c->cases + c->controls, .features = FEATURES, .x = s->x, .label = s->label, .classes = 2};
     pv_fit_options options = pv_fit_options_default();
     pv_format_double(s->stated, stated + 2, sizeof stated - 2);
     pv_format_double(c->prevalence_n, strength, sizeof strength);
@@ -216,8 +216,8 @@ int coverage_read_infer(cli_call *call, const char *text, pv_inference *list, in
             if (found >= 0 && list[i] == values[found])
                 found = -1;
         if (found < 0)
-            return cli_error(call, PV_ERR_USAGE, NULL, "--infer %s: laplace, vi, hmc, each at most once, parted by commas",
-                             text);
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--infer %s: laplace, vi, hmc, each at most once, parted by commas", text);
         list[(*count)++] = values[found];
         if (!at[length])
             return CLI_OK;

@@ -1,4 +1,5 @@
-/* cli/study_coverage.h: the outcome of the coverage study, as study_coverage.c makes and study_coverage_report.c prints it. */
+/* cli/study_coverage.h: the outcome of the coverage study, as study_coverage.c makes and study_coverage_report.c prints
+ * it. */
 #ifndef PREVAIL_CLI_STUDY_COVERAGE_H
 #define PREVAIL_CLI_STUDY_COVERAGE_H
 

@@ -76,15 +76,16 @@ static void print_summary(FILE *out, const coverage *c, int infer, int method, b
         fprintf(out, "\n%s, %s", coverage_infer_name(c->infer[infer]), coverage_method[method]);
     if (!markdown && s.failed + s.troubled)
         fprintf(out, " (%zu fits failed, %zu had divergences or R-hat of 1.05 or more)", s.failed, s.troubled);
-    fputs(markdown ? "| quantity | truth | 50 % | 80 % | 90 % | 95 % | bias | RMSE |\n|---|---|---|---|---|---|---|---|\n"
-                   : "\n  quantity                  truth   50 %   80 %   90 %   95 %     bias   RMSE\n",
+    fputs(markdown
+              ? "| quantity | truth | 50 % | 80 % | 90 % | 95 % | bias | RMSE |\n|---|---|---|---|---|---|---|---|\n"
+              : "\n  quantity                  truth   50 %   80 %   90 %   95 %     bias   RMSE\n",
           out);
     for (int q = 0; q < QUANTITIES; q++)
         fprintf(out,
                 markdown ? "| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n"
                          : "  %-23s %7.3f %6.3f %6.3f %6.3f %6.3f %8.3f %6.3f\n",
-                coverage_quantity[q], c->truth[q], s.share[q][0], s.share[q][1], s.share[q][2], s.share[q][3], s.bias[q],
-                s.rmse[q]);
+                coverage_quantity[q], c->truth[q], s.share[q][0], s.share[q][1], s.share[q][2], s.share[q][3],
+                s.bias[q], s.rmse[q]);
     if (markdown && s.failed + s.troubled)
         fprintf(out, "\n%zu fits failed, %zu had divergences or R-hat of 1.05 or more.\n", s.failed, s.troubled);
 }
@@ -93,10 +94,11 @@ static void print_all(FILE *out, const coverage *c, bool markdown) {
     char strength[32];
     strength_text(c, strength);
     double n = (double)c->finished;
-    fprintf(out, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s, seed %llu.\n",
-            c->finished, c->cases, c->controls, c->prevalence, strength, (unsigned long long)c->seed);
-    fprintf(out, "Share of central intervals that hold the truth; standard errors %.3f, %.3f,\n%.3f, %.3f where they do as "
-                 "often as they say.\n",
+    fprintf(out, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s, seed %llu.\n", c->finished,
+            c->cases, c->controls, c->prevalence, strength, (unsigned long long)c->seed);
+    fprintf(out,
+            "Share of central intervals that hold the truth; standard errors %.3f, %.3f,\n%.3f, %.3f where they do as "
+            "often as they say.\n",
             sqrt(0.25 / n), sqrt(0.16 / n), sqrt(0.09 / n), sqrt(0.0475 / n));
     for (int i = 0; i < c->infers; i++)
         for (int m = 0; m < METHODS; m++)

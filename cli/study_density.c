@@ -102,8 +102,8 @@ pv_status study_density_value(pv_ctx *ctx, const pv_density *density, const doub
     for (size_t i = 0; i < p->targets.n; i++) {
         int y = p->targets.label[i];
         double weight = p->targets.weight ? p->targets.weight[i] : 1;
-        double share = p->population.prevalence ? p->population.prevalence[y] / s->mass[y]
-                                                : 1 / (s->mass[0] + s->mass[1]);
+        double share =
+            p->population.prevalence ? p->population.prevalence[y] / s->mass[y] : 1 / (s->mass[0] + s->mass[1]);
         *marginal += weight * share * exp(s->loglik[2 * i + 1]);
     }
     return PV_OK;

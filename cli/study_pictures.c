@@ -105,10 +105,14 @@ static void draw_logits(FILE *out, svg_panel panel, const figure *f, size_t c, s
     svg_points(out, &panel, n, eta0, eta1, "#000", 2, 0.35);
     svg_segment(out, &panel, panel.x0, panel.x0, panel.x1, panel.x1, "#000", 1, "2 3");
     if (isfinite(f->table->lor))
-        svg_segment(out, &panel, panel.x0, panel.x0 + f->table->lor, panel.x1, panel.x1 + f->table->lor, iso_colour, 1.8,
-                    NULL);
+        svg_segment(out, &panel, panel.x0, panel.x0 + f->table->lor, panel.x1, panel.x1 + f->table->lor, iso_colour,
+                    1.8, NULL);
     svg_unclip(out);
-    svg_axes(out, &panel, NULL, "\xCE\xB7""0 (log odds)", "\xCE\xB7""1 (log odds)");
+    svg_axes(out, &panel, NULL,
+             "\xCE\xB7"
+             "0 (log odds)",
+             "\xCE\xB7"
+             "1 (log odds)");
 }
 
 /* Four standard deviations of the exact posterior about the middle; wide ones are cut to keep panels comparable. */
@@ -134,7 +138,11 @@ static void draw_ratio(FILE *out, svg_panel panel, const figure *f, size_t c) {
     svg_line(out, &panel, CURVE, x, y, "#222", 1.5, NULL);
     svg_line(out, &panel, exact->points, exact->lor, exact->density, "#d07000", 1.5, "4 4");
     svg_unclip(out);
-    svg_axes(out, &panel, NULL, "log odds ratio \xCE\xB7""1 - \xCE\xB7""0", "density");
+    svg_axes(out, &panel, NULL,
+             "log odds ratio \xCE\xB7"
+             "1 - \xCE\xB7"
+             "0",
+             "density");
 }
 
 static void draw_key(FILE *out, double x, double y, double lor) {
@@ -189,9 +197,14 @@ static void add(figure *f, const study_posterior *p, const char *prefix) {
 }
 
 int study_contingency_pictures(cli_call *call, const char *folder, const study_table *table) {
-    figure models = {.table = table, .title = "Posteriors of the contingency table by model (darker: higher log density)"};
-    figure plugin = {.table = table, .title = "ig with the plug-in marginal, by strength of the prevalence prior (darker: higher log density)"};
-    figure profile = {.table = table, .title = "ig with p(x) profiled out, by strength of the prevalence prior (darker: higher log density)"};
+    figure models = {.table = table,
+                     .title = "Posteriors of the contingency table by model (darker: higher log density)"};
+    figure plugin = {
+        .table = table,
+        .title = "ig with the plug-in marginal, by strength of the prevalence prior (darker: higher log density)"};
+    figure profile = {
+        .table = table,
+        .title = "ig with p(x) profiled out, by strength of the prevalence prior (darker: higher log density)"};
     const study_posterior *first[2] = {NULL, NULL};
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];

@@ -18,8 +18,8 @@ enum { COARSE = 97, FINE = 301, PASSES_MAX = 20 };
 static const double DROP = 32;
 
 typedef struct frame {
-    double cd, cm;        /* centre */
-    double a, b, c;       /* d = cd + a z1, m = cm + b z1 + c z2 */
+    double cd, cm;          /* centre */
+    double a, b, c;         /* d = cd + a z1, m = cm + b z1 + c z2 */
     double low[2], high[2]; /* extent in z */
 } frame;
 
@@ -91,9 +91,12 @@ static pv_status fill(pv_ctx *ctx, const pv_density *density, const frame *f, gr
             double d, m;
             place(f, node(f, 0, i, n), node(f, 1, j, n), &d, &m);
             const double eta[] = {m - d / 2, m + d / 2};
-            pv_status status =
-                study_density_value(ctx, density, eta, &g->value[i * n + j], &g->marginal[i * n + j]);
-            if (status != PV_OK)
+            pv_status status = study_density_value(ctx, density, eta, &g->value[i * n + j], &g->marginal[i * n + j]);
+            /* A dozen standard deviations out in the prior the profile may find no solution in double precision. That
+             * does not matter to a coarse grid, which only looks for the mass. */
+            if (status == PV_ERR_NUMERIC && n == COARSE)
+                g->value[i * n + j] = HUGE_VAL;
+            else if (status != PV_OK)
                 return status;
             g->least = fmin(g->least, g->value[i * n + j]);
         }
@@ -122,7 +125,8 @@ static frame next_frame(const frame *f, const grid *g, double mode_d, double mod
                 continue;
             for (int corner = 0; corner < 4; corner++) { /* one cell further out */
                 double d, m;
-                place(f, node(f, 0, i, n) + (corner & 1 ? h1 : -h1), node(f, 1, j, n) + (corner & 2 ? h2 : -h2), &d, &m);
+                place(f, node(f, 0, i, n) + (corner & 1 ? h1 : -h1), node(f, 1, j, n) + (corner & 2 ? h2 : -h2), &d,
+                      &m);
                 double z[2] = {(d - out.cd) / out.a, 0};
                 z[1] = (m - out.cm - out.b * z[0]) / out.c;
                 for (int k = 0; k < 2; k++) {

@@ -151,7 +151,8 @@ static histogram make_histogram(const sbc *s, int infer, int j) {
 
 static void print_table(FILE *out, const sbc *s, bool markdown) {
     fprintf(out,
-            "Ranks of %d parameters among %d draws of their posterior, %zu data sets of %d rows,\nnormal priors of scale %g, "
+            "Ranks of %d parameters among %d draws of their posterior, %zu data sets of %d rows,\nnormal priors of "
+            "scale %g, "
             "seed %llu. Chi-square test of uniformity in %d bins.\n\n",
             (int)PARAMS, (int)DRAWS, s->finished, (int)ROWS, prior_sd, (unsigned long long)s->seed, (int)BINS);
     fputs(markdown ? "| posterior | parameter | chi-square (19 df) | p |\n|---|---|---|---|\n"

@@ -141,8 +141,8 @@ pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const d
         return status;
     return pv__fail(
         ctx, PV_ERR_INPUT,
-        "the columns separate the classes perfectly: maximum likelihood has no finite answer; use --infer map "
-        "with a prior");
+        "the columns separate the classes perfectly: without a prior there is no finite answer; use --infer map, or a "
+        "posterior, with a prior such as --prior normal:2.5");
 }
 
 /* Quasi-complete separation: some coefficient grows without end while its information fades. */

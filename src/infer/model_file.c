@@ -231,7 +231,7 @@ static pv_status get_strings(const reader *r, json_t *list, char ***text, size_t
     return PV_OK;
 }
 
-static pv_status get_array(const reader *r, const char *name, size_t count, double **values) {
+static pv_status get_array(const reader *r, const char *name, size_t count, bool undefined_too, double **values) {
     json_t *entry = json_object_get(json_object_get(r->root, "arrays"), name);
     json_int_t offset = json_integer_value(json_object_get(entry, "offset"));
     if (!entry || json_integer_value(json_object_get(entry, "count")) != (json_int_t)count || offset < 0 ||
@@ -240,7 +240,7 @@ static pv_status get_array(const reader *r, const char *name, size_t count, doub
     PV_TRY(pv__alloc(r->ctx, count, sizeof(double), values));
     memcpy(*values, r->payload + offset, count * sizeof(double));
     for (size_t i = 0; i < count; i++)
-        if (!isfinite((*values)[i]))
+        if (!isfinite((*values)[i]) && !(undefined_too && isnan((*values)[i])))
             return damaged(r, "an array holds a number that is not finite");
     return PV_OK;
 }
@@ -378,11 +378,11 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     p->chains = (size_t)json_integer_value(json_object_get(from, "chains"));
     p->divergences = json_integer_value(json_object_get(from, "divergences"));
     p->max_depth_hits = json_integer_value(json_object_get(from, "max_depth_hits"));
-    PV_TRY(get_array(r, "draws", p->count * params, &p->draws));
-    PV_TRY(get_array(r, "draw_log_marginal", p->count * k, &c->draw_log_marginal));
+    PV_TRY(get_array(r, "draws", p->count * params, false, &p->draws));
+    PV_TRY(get_array(r, "draw_log_marginal", p->count * k, false, &c->draw_log_marginal));
     if (p->kind == PV_POSTERIOR_HMC) {
-        PV_TRY(get_array(r, "rhat", params, &p->rhat));
-        PV_TRY(get_array(r, "ess", params, &p->ess));
+        PV_TRY(get_array(r, "rhat", params, true, &p->rhat));
+        PV_TRY(get_array(r, "ess", params, true, &p->ess));
     }
     return PV_OK;
 }
@@ -403,11 +403,11 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     const char *spec = json_string_value(json_object_get(r->root, "model"));
     if (!spec || pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) != PV_OK)
         return damaged(r, "its architecture is unknown");
-    PV_TRY(get_array(r, "weights", pv_model_params(c->model), &c->w));
-    PV_TRY(get_array(r, "design", classes, &c->design));
-    PV_TRY(get_array(r, "log_marginal", classes, &c->log_marginal));
+    PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
+    PV_TRY(get_array(r, "design", classes, false, &c->design));
+    PV_TRY(get_array(r, "log_marginal", classes, false, &c->log_marginal));
     if (json_object_get(json_object_get(r->root, "arrays"), "prevalence"))
-        PV_TRY(get_array(r, "prevalence", classes, &c->prevalence));
+        PV_TRY(get_array(r, "prevalence", classes, false, &c->prevalence));
     return get_posterior(r, c);
 }
 

@@ -1,21 +1,24 @@
-/* Variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled coordinates u (vi_target.c).
+/* Variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled coordinates u
+ * (vi_target.c).
  *
  *   ELBO = sum_k pi_k E_eps[f(m_k + C_k eps)],   f = log p - log q,   eps ~ N(0, I)
  *
  * Points are reparametrised within each component, so no score-function estimator is needed:
  *   d/dm_k   = pi_k E[h],  d/dC_k = pi_k E[h eps^T],  h = grad f;   d/dpi_k = E_k[f].
  * What is left out is E_q[d log q / d parameter] over the whole mixture, which is 0 (weights: the same for all, and so
- * without effect on the simplex). h vanishes where q = p: the noise dies out as the fit gets better (Roeder et al. 2017).
+ * without effect on the simplex). h vanishes where q = p: the noise dies out as the fit gets better (Roeder et al.
+ * 2017).
  *
- * Steps are taken in each component's own frame: m_k + C_k dm, C_k exp(dM) with dM lower triangular, whose gradients are
- * C^T h and the lower triangle of C^T h eps^T. There the Fisher information is a constant diagonal: these are natural
- * gradients (Lin et al. 2021) up to a factor each; pi_k drops out. On top, Adam: where the gradient is below 1, as near the
- * target, it is normalised; above, it is taken as it is. A rate is thus a step in units of the component's own width, the
- * same for all targets, and components of little weight move as fast as others.
- * The rate falls along a cosine; the result is the mean of the parameters over the last two fifths.
+ * Steps are taken in each component's own frame: m_k + C_k dm, C_k exp(dM) with dM lower triangular, whose gradients
+ * are C^T h and the lower triangle of C^T h eps^T. There the Fisher information is a constant diagonal: these are
+ * natural gradients (Lin et al. 2021) up to a factor each; pi_k drops out. On top, Adam: where the gradient is below 1,
+ * as near the target, it is normalised; above, it is taken as it is, up to 3. A rate is thus a step in units of the
+ * component's own width, the same for all targets, and components of little weight move as fast as others. The rate
+ * falls along a cosine; the result is the mean of the parameters over the last two fifths.
  *
  * Points where the density is 0 (or not a number) count as truncation of q: the value is that of the restricted mixture
- * (vi_result.c), the gradient that of log Z, which draws the mixture inwards.
+ * (vi_result.c); in place of the gradient of log Z, they pull towards the mixture's centre (grad log q), which is close
+ * to it but not exact.
  */
 #include <math.h>
 #include <string.h>
@@ -24,11 +27,11 @@
 
 enum { WINDOW = 20 }; /* steps whose mean bound decides what is kept should the run diverge */
 
-static const double spread = 0.8;           /* of the starting means, in standard deviations of Laplace's approximation */
-static const double last_rate = 0.1;        /* of the first */
-static const double averaged_from = 0.6;    /* of the steps */
-static const double most_gradient = 10;     /* in a component's own frame, where 1 is ordinary */
-static const double most_turn = 0.5;        /* norm of a step's off-diagonal part */
+static const double spread = 0.8;        /* of the starting means, in standard deviations of Laplace's approximation */
+static const double last_rate = 0.1;     /* of the first */
+static const double averaged_from = 0.6; /* of the steps */
+static const double most_gradient = 10;  /* in a component's own frame, where 1 is ordinary */
+static const double most_turn = 0.5;     /* norm of a step's off-diagonal part */
 static const double least_log_weight = -12; /* light components stay in the race */
 static const double settled = 1e-3;         /* a change of the bound that never matters */
 
@@ -190,8 +193,8 @@ static double clamp(double x, double most) {
 static void gradients(run *r) {
     for (size_t k = 0; k < r->components; k++) {
         double *g = r->gradient + k * r->each;
-        r->kernels->local(&r->mix, k, r->samples, r->stride, r->h + k * r->padded, r->eps + k * r->padded, r->scratch, g,
-                          g + r->dims);
+        r->kernels->local(&r->mix, k, r->samples, r->stride, r->h + k * r->padded, r->eps + k * r->padded, r->scratch,
+                          g, g + r->dims);
         for (size_t i = 0; i + 1 < r->each; i++)
             g[i] = clamp(g[i] / (double)r->samples, most_gradient);
         g[r->each - 1] = clamp(r->value[k] - r->elbo, most_gradient);

@@ -1,4 +1,5 @@
-/* src/posterior/vi.h: the Gaussian mixture being fitted, in scaled coordinates, and the loops over its sample points. */
+/* src/posterior/vi.h: the Gaussian mixture being fitted, in scaled coordinates, and the loops over its sample points.
+ */
 #ifndef PV_SRC_VI_H
 #define PV_SRC_VI_H
 
@@ -27,7 +28,8 @@ void pv__vi_mix_free(pv_ctx *ctx, pv__vi_mix *mix);
 void pv__vi_mix_copy(const pv__vi_mix *from, pv__vi_mix *to);
 void pv__vi_mix_refresh(pv__vi_mix *mix); /* inverse, log_det and the weights' sum after a change of the others */
 
-/* Points stand in columns: u[dims][stride]. Counts and offsets of points are multiples of PV_VI_LANES except in local. */
+/* Points stand in columns: u[dims][stride]. Counts and offsets of points are multiples of PV_VI_LANES except in local.
+ */
 typedef struct pv__vi_kernels {
     const char *name;
     /* n standard normals from as many uniforms, in place; n a multiple of 2 PV_VI_LANES */
@@ -80,12 +82,13 @@ typedef struct pv__vi_value {
 pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, pv__vi_value *value);
 
 /* Draws stratified by weight. whole: none needs to be checked for a density of 0; such are drawn again. */
-pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole, size_t count,
-                       double *draws);
+pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole,
+                       size_t count, double *draws);
 
-/* Normals [dims][stride] for count points: pairs of opposite sign, the last alone where count is odd. The others are 0. */
-void pv__vi_normals(const pv__vi_kernels *kernels, pv_rng *rng, size_t dims, size_t count, size_t stride, double *buffer,
-                    double *eps);
+/* Normals [dims][stride] for count points: pairs of opposite sign, the last alone where count is odd. The others are 0.
+ */
+void pv__vi_normals(const pv__vi_kernels *kernels, pv_rng *rng, size_t dims, size_t count, size_t stride,
+                    double *buffer, double *eps);
 static inline size_t pv__vi_normals_buffer(size_t dims, size_t count) {
     return (dims * ((count + 1) / 2) + 2 * PV_VI_LANES - 1) / (2 * PV_VI_LANES) * (2 * PV_VI_LANES);
 }

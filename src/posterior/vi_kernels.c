@@ -1,5 +1,5 @@
-/* Loops over the sample points of variational inference; compiled once per instruction set (base/simd.h). A vector holds
- * one coordinate of several points. */
+/* Loops over the sample points of variational inference; compiled once per instruction set (base/simd.h). A vector
+ * holds one coordinate of several points. */
 #include <math.h>
 
 #include "base/simd.h"
@@ -59,12 +59,13 @@ static void place(const pv__vi_mix *mix, size_t k, size_t count, size_t stride, 
 
 /* ---- log q and its gradient -------------------------------------------------------------------------------------- */
 
-/* Several vectors of points go together (width of them, a constant where inlined): they share the factors' loads and hide
- * each other's latency. Scratch: z [components][dims][width VL], then each component's log joint density. */
+/* Several vectors of points go together (width of them, a constant where inlined): they share the factors' loads and
+ * hide each other's latency. Scratch: z [components][dims][width VL], then each component's log joint density. */
 #define INLINE static inline __attribute__((always_inline))
 
 /* z = C^-1 (u - mean) into z; square = |z|^2. u - mean comes first: components may be narrow and far out. */
-INLINE void residual(const pv__vi_mix *mix, size_t k, size_t stride, const double *u, double *z, vd *square, int width) {
+INLINE void residual(const pv__vi_mix *mix, size_t k, size_t stride, const double *u, double *z, vd *square,
+                     int width) {
     size_t d = mix->dims, wide = (size_t)width * VL;
     const double *mean = mix->mean + k * d, *inverse = mix->inverse + k * mix->size;
     for (size_t i = 0; i < d; i++)
@@ -187,18 +188,19 @@ static void local(const pv__vi_mix *mix, size_t k, size_t count, size_t stride, 
     }
 }
 
-/* Two departures from the usual: second moments are forgotten sooner, as a poor start has steep slopes; and gradients above
- * 1 are not made smaller, so that far from the target steps are those of natural gradients. */
+/* Two departures from the usual: second moments are forgotten sooner, as a poor start has steep slopes; and a gradient
+ * of 1 to 3 is not made smaller, nor a steeper one below 3: far from the target steps grow towards those of natural
+ * gradients, but not so far that components leap past a mode. */
 static void adam(size_t n, double rate, double step, double *restrict gradient, double *restrict first,
                  double *restrict second) {
-    const double keep_first = 0.9, keep_second = 0.99, tiny = 1e-12;
+    const double keep_first = 0.9, keep_second = 0.99, most = 3, tiny = 1e-12;
     double scale = rate / (1 - pow(keep_first, step)), unbias = 1 / (1 - pow(keep_second, step));
     for (size_t i = 0; i < n; i++) { /* vectorised by the compiler: -O3 and no errno */
         double g = gradient[i];
         first[i] = keep_first * first[i] + (1 - keep_first) * g;
         second[i] = keep_second * second[i] + (1 - keep_second) * g * g;
         double size = sqrt(second[i] * unbias) + tiny;
-        gradient[i] = scale * first[i] / (size < 1 ? size : 1);
+        gradient[i] = scale * first[i] / (size < 1 ? size : size < most ? 1 : size / most);
     }
 }
 
@@ -206,4 +208,5 @@ static void adam(size_t n, double rate, double step, double *restrict gradient, 
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__vi_kernels PV_KERNEL(pv__vi_kernels);
-const pv__vi_kernels PV_KERNEL(pv__vi_kernels) = {PV_TEXT(PV_ISA), normals, place, density, lower, contrast, local, adam};
+const pv__vi_kernels PV_KERNEL(pv__vi_kernels) = {PV_TEXT(PV_ISA), normals,  place, density,
+                                                  lower,           contrast, local, adam};

@@ -78,8 +78,8 @@ void pv__vi_mix_refresh(pv__vi_mix *mix) {
     }
 }
 
-void pv__vi_normals(const pv__vi_kernels *kernels, pv_rng *rng, size_t dims, size_t count, size_t stride, double *buffer,
-                    double *eps) {
+void pv__vi_normals(const pv__vi_kernels *kernels, pv_rng *rng, size_t dims, size_t count, size_t stride,
+                    double *buffer, double *eps) {
     size_t pairs = (count + 1) / 2, n = pv__vi_normals_buffer(dims, count);
     for (size_t i = 0; i < n; i++)
         buffer[i] = pv_rng_uniform(rng);

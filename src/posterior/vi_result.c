@@ -101,8 +101,8 @@ static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps
         eps[i] = pv_normal_quantile(((double)order[i] + pv_rng_uniform(rng)) / (double)n);
 }
 
-/* n draws of component k, to draws[row[0 .. n-1]]; eps [dims][n]. Each coordinate is stratified (a Latin hypercube): means
- * of the draws are closer to the mixture's than those of independent ones would be. */
+/* n draws of component k, to draws[row[0 .. n-1]]; eps [dims][n]. Each coordinate is stratified (a Latin hypercube):
+ * means of the draws are closer to the mixture's than those of independent ones would be. */
 static void draw_component(const pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
                            double *eps, double *u, double *draws) {
     size_t d = mix->dims;
@@ -158,9 +158,10 @@ done:
     return status;
 }
 
-/* Each component has its share of the draws to within one; their order is random, so that any part of them is a sample. */
-pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole, size_t count,
-                       double *draws) {
+/* Each component has its share of the draws to within one; their order is random, so that any part of them is a sample.
+ */
+pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole,
+                       size_t count, double *draws) {
     size_t d = mix->dims, *row = NULL, *order = NULL;
     double *eps = NULL, *u = NULL;
     pv_status status;

@@ -1,7 +1,7 @@
 /* The density as variational inference sees it: in scaled coordinates, at many points at once, on several threads.
  *
- *   u = L^T (w - centre), L L^T the curvature at the start (posterior/whiten.h); with diagonal factors u = (w - centre)/scale,
- *   so that what is diagonal in u is diagonal in w. log p(u) = log p(w) + log |dw/du|.
+ *   u = L^T (w - centre), L L^T the curvature at the start (posterior/whiten.h); with diagonal factors u = (w -
+ * centre)/scale, so that what is diagonal in u is diagonal in w. log p(u) = log p(w) + log |dw/du|.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "posterior/vi.h"
 
 enum {
-    PARTS = 8,              /* clones: a fixed number, so that what each remembers does not depend on the threads */
+    PARTS = 8,               /* clones: a fixed number, so that what each remembers does not depend on the threads */
     MOST_FOR_CURVATURE = 500 /* parameters; the curvature costs two evaluations each and their square in memory */
 };
 static const double scale_without_curvature = 0.1;
@@ -25,13 +25,13 @@ struct pv__vi_target {
     const pv__vi_kernels *kernels;
     size_t dims, most;
     bool diagonal;
-    double *centre;   /* [dims] */
-    double *scale;    /* [dims], diagonal only */
-    double *inverse;  /* [dims][dims], L^-1, otherwise */
+    double *centre;  /* [dims] */
+    double *scale;   /* [dims], diagonal only */
+    double *inverse; /* [dims][dims], L^-1, otherwise */
     double log_jacobian;
-    double *columns;  /* [dims][most]; the arrays below are for points one after the other */
-    double *w, *dw;   /* [most][dims] */
-    double *values;   /* [most] */
+    double *columns; /* [dims][most]; the arrays below are for points one after the other */
+    double *w, *dw;  /* [most][dims] */
+    double *values;  /* [most] */
     part parts[PARTS];
     size_t clones;
 };

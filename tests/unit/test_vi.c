@@ -415,11 +415,7 @@ static void test_threads(void **state) {
     (void)state;
     table t = {.of = &exacts[5]};
     ok(table_open(ctx, &t));
-    pv_density density = {.dims = 2,
-                          .state = &t,
-                          .eval = table_eval,
-                          .clone = table_clone,
-                          .release = table_release};
+    pv_density density = {.dims = 2, .state = &t, .eval = table_eval, .clone = table_clone, .release = table_release};
     pv_vi_options options = pv_vi_options_default();
     options.steps = 60;
     options.samples = 5;
@@ -582,7 +578,8 @@ static void test_kernels(void **state) {
                 kernels[0]->density(&mix, POINTS, POINTS, u[1], scratch, moved[side], ignored);
             }
             for (size_t p = 0; p < POINTS; p++)
-                near(slope[0][j * POINTS + p], (moved[1][p] - moved[0][p]) / 2e-5, 1e-4 * (1 + fabs(slope[0][j * POINTS + p])));
+                near(slope[0][j * POINTS + p], (moved[1][p] - moved[0][p]) / 2e-5,
+                     1e-4 * (1 + fabs(slope[0][j * POINTS + p])));
         }
         pv__vi_mix_free(ctx, &mix);
     }
@@ -590,11 +587,11 @@ static void test_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_contingency), cmocka_unit_test(test_logistic),  cmocka_unit_test(test_poor_start),
-        cmocka_unit_test(test_gaussian),    cmocka_unit_test(test_diagonal),  cmocka_unit_test(test_many_dims),
-        cmocka_unit_test(test_two_modes),   cmocka_unit_test(test_truncated), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_usage),       cmocka_unit_test(test_stopped),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_kernels),    cmocka_unit_test(test_contingency), cmocka_unit_test(test_logistic),
+        cmocka_unit_test(test_poor_start), cmocka_unit_test(test_gaussian),    cmocka_unit_test(test_diagonal),
+        cmocka_unit_test(test_many_dims),  cmocka_unit_test(test_two_modes),   cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_usage),       cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

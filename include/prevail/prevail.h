@@ -4,6 +4,7 @@
  *   core.h     the losses: log-likelihoods and labels in, loss and gradient out; usable alone
  *   data.h     tables, CSV, encoding, embedded and simulated data
  *   model.h    architectures over one flat parameter block
+ *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
  *   infer.h    fit: from data to a classifier; model files
  *   predict.h  probabilities in the true, or another, population
  *   assess.h   metrics
@@ -15,6 +16,7 @@
 #define PREVAIL_H
 
 #include "prevail/assess.h"
+#include "prevail/posterior.h"
 #include "prevail/predict.h"
 
 #endif

@@ -125,6 +125,10 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
         pv_status status = pv_fit(call->ctx, &input, options, &fitted);
         if (status != PV_OK)
             return status;
+        if (fitted->stop == PV_STOP_INTERRUPTED) {
+            pv_classifier_free(call->ctx, fitted);
+            return PV_ERR_INTERRUPTED;
+        }
         if (fitted->seconds < best->seconds)
             *best = (timing){fitted->seconds, fitted->iterations, fitted->passes};
         pv_classifier_free(call->ctx, fitted);

@@ -183,7 +183,7 @@ static void on_signal(int signal_number) {
 /* The first signal asks the work to stop; the second one, the handler being gone by then, ends the program. */
 static void catch_signals(pv_ctx *ctx) {
     interrupted_ctx = ctx;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND)};
     sigemptyset(&action.sa_mask);
     const int caught[] = {SIGINT, SIGTERM};
     for (size_t i = 0; i < 2; i++) {

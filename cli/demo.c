@@ -35,7 +35,7 @@ enum { PROFILE, PLUGIN, IW, PLAIN, UNCORRECTED, TRUTH, METHODS };
 
 static const method methods[METHODS] = {
     [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
-    [PLUGIN] = {"ig plug-in (N_pr 10)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "10", PV_POPULATION_TRUE},
+    [PLUGIN] = {"ig plug-in (paper)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "rows", PV_POPULATION_TRUE},
     [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
     [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
     [UNCORRECTED] = {"plain as it stands", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_DESIGN},
@@ -144,6 +144,8 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
                           .command = call->line};
     pv_classifier *classifier = NULL;
     pv_status status = pv_fit(call->ctx, &input, &options, &classifier);
+    if (status == PV_OK && classifier->stop == PV_STOP_INTERRUPTED)
+        status = PV_ERR_INTERRUPTED;
     if (status == PV_OK)
         status = pv_classifier_coefficients(call->ctx, classifier, coefficients);
     if (status == PV_OK)

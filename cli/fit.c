@@ -255,8 +255,10 @@ static int run(cli_call *call) {
         code = options->running.json ? print_json(call, options, held.classifier)
                                      : print_text(call, options, held.classifier);
     }
-    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_DIVERGED))
-        code = CLI_PROBLEMS;
+    if (code == CLI_OK &&
+        (was_stopped(held.classifier, PV_STOP_DIVERGED) || was_stopped(held.classifier, PV_STOP_MAX_ITER) ||
+         was_stopped(held.classifier, PV_STOP_NO_PROGRESS)))
+        code = CLI_PROBLEMS; /* a warning says which */
     if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
     free(positive);

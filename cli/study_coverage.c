@@ -158,7 +158,7 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     options.prevalence_n = isinf(c->prevalence_n) ? "known" : strength;
     options.loss = method == PLAIN ? PV_LOSS_PLAIN : PV_LOSS_IG;
     options.marginal = method == PLUGIN ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE;
-    options.infer = c->infer[infer];
+    options.infer = (int)c->infer[infer];
     options.draws = c->options->draws;
     options.components = c->options->components;
     options.samples = c->options->samples;

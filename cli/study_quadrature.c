@@ -168,7 +168,9 @@ static void marginalise(const frame *f, const grid *g, study_exact *out) {
     for (int q = 0; q < STUDY_QUANTILES; q++) {
         while (i + 1 < n && cdf[i] < study_quantile[q])
             i++;
-        double t = (study_quantile[q] - cdf[i - 1]) / (cdf[i] - cdf[i - 1]);
+        /* The density between two nodes taken as a line: y0 t + (y1 - y0) t^2/2 = what is missing. */
+        double y0 = out->density[i - 1], y1 = out->density[i], missing = (study_quantile[q] - cdf[i - 1]) / h;
+        double t = 2 * missing / (y0 + sqrt(fmax(y0 * y0 + 2 * (y1 - y0) * missing, 0)));
         out->numbers.quantile[q] = out->lor[i - 1] + h * t;
     }
     free(cdf);

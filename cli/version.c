@@ -24,13 +24,6 @@ typedef struct feature {
     bool present;
 } feature;
 
-/* As the library chooses: the widest set of instructions that the machine has whole. */
-static const char *kernels(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return "avx512";
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "baseline";
-}
-
 static int run(cli_call *call) {
     const version_options *options = call->options;
     __builtin_cpu_init();
@@ -49,7 +42,7 @@ static int run(cli_call *call) {
         cli_json_set(object, "version", cli_json_text(PV_VERSION));
         cli_json_set(object, "compiler", cli_json_text(COMPILER));
         cli_json_set(object, "cpu", cpu);
-        cli_json_set(object, "kernels", cli_json_text(kernels()));
+        cli_json_set(object, "kernels", cli_json_text(pv_kernels()));
         cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
         cli_json_set(object, "libraries", libraries);
         cli_json_print(object);
@@ -60,7 +53,7 @@ static int run(cli_call *call) {
     printf("processor  ");
     for (size_t i = 0; i < count; i++)
         printf("%s%s%s", i ? ", " : "", features[i].present ? "" : "no ", features[i].name);
-    printf("\nkernels    %s\n", kernels());
+    printf("\nkernels    %s\n", pv_kernels());
     printf("threads    %d\n", pv_ctx_threads(call->ctx));
     printf("libraries  jansson %s, glibc %s\n", JANSSON_VERSION, gnu_get_libc_version());
     return CLI_OK;

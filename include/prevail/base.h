@@ -16,6 +16,9 @@ extern "C" {
 
 #define PV_VERSION "0.1.0"
 
+/* The kernels in use on this processor: "avx512", "avx2" or "baseline". */
+const char *pv_kernels(void);
+
 #if defined(__GNUC__)
 #define PV_MUST_USE __attribute__((warn_unused_result))
 #define PV_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
@@ -112,8 +115,10 @@ void pv_ctx_free(pv_ctx *ctx); /* NULL is fine */
 const pv_error *pv_ctx_error(const pv_ctx *ctx); /* never NULL; borrowed */
 int pv_ctx_threads(const pv_ctx *ctx);
 
-/* Asks whatever runs in this context to stop at its next step. Safe in a signal handler. */
+/* Asks whatever runs in this context to stop at its next step, and what is started later as well, until it is cleared.
+ * Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);
+void pv_ctx_clear_interrupt(pv_ctx *ctx);
 
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing

@@ -31,6 +31,13 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress);
 bool pv__interrupted(const pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */
 
+/* Instruction sets that kernels are compiled for, and the best that this processor has. */
+typedef enum pv__isa { PV_ISA_BASELINE, PV_ISA_AVX2, PV_ISA_AVX512 } pv__isa;
+pv__isa pv__isa_best(void);
+
+/* A finite number that is the whole of text, read as in the C locale whatever the process's is. */
+bool pv__parse_real(const char *text, double *value);
+
 /* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in
  * `status`).*/
 #define PV_TRY(call)                                                                                                   \

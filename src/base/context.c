@@ -61,6 +61,10 @@ void pv_ctx_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 1;
 }
 
+void pv_ctx_clear_interrupt(pv_ctx *ctx) {
+    ctx->interrupted = 0;
+}
+
 bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }

@@ -29,11 +29,26 @@ static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
     return status;
 }
 
+/* As mkstemp, with the mode that new files usually have. */
+static int create_unique(char *name) {
+    char *end = name + strlen(name) - 6;
+    uint64_t state = (uint64_t)getpid() << 32 ^ (uint64_t)(1e9 * pv__seconds()) ^ (uint64_t)(uintptr_t)name;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        for (int i = 0; i < 6; i++)
+            end[i] = "abcdefghijklmnopqrstuvwxyz012345"[state >> (20 + 5 * i) & 31];
+        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0 || errno != EEXIST)
+            return descriptor;
+    }
+    return -1;
+}
+
 static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
     size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
     PV_TRY(pv__alloc(ctx, size, 1, &output->temporary));
     snprintf(output->temporary, size, "%s.partial.XXXXXX", output->path);
-    *descriptor = mkstemp(output->temporary);
+    *descriptor = create_unique(output->temporary);
     if (*descriptor < 0) {
         int cause = errno;
         pv__free(ctx, output->temporary);
@@ -41,13 +56,9 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
     }
+    /* An existing file keeps its mode. A failure here costs the mode only. */
     struct stat existing;
-    mode_t mask = umask(0);
-    umask(mask);
-    /* An existing file keeps its mode; a new one gets the usual mode, not mkstemp's private one. A failure here costs
-     * the mode only. */
-    mode_t mode = stat(output->path, &existing) == 0 ? existing.st_mode & 07777 : 0666 & ~mask;
-    if (fchmod(*descriptor, mode) != 0)
+    if (stat(output->path, &existing) == 0 && fchmod(*descriptor, existing.st_mode & 07777) != 0)
         pv__log(ctx, PV_LOG_WARNING, "%s: the mode could not be set: %s", output->path, strerror(errno));
     return PV_OK;
 }

@@ -73,7 +73,7 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
 /* ---- parsing -------------------------------------------------------------------------------------------------------
  */
 
-static bool parse_real(const char *text, double *value) {
+bool pv__parse_real(const char *text, double *value) {
     locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     char *end;
     *value = c ? strtod_l(text, &end, c) : strtod(text, &end);
@@ -131,7 +131,7 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     }
     case PV_OPTION_REAL: {
         double value;
-        if (!parse_real(text, &value))
+        if (!pv__parse_real(text, &value))
             return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: not a number", row->name, text);
         if (value < row->low || value > row->high)
             return out_of_range(ctx, row, text);

@@ -1,6 +1,7 @@
 /* The plain C backend, and the choice of the fastest one. */
 #include <math.h>
 
+#include "base/base.h"
 #include "compute/compute.h"
 
 static void rows_dot(size_t n, size_t d, const double *x, const double *w, double bias, double *z) {
@@ -61,9 +62,6 @@ const pv__compute pv__compute_reference = {"reference", rows_dot,      rows_add,
 extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
 
 const pv__compute *pv__compute_best(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &pv__compute_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &pv__compute_avx2;
-    return &pv__compute_baseline;
+    const pv__compute *const all[] = {&pv__compute_baseline, &pv__compute_avx2, &pv__compute_avx512};
+    return all[pv__isa_best()];
 }

@@ -134,10 +134,12 @@ void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *opti
     adam(&auxiliary->bias, options->rate_bias * rate_factor, auxiliary->steps);
     adam(&auxiliary->offset, options->rate_offset * rate_factor, auxiliary->steps);
     adam(&auxiliary->matrix, options->rate_matrix * rate_factor, auxiliary->steps);
-    double threshold = options->rate_matrix * rate_factor * options->sparsity;
+    /* The proximal step of the prior in Adam's own metric: each entry's threshold has its step's scale. */
+    double unbias = 1 - pow(0.999, (double)auxiliary->steps);
     for (size_t i = 0; i < auxiliary->matrix.n; i++) {
         double *a = &auxiliary->matrix.value[i];
-        *a = copysign(fmax(fabs(*a) - threshold, 0), *a);
+        double scale = sqrt(auxiliary->matrix.square[i] / unbias) + 1e-12;
+        *a = copysign(fmax(fabs(*a) - options->rate_matrix * rate_factor * options->sparsity / scale, 0), *a);
     }
 }
 

@@ -71,11 +71,12 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
     }
 }
 
-static void largest_by_class(size_t n, int classes, const double *loglik, double *top) {
+/* Rows of weight 0 do not count: they may stand anywhere. */
+static void largest_by_class(size_t n, int classes, const double *rho, const double *loglik, double *top) {
     for (int y = 0; y < classes; y++)
         top[y] = -HUGE_VAL;
     for (size_t i = 0; i < n; i++)
-        for (int y = 0; y < classes; y++) {
+        for (int y = 0; y < classes && rho[i] > 0; y++) {
             double f = loglik[i * (size_t)classes + (size_t)y];
             top[y] = f > top[y] ? f : top[y];
         }
@@ -89,7 +90,7 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
     PV_TRY(pv__alloc(ctx, chunks, k * sizeof *partial, &partial));
 #pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
     for (size_t c = 0; c < chunks; c++)
-        largest_by_class(pv__chunk_rows(n, c), classes, loglik + c * PV_CHUNK * k, partial + c * k);
+        largest_by_class(pv__chunk_rows(n, c), classes, rho + c * PV_CHUNK, loglik + c * PV_CHUNK * k, partial + c * k);
     for (size_t y = 0; y < k; y++) {
         log_marginal[y] = -HUGE_VAL;
         for (size_t c = 0; c < chunks; c++)
@@ -103,8 +104,10 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
         kernels->exp_rows(rows, classes, loglik + begin * k, log_marginal, e + begin * k);
         memset(partial + c * k, 0, k * sizeof *partial);
         for (size_t i = begin; i < begin + rows; i++)
-            for (size_t y = 0; y < k; y++)
+            for (size_t y = 0; y < k; y++) {
+                e[i * k + y] = rho[i] > 0 ? e[i * k + y] : 0;
                 partial[c * k + y] += rho[i] * e[i * k + y];
+            }
     }
     for (size_t y = 0; y < k; y++) {
         sum[y] = 0;

@@ -195,8 +195,11 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sum
         least = fmin(least, r);
         most = fmax(most, r);
     }
-    if (fmax(fabs(least), fabs(most)) < 1e-12) { /* all rows alike, at lambda: every m is as good */
-        at->m[0] = 0;
+    if (fmax(fabs(least), fabs(most)) < 1e-12) {
+        /* All rows alike, at lambda: the value is the same for every m. The selection likelihood's multiplier makes the
+         * gradient that of a neighbour whose rows differ. */
+        at->m[0] = (profile->counts[class_of(profile, 0)] - profile->counts[profile->reference] * at->ratio[0]) /
+                   profile->total;
         return pv__profile_moments(ctx, profile, at->scale, at->m, false, s);
     }
     if (!(least < 0 && most > 0))

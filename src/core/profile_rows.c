@@ -13,7 +13,7 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
         block[0] = s.weight, block[1] = s.smallest, block[2] = 0;
         block[3] = s.r, block[4] = s.rq, block[5] = s.rr;
         for (size_t i = 0; want_log && s.smallest > 0 && i < rows; i++)
-            block[2] += (v ? v[i] : 1) * log1p(m[0] * (scale[0] * profile->a[begin + i] - 1));
+            block[2] += v && v[i] == 0 ? 0 : (v ? v[i] : 1) * log1p(m[0] * (scale[0] * profile->a[begin + i] - 1));
         return;
     }
     double *r = block + 3, *rq = r + J, *rr = rq + J;
@@ -25,6 +25,8 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
         for (size_t j = 0; j < J; j++)
             rise += m[j] * (scale[j] * a[j] - 1);
         double q = 1 + rise;
+        if (weight == 0)
+            continue;
         block[1] = q < block[1] ? q : block[1];
         if (!(q > 0))
             return;
@@ -74,8 +76,9 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
         for (size_t j = 0; j < J; j++) {
             const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
             double most = -HUGE_VAL;
+            const double *v = profile->weight ? profile->weight + c * PV_CHUNK : NULL;
             for (size_t i = 0; i < pv__chunk_rows(profile->n, c); i++)
-                most = f[i * k] > most ? f[i * k] : most;
+                most = f[i * k] > most && (!v || v[i] > 0) ? f[i * k] : most;
             profile->partial[c * J + j] = most;
         }
     for (size_t j = 0; j < J; j++) {
@@ -147,7 +150,7 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
                 profile->a[n * J + j] *= at->scale[j];
                 q += at->m[j] * (profile->a[n * J + j] - 1);
             }
-            profile->theta[n] = q;
+            profile->theta[n] = !profile->weight || profile->weight[n] > 0 ? q : 1;
         }
         const double *v = profile->weight ? profile->weight + begin : NULL;
         profile->partial[c] = kernels->log_sum(rows, profile->theta + begin, v);

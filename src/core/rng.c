@@ -26,7 +26,8 @@ uint64_t pv_rng_bits(pv_rng *rng) {
 }
 
 double pv_rng_uniform(pv_rng *rng) {
-    return ((double)(pv_rng_bits(rng) >> 11) + 0.5) * 0x1p-53;
+    double u = ((double)(pv_rng_bits(rng) >> 11) + 0.5) * 0x1p-53;
+    return u < 1 ? u : 1 - 0x1p-53; /* the largest value rounds up */
 }
 
 /* Box and Muller; the pair's second value is kept for the next call. */

@@ -83,7 +83,12 @@ static pv__profile_sums profile_sums(size_t n, const double *a, const double *v,
                    : (whole ? v_load(v + i) : v_load_head(v + i, left));
         vd r = av * scale - one;
         vd q = one + r * m;
-        smallest = v_min(smallest, q);
+        vd seen = q;
+        for (int lane = 0; v && lane < VL; lane++) { /* rows of weight 0 do not count */
+            seen[lane] = vv[lane] > 0 ? q[lane] : HUGE_VAL;
+            q[lane] = vv[lane] > 0 ? q[lane] : 1;
+        }
+        smallest = v_min(smallest, seen);
         vd inverse = one / q, share = vv * inverse;
         weight += share;
         r1 += share * r;

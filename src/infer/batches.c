@@ -196,7 +196,8 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
             dloglik[y] *= problem->population.prevalence[y] / problem->design[y];
         if (ig) {
             double rho = v * problem->population.prevalence[label] / problem->mass[label];
-            double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n : 0;
+            double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n
+                                                                         : pv__known_strength(problem);
             double c = problem->mass[y] - strength * problem->population.prevalence[y];
             dloglik[y] += c * rho * exp(fmin(loglik[y] - log_q[y], 600));
         }
@@ -250,8 +251,13 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
     p.log_ratio = p.dloglik + k;
     double *variance = p.log_ratio + k;
     pv__log_ratio(problem, p.log_ratio);
+    double most = 0;
+    for (size_t y = 0; y < k; y++) {
+        variance[y] = class_variance(b, problem, y, w, log_q, &p);
+        most = fmax(most, variance[y]);
+    }
     for (size_t y = 0; y < k; y++) /* no class is starved by a lucky probe */
-        variance[y] = class_variance(b, problem, y, w, log_q, &p) + 1e-12;
+        variance[y] += most > 0 ? 1e-6 * most : 1;
     PV_GOTO(done, pv_optimal_counts(ctx, b->classes, b->size, b->full, variance, b->counts));
     set_shares(b);
 done:

@@ -25,11 +25,9 @@ typedef struct state {
 extern const pv__density_kernels pv__density_kernels_baseline, pv__density_kernels_avx2, pv__density_kernels_avx512;
 
 const pv__density_kernels *pv__density_kernels_get(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &pv__density_kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &pv__density_kernels_avx2;
-    return &pv__density_kernels_baseline;
+    const pv__density_kernels *const all[] = {&pv__density_kernels_baseline, &pv__density_kernels_avx2,
+                                              &pv__density_kernels_avx512};
+    return all[pv__isa_best()];
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */

@@ -86,7 +86,9 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsf
     return r->options->fine ? fine_value(r, value, u, du) : value;
 }
 
-/* Largest entry of the gradient per row; with OWL-QN of the pseudo-gradient. */
+/* How far from the optimum, in units of the tolerance's: the largest entry of the gradient per row (with OWL-QN of the
+ * pseudo-gradient), and where there is a metric also the gradient in its coordinates per square root of rows. The first
+ * alone would pass a rare class whose whole part of the loss is small; the second does not depend on scales. */
 static double steepness(const run *r, const double *u, const double *du) {
     double most = 0, total = 0, rate = r->place ? 1 / r->problem->prior.scale : 0;
     for (int y = 0; y < r->problem->targets.classes; y++)
@@ -97,7 +99,10 @@ static double steepness(const run *r, const double *u, const double *du) {
             g = u[i] > 0 ? g + rate : u[i] < 0 ? g - rate : fmax(fabs(g) - rate, 0);
         most = fmax(most, fabs(g));
     }
-    return most / total;
+    most /= total;
+    for (size_t i = 0; r->metric.factor && i < r->params; i++)
+        most = fmax(most, fabs(du[i]) / r->sigma / (3 * sqrt(total)));
+    return most;
 }
 
 static int progress(void *instance, const lbfgsfloatval_t *u, const lbfgsfloatval_t *du, const lbfgsfloatval_t value,
@@ -149,7 +154,11 @@ static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) 
         parameters->orthantwise_c = 1 / r->problem->prior.scale;
         parameters->orthantwise_start = 0;
         parameters->orthantwise_end = (int)slopes;
-    } else if (pv_model_is_linear(r->problem->model)) {
+    } else if (!pv_model_is_linear(r->problem->model)) {
+        /* ReLU has kinks, where the gradient need not vanish: stop when ten steps bring less than a ten-millionth. */
+        parameters->past = 10;
+        parameters->delta = 1e-7;
+    } else {
         if (r->options->metric)
             r->metric = *r->options->metric;
         else
@@ -161,10 +170,10 @@ static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) 
 static pv_stop stop_reason(const run *r, int code) {
     if (r->stop == PV_STOP_INTERRUPTED || r->stop == PV_STOP_CONVERGED)
         return r->stop;
+    if (code == LBFGS_STOP) /* a network: the loss no longer falls */
+        return PV_STOP_CONVERGED;
     if (code == LBFGSERR_MAXIMUMITERATION)
         return PV_STOP_MAX_ITER;
-    if (code == LBFGS_SUCCESS || code == LBFGS_ALREADY_MINIMIZED)
-        return PV_STOP_CONVERGED;
     return PV_STOP_NO_PROGRESS;
 }
 

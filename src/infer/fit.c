@@ -31,9 +31,8 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
         for (int y = 0; y < problem->targets.classes; y++)
             problem->population.prevalence_n += problem->mass[y];
     else {
-        char *end;
-        double n = strtod(text, &end);
-        if (end == text || *end != '\0' || !(n >= 0 && n < HUGE_VAL))
+        double n;
+        if (!pv__parse_real(text, &n) || !(n >= 0))
             return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s: 0 or a positive number, 'rows' or 'known'", text);
         problem->population.prevalence_n = n;
     }
@@ -99,16 +98,49 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
-    if (!problem->map && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "--infer ml with --prevalence-n 0 leaves the intercept undetermined: give --prevalence-n a value, or "
-            "use --infer map");
+    bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
+    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n 0 without a prior on the intercept leaves it undetermined: give --prevalence-n "
+                        "a value, or an "
+                        "--intercept-prior");
     if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "--prior laplace with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
+}
+
+/* Options that were set and have no part in this fit: said aloud, since whoever set them expects something. */
+static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
+    static const char *const minibatch[] = {"design", "population-weight", "epoch-weight",
+                                            "direct", "implementation",    "epochs",
+                                            "rate",   "auxiliary-rate",    "auxiliary-sparsity"};
+    static const char *const full[] = {"max-iter", "tolerance"};
+    static const char *const ml[] = {"prior", "intercept-prior"};
+    static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
+    static const char *const hmc[] = {"chains", "warmup"};
+    const pv_fit_options *o = problem->options;
+    const struct {
+        const char *const *names;
+        size_t count;
+        bool idle;
+        const char *why;
+    } groups[] = {{minibatch, 9, problem->batch == 0, "the full batch"},
+                  {full, 2, problem->batch > 0, "minibatches"},
+                  {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
+                  {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
+                  {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"}};
+    pv_fit_options defaults = pv_fit_options_default();
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (size_t i = 0; groups[g].idle && i < groups[g].count; i++) {
+            const pv_option *row = pv_option_find(pv_fit_option_table, groups[g].names[i]);
+            char set[64], usual[64];
+            pv_option_get(row, o, set, sizeof set);
+            pv_option_get(row, &defaults, usual, sizeof usual);
+            if (strcmp(set, usual) != 0)
+                pv__log(ctx, PV_LOG_WARNING, "--%s has no effect with %s", row->name, groups[g].why);
+        }
 }
 
 static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
@@ -128,6 +160,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
                              .targets = pv_dataset_targets(input->data),
                              .map = options->infer != PV_INFER_ML,
                              .feature = input->encoding->feature};
+    if (params > 100000000)
+        return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
@@ -147,6 +181,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
     PV_TRY(read_intercept_prior(ctx, problem));
+    warn_of_idle_options(ctx, problem);
     return check_combination(ctx, problem);
 }
 

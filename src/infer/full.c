@@ -22,6 +22,7 @@ static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective 
         solution->stop = PV_STOP_MAX_ITER;
         return PV_OK;
     }
+    fine = fine && pv_model_is_linear(problem->model); /* it takes a smooth function */
     pv__descent_options options = {.tolerance = tolerance, .max_iter = left, .fine = fine, .metric = metric};
     return pv__descend(ctx, problem, objective, &options, solution->w, &solution->value, &solution->stop,
                        &solution->iterations);
@@ -105,9 +106,10 @@ static pv_status descend_known_plugin(pv_ctx *ctx, const pv__problem *problem, p
             worst = fmax(worst, fabs(ratio - 1));
             pseudo[y] *= ratio;
         }
-        if (worst < 1e-8 || solution->stop == PV_STOP_INTERRUPTED)
+        if (worst < 1e-8 || solution->stop == PV_STOP_INTERRUPTED || solution->stop == PV_STOP_MAX_ITER)
             break;
     }
+    pv_full_loss_set_counts(pv__objective_loss(objective), problem->mass); /* the loss without the multipliers */
     /* At tiny prevalences the gradient's tolerance leaves the intercept some play: close it exactly. */
     status = pv__match_prevalence(ctx, problem, false, solution->w);
 done:
@@ -149,22 +151,29 @@ pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const d
 static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const double *w) {
     pv__precondition metric;
     PV_TRY(pv__precondition_new(ctx, problem, w, &metric));
-    size_t params = pv_model_params(problem->model);
-    double *unit = NULL;
-    pv_status status = pv__alloc(ctx, 2 * params, sizeof *unit, &unit);
-    for (size_t i = 0; status == PV_OK && i < params; i++) {
-        memset(unit, 0, params * sizeof *unit);
-        unit[i] = 1;
-        pv__precondition_forward(&metric, unit, unit + params);
+    size_t size = metric.size, length = size * (metric.diagonal ? 1 : size);
+    double *unit = NULL, total = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        total += problem->mass[y];
+    pv_status status = pv__alloc(ctx, 2 * size, sizeof *unit, &unit);
+    for (size_t i = 0; status == PV_OK && i < pv_model_params(problem->model); i++) {
+        if (fabs(w[i]) <= 8 || problem->is_bias[i])
+            continue;
+        pv__precondition own = {1, size, metric.diagonal, metric.factor + i / size * length};
+        memset(unit, 0, size * sizeof *unit);
+        unit[i % size] = 1;
+        pv__precondition_forward(&own, unit, unit + size);
         double variance = 0;
-        for (size_t j = 0; j < params; j++)
-            variance += unit[params + j] * unit[params + j];
-        if (fabs(w[i]) > 8 && sqrt(variance) > 20 * fabs(w[i]) && !problem->is_bias[i])
-            status =
-                pv__fail(ctx, PV_ERR_INPUT,
-                         "the coefficient of '%s' grows without end: some of its values are seen with one class only, "
-                         "and maximum likelihood has no finite answer; use --infer map with a prior",
-                         problem->feature[i % metric.size - 1]);
+        for (size_t j = 0; j < size; j++)
+            variance += unit[size + j] * unit[size + j];
+        /* Information per row below a millionth, with a log odds ratio beyond 8: the likelihood is flat out there. */
+        if (variance * total > 1e6)
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "the coefficient of '%s' grows without end: some of its values are seen with one class "
+                              "only, and without a "
+                              "prior there is no finite answer; use --infer map, or a posterior, with a prior such as "
+                              "--prior normal:2.5",
+                              problem->feature[i % size - 1]);
     }
     pv__free(ctx, unit);
     pv__precondition_free(ctx, &metric);
@@ -182,13 +191,9 @@ static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__obj
         return PV_OK;
     }
     if (problem->options->loss == PV_LOSS_IG) {
-        double *dw;
-        PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof *dw, &dw));
-        pv_status status = PV_OK;
-        if (!pv__objective_is_at(objective, solution->w)) /* the last evaluation was a trial step */
-            status = pv__objective_eval(objective, solution->w, false, &solution->value, dw);
-        pv__free(ctx, dw);
-        PV_TRY(status);
+        bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+        if (known_plugin || !pv__objective_is_at(objective, solution->w)) /* the last evaluation was a trial step */
+            PV_TRY(pv__objective_eval(objective, solution->w, false, &solution->value, NULL));
         memcpy(solution->log_marginal, pv_full_loss_log_marginal(pv__objective_loss(objective)), k * sizeof(double));
         return PV_OK;
     }
@@ -209,6 +214,9 @@ static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
                 !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
+    /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. */
+    bool same_optimum = problem->options->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n > 0 &&
+                        (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
     pv__precondition metric = {0};
     pv__objective *selection = NULL, *joint = NULL;
     pv_status status;
@@ -217,13 +225,16 @@ static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
         PV_GOTO(done, pv__precondition_new(ctx, problem, solution->w, &metric));
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &selection));
     PV_GOTO(done, descend(ctx, problem, selection, coarse, false, many ? &metric : NULL, solution));
-    if (!problem->map)
+    if (same_optimum && tolerance < coarse && solution->stop == PV_STOP_CONVERGED)
+        PV_GOTO(done, descend(ctx, problem, selection, tolerance, true, many ? &metric : NULL, solution));
+    if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
         PV_GOTO(done, pv__refuse_separation(ctx, problem, solution->w));
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &joint));
     pv__objective_take_over(joint, selection);
-    if (solution->stop != PV_STOP_INTERRUPTED && known_plugin)
+    bool done_already = same_optimum && solution->stop == PV_STOP_CONVERGED;
+    if (known_plugin && solution->stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, descend_known_plugin(ctx, problem, joint, solution));
-    else if (solution->stop != PV_STOP_INTERRUPTED)
+    else if (!done_already && solution->stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, descend(ctx, problem, joint, tolerance, true, many ? &metric : NULL, solution));
     if (!known_plugin && solution->stop == PV_STOP_NO_PROGRESS)
         PV_GOTO(done, descend_twice(ctx, problem, joint, solution));
@@ -254,7 +265,8 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
         PV_TRY(fit_ig(ctx, problem, solution));
     else
         PV_TRY(fit_rows(ctx, problem, solution));
-    if (problem->map || !pv_model_is_linear(problem->model))
+    bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;
+    if (proper || !pv_model_is_linear(problem->model))
         return PV_OK;
     PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
     return refuse_unbounded(ctx, problem, solution->w);

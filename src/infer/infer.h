@@ -62,8 +62,8 @@ typedef struct pv__objective pv__objective;
 
 pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__objective **objective);
 void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
-/* Negative log posterior (or loss) and its gradient at w. The Laplace prior's |w| is left out where the optimiser
- * adds it itself (skip_laplace). */
+/* Negative log posterior (or loss) and its gradient at w (dw NULL: the value alone). The Laplace prior's |w| is left
+ * out where the optimiser adds it itself (skip_laplace). */
 pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
 pv_full_loss *pv__objective_loss(pv__objective *objective);   /* NULL but for JOINT */
 int64_t pv__objective_passes(const pv__objective *objective); /* over the matrix, so far; 0 for NULL */
@@ -108,6 +108,14 @@ pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *ob
 
 /* ---- the prevalence held exactly: Newton on the output biases ---------------------------------------------------- */
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
+
+/* The pull towards a known prevalence in minibatches of the paper's marginal, before the biases are matched exactly. */
+static inline double pv__known_strength(const pv__problem *problem) {
+    double total = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        total += problem->mass[y];
+    return 10 * total;
+}
 
 /* ---- batches (batches.c) ----------------------------------------------------------------------------------------- */
 

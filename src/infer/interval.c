@@ -62,9 +62,10 @@ pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *m
     double off = fabs(pv__beta_cdf(low, *mean * *n, (1 - *mean) * *n) - 0.05) +
                  fabs(pv__beta_cdf(high, *mean * *n, (1 - *mean) * *n) - 0.95);
     if (!(off < 1e-6))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "--prevalence %g-%g: no Beta distribution has this as its central 90 %%; give a narrower interval", low,
-            high);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence %g-%g: no Beta distribution was found with this as its central 90 %%; state the "
+                        "prevalence as a number, "
+                        "with --prevalence-n for how well it is known",
+                        low, high);
     return PV_OK;
 }

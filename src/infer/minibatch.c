@@ -90,7 +90,7 @@ static void set_loss(trainer *t) {
                                          .direct = options->direct}};
     /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
     if (isinf(problem->population.prevalence_n) && t->loss.marginal != PV_MARGINAL_PROFILE)
-        t->loss.design.population.prevalence_n = 10 * (double)problem->n;
+        t->loss.design.population.prevalence_n = pv__known_strength(problem);
 }
 
 static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {

@@ -171,7 +171,7 @@ static pv_status damaged(const reader *r, const char *what) {
 }
 
 static pv_status read_frame(reader *r, FILE *stream) {
-    char line[sizeof MAGIC];
+    char line[sizeof MAGIC] = {0};
     struct stat about;
     if (fread(line, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(line, MAGIC, sizeof MAGIC - 1) != 0) {
         if (memcmp(line, MAGIC, strlen("prevail-model ")) == 0)
@@ -350,6 +350,16 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     return status;
 }
 
+static pv_status check_shares(const reader *r, const double *share, size_t n) {
+    double sum = 0;
+    for (size_t y = 0; y < n; y++) {
+        if (!(share[y] > 0 && share[y] < 1))
+            return damaged(r, "a share of a class is not between 0 and 1");
+        sum += share[y];
+    }
+    return fabs(sum - 1) <= 1e-6 ? PV_OK : damaged(r, "the shares of its classes do not add up to 1");
+}
+
 static pv_status get_posterior(const reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "posterior");
     if (!from || json_is_null(from))
@@ -401,13 +411,20 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(get_encoding(r, &c->encoding));
     PV_TRY(get_scalars(r, c));
     const char *spec = json_string_value(json_object_get(r->root, "model"));
-    if (!spec || pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) != PV_OK)
-        return damaged(r, "its architecture is unknown");
+    pv_status made = spec ? pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) : PV_ERR_FORMAT;
+    if (made != PV_OK)
+        return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
     PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
     PV_TRY(get_array(r, "design", classes, false, &c->design));
     PV_TRY(get_array(r, "log_marginal", classes, false, &c->log_marginal));
     if (json_object_get(json_object_get(r->root, "arrays"), "prevalence"))
         PV_TRY(get_array(r, "prevalence", classes, false, &c->prevalence));
+    PV_TRY(check_shares(r, c->design, classes));
+    if (c->prevalence)
+        PV_TRY(check_shares(r, c->prevalence, classes));
+    for (size_t y = 0; y < classes; y++)
+        if (!(c->log_marginal[y] <= 1e-9))
+            return damaged(r, "a marginal probability is above 1");
     return get_posterior(r, c);
 }
 

@@ -130,7 +130,9 @@ void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
 }
 
 bool pv__objective_is_at(const pv__objective *objective, const double *w) {
-    return memcmp(objective->last, w, pv_model_params(objective->problem->model) * sizeof *w) == 0;
+    /* With the log-likelihoods taken over, nothing was evaluated yet. */
+    return !objective->forwarded &&
+           memcmp(objective->last, w, pv_model_params(objective->problem->model) * sizeof *w) == 0;
 }
 
 double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue) {
@@ -199,21 +201,25 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
     size_t params = pv_model_params(o->problem->model), stride = params + 1;
     *value = 0;
-    bool forwarded = o->forwarded && pv__objective_is_at(o, w);
+    bool forwarded = o->forwarded && memcmp(o->last, w, params * sizeof *w) == 0;
     memcpy(o->last, w, params * sizeof *w);
     o->forwarded = false;
     if (o->form == PV_FORM_JOINT) {
         if (!forwarded)
             run_pass(o, PASS_FORWARD, w);
-        PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, o->dloglik));
-        run_pass(o, PASS_BACKWARD, w);
+        PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, dw ? o->dloglik : NULL));
+        if (dw)
+            run_pass(o, PASS_BACKWARD, w);
+        else
+            memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
     } else {
         run_pass(o, PASS_FUSED, w);
     }
-    memset(dw, 0, params * sizeof *dw);
+    if (dw)
+        memset(dw, 0, params * sizeof *dw);
     for (size_t g = 0; g < o->groups; g++) {
         *value += o->partial[g * stride + params];
-        for (size_t i = 0; i < params; i++)
+        for (size_t i = 0; dw && i < params; i++)
             dw[i] += o->partial[g * stride + i];
     }
     for (size_t i = 0; i < params; i++) {
@@ -223,7 +229,8 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
         }
         double slope;
         *value += pv__prior_at(o->problem, i, w[i], &slope);
-        dw[i] += slope;
+        if (dw)
+            dw[i] += slope;
     }
     return PV_OK;
 }

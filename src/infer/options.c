@@ -87,10 +87,15 @@ static pv_status build_record(pv_ctx *ctx, const char *command, const pv_fit_opt
         failed |= json_object_set_new(record, "command", json_string_nocheck(command));
     failed |= json_object_set_new(record, "options", list);
     for (const pv_option *row = pv_fit_option_table; row->name; row++) {
-        char text[256], fallback[256];
+        char number[64], fallback[64];
+        const char *text = number;
         pv_fit_options untouched = pv_fit_options_default();
-        pv_option_get(row, options, text, sizeof text);
+        pv_option_get(row, options, number, sizeof number);
         pv_option_get(row, &untouched, fallback, sizeof fallback);
+        if (row->type == PV_OPTION_TEXT) { /* of any length */
+            memcpy(&text, (const char *)options + row->offset, sizeof text);
+            text = text ? text : "";
+        }
         failed |= json_object_set_new(
             list, row->name,
             json_pack("{s:s%, s:b}", "value", text, strlen(text), "default", strcmp(text, fallback) == 0));

@@ -10,7 +10,7 @@
 
 #include "infer/infer.h"
 
-enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 400, GROUPS = 8 };
+enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 1000, GROUPS = 8 };
 
 /* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
 static double prior_curvature(const pv__problem *problem, size_t i, double w) {
@@ -31,15 +31,12 @@ static double prior_curvature(const pv__problem *problem, size_t i, double w) {
 }
 
 static void cholesky(size_t n, double *a) {
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = fmax(most, a[i * n + i]);
     for (size_t j = 0; j < n; j++) {
-        double pivot = a[j * n + j];
+        double pivot = a[j * n + j], own = pivot;
         for (size_t l = 0; l < j; l++)
             pivot -= a[j * n + l] * a[j * n + l];
         /* A direction without information gets a little, and is then left to the line search. */
-        double root = sqrt(fmax(pivot, 1e-8 * most + 1e-300));
+        double root = sqrt(fmax(pivot, 1e-8 * own + 1e-300));
         a[j * n + j] = root;
         for (size_t i = j + 1; i < n; i++) {
             double sum = a[i * n + j];

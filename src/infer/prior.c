@@ -38,9 +38,8 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
         size_t length = strlen(kinds[i].word);
         if (strncmp(text, kinds[i].word, length) != 0)
             continue;
-        char *end;
-        double value = strtod(text + length, &end);
-        if (end == text + length || *end != '\0' || !(value > 0 && value < HUGE_VAL))
+        double value;
+        if (!pv__parse_real(text + length, &value) || !(value > 0))
             return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive number", option, text, text + length);
         prior->kind = kinds[i].kind;
         *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;

@@ -7,11 +7,8 @@
 extern const pv__vi_kernels pv__vi_kernels_baseline, pv__vi_kernels_avx2, pv__vi_kernels_avx512;
 
 const pv__vi_kernels *pv__vi_kernels_get(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &pv__vi_kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &pv__vi_kernels_avx2;
-    return &pv__vi_kernels_baseline;
+    const pv__vi_kernels *const all[] = {&pv__vi_kernels_baseline, &pv__vi_kernels_avx2, &pv__vi_kernels_avx512};
+    return all[pv__isa_best()];
 }
 
 pv_status pv__vi_mix_new(pv_ctx *ctx, size_t components, size_t dims, bool diagonal, pv__vi_mix *mix) {

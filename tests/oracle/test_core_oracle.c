@@ -69,7 +69,9 @@ static inputs inputs_of(const fixture *fix, const oracle_case *item) {
     in.prevalence = oracle_values(data, "prevalence", (size_t)in.classes);
     in.label = integers(oracle_values_or_null(data, "label", in.n), in.n);
     in.stratum = integers(oracle_values_or_null(data, "stratum", in.n), in.n);
-    in.targets = (pv_targets){.n = in.n, .classes = in.classes, .label = in.label,
+    in.targets = (pv_targets){.n = in.n,
+                              .classes = in.classes,
+                              .label = in.label,
                               .frequency = oracle_values_or_null(data, "frequency", in.size),
                               .weight = oracle_values_or_null(data, "weight", in.n)};
     return in;
@@ -198,8 +200,7 @@ static void run_selection(const fixture *fix, const oracle_case *item) {
     double value = nan(""), *gradient = zeros(in.size), *dlog_ratio = zeros(classes);
     const double *log_ratio = oracle_values(item, "log_ratio", classes);
     double floor = oracle_number(item, "extreme") != 0 ? 1 : 0;
-    must(fix->ctx, item,
-         pv_selection_loss(fix->ctx, &in.targets, log_ratio, in.loglik, &value, gradient, dlog_ratio));
+    must(fix->ctx, item, pv_selection_loss(fix->ctx, &in.targets, log_ratio, in.loglik, &value, gradient, dlog_ratio));
     oracle_compare(item, "value", &value, oracle_values(item, "value", 1), 1, TOLERANCE, floor);
     oracle_compare(item, "dloglik", gradient, oracle_values(item, "dloglik", in.size), in.size, TOLERANCE, floor);
     oracle_compare(item, "dlog_ratio", dlog_ratio, oracle_values(item, "dlog_ratio", classes), classes, TOLERANCE,
@@ -279,15 +280,16 @@ static void run_batch(const fixture *fix, const oracle_case *item) {
     inputs in = inputs_of(fix, item);
     size_t classes = (size_t)in.classes;
     pv_loss kind = loss_of(item);
-    pv_batch_loss loss = {.loss = kind, .marginal = marginal_of(item),
+    pv_batch_loss loss = {.loss = kind,
+                          .marginal = marginal_of(item),
                           .implementation = (pv_implementation)oracle_number(item, "implementation"),
                           .design = design_of(&in, item, oracle_number(item, "n_pr"), oracle_is(item, "direct", "1"))};
     double value = nan(""), *gradient = zeros(in.size), *log_marginal = zeros(classes);
     const double *log_q = kind == PV_LOSS_IG ? oracle_values(in.item, "log_q", classes) : NULL;
     for (size_t i = 0; i < in.size; i++)
         gradient[i] = 1e3; /* outputs are set, not added to */
-    pv_status status = pv_batch_loss_eval(fix->ctx, &loss, &in.targets, in.stratum, in.loglik, log_q, &value, gradient,
-                                          log_marginal);
+    pv_status status =
+        pv_batch_loss_eval(fix->ctx, &loss, &in.targets, in.stratum, in.loglik, log_q, &value, gradient, log_marginal);
     must(fix->ctx, item, status);
     oracle_compare(item, "value", &value, oracle_values(item, "value", 1), 1, TOLERANCE, 0);
     oracle_compare(item, "dloglik", gradient, oracle_values(item, "dloglik", in.size), in.size, TOLERANCE, 0);
@@ -430,9 +432,10 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_selection), cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_log_marginal), cmocka_unit_test(test_backward),  cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_auxiliary),    cmocka_unit_test(test_every_loss_is_there),
+        cmocka_unit_test(test_full),      cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_weights),   cmocka_unit_test(test_log_marginal),
+        cmocka_unit_test(test_backward),  cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_auxiliary), cmocka_unit_test(test_every_loss_is_there),
     };
     return cmocka_run_group_tests_name("core oracle", tests, setup, teardown);
 }

@@ -175,9 +175,9 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),  cmocka_unit_test(test_options), cmocka_unit_test(test_fit_defaults),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_output),  cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_status),       cmocka_unit_test(test_options),
+                                       cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),
+                                       cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,8 +139,8 @@ static void test_random_design(void **state) {
             }
             add(&m, x);
         }
-        double stated = pv_random_design_variance(CLASSES, DIMS, (double)size[i], TARGET, expected[i], w.spread,
-                                                  w.mean[0]);
+        double stated =
+            pv_random_design_variance(CLASSES, DIMS, (double)size[i], TARGET, expected[i], w.spread, w.mean[0]);
         check_variance("random labels", &m, stated);
     }
 }

@@ -30,8 +30,11 @@ typedef struct world {
 } world;
 
 static pv_targets targets_of(const world *w) {
-    return (pv_targets){.n = ROWS, .classes = CLASSES, .label = w->soft ? NULL : w->label,
-                        .frequency = w->soft ? w->frequency[0] : NULL, .weight = w->soft ? w->weight : NULL};
+    return (pv_targets){.n = ROWS,
+                        .classes = CLASSES,
+                        .label = w->soft ? NULL : w->label,
+                        .frequency = w->soft ? w->frequency[0] : NULL,
+                        .weight = w->soft ? w->weight : NULL};
 }
 
 static double target(const world *w, size_t n, size_t y) {
@@ -123,8 +126,8 @@ static void draw(const world *w, const plan *p, pv_rng *rng, batch *b) {
     for (size_t i = 0; i < BATCH; i++) {
         for (; p->counts[0] && left == 0; left = p->counts[stratum])
             stratum++;
-        size_t n = p->counts[0] ? w->member[stratum][pv_rng_below(rng, (size_t)w->full[stratum])]
-                                : pv_rng_below(rng, ROWS);
+        size_t n =
+            p->counts[0] ? w->member[stratum][pv_rng_below(rng, (size_t)w->full[stratum])] : pv_rng_below(rng, ROWS);
         left -= p->counts[0] != 0;
         b->row[i] = n;
         b->label[i] = w->label[n];
@@ -135,8 +138,11 @@ static void draw(const world *w, const plan *p, pv_rng *rng, batch *b) {
         memcpy(b->frequency[i], w->frequency[n], sizeof b->frequency[i]);
         b->in_stratum[b->stratum[i]]++;
     }
-    b->targets = (pv_targets){.n = BATCH, .classes = CLASSES, .label = w->soft ? NULL : b->label,
-                              .frequency = w->soft ? b->frequency[0] : NULL, .weight = w->soft ? b->weight : NULL};
+    b->targets = (pv_targets){.n = BATCH,
+                              .classes = CLASSES,
+                              .label = w->soft ? NULL : b->label,
+                              .frequency = w->soft ? b->frequency[0] : NULL,
+                              .weight = w->soft ? b->weight : NULL};
 }
 
 static bool every_stratum(const batch *b) {
@@ -145,9 +151,12 @@ static bool every_stratum(const batch *b) {
 
 static pv_batch_design design_of(const world *w, const double *expected, pv_weighting beta, pv_weighting omega,
                                  bool direct) {
-    return (pv_batch_design){.sampling = {STRATA, w->full, expected}, .mass = w->mass,
-                             .population = {CLASSES, PREVALENCE, PREVALENCE_N}, .population_weight = beta,
-                             .epoch_weight = omega, .direct = direct};
+    return (pv_batch_design){.sampling = {STRATA, w->full, expected},
+                             .mass = w->mass,
+                             .population = {CLASSES, PREVALENCE, PREVALENCE_N},
+                             .population_weight = beta,
+                             .epoch_weight = omega,
+                             .direct = direct};
 }
 
 static const int32_t *stratum_of(const world *w, const batch *b) {
@@ -509,8 +518,8 @@ static void test_absent_stratum(void **state) {
                                             omega ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED, false)};
             pv_status due = beta || omega ? PV_ERR_INPUT : PV_OK;
             assert_int_equal(pv_batch_weights(ctx, &loss.design, &b.targets, b.stratum, epoch, population), due);
-            pv_status status = pv_batch_loss_eval(ctx, &loss, &b.targets, b.stratum, b.loglik[0], w.log_q, &value,
-                                                  dloglik, NULL);
+            pv_status status =
+                pv_batch_loss_eval(ctx, &loss, &b.targets, b.stratum, b.loglik[0], w.log_q, &value, dloglik, NULL);
             assert_int_equal(status, due);
             if (due != PV_OK)
                 assert_true(pv_ctx_error(ctx)->status == due && strlen(pv_ctx_error(ctx)->message) > 10);
@@ -520,9 +529,9 @@ static void test_absent_stratum(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marginal_is_unbiased),     cmocka_unit_test(test_losses_are_unbiased),
-        cmocka_unit_test(test_variance_of_both_forms),   cmocka_unit_test(test_forms_agree_when_counted),
-        cmocka_unit_test(test_implementations_agree),    cmocka_unit_test(test_absent_stratum),
+        cmocka_unit_test(test_marginal_is_unbiased),   cmocka_unit_test(test_losses_are_unbiased),
+        cmocka_unit_test(test_variance_of_both_forms), cmocka_unit_test(test_forms_agree_when_counted),
+        cmocka_unit_test(test_implementations_agree),  cmocka_unit_test(test_absent_stratum),
     };
     return cmocka_run_group_tests_name("batch estimators", tests, NULL, NULL);
 }

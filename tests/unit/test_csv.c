@@ -61,8 +61,13 @@ static void reads_quotes(void **state) {
 
 static void reads_line_ends(void **state) {
     (void)state;
-    static const char *const same[] = {"a,b\n1,x\n2,y\n", "a,b\r\n1,x\r\n2,y\r\n", "a,b\n1,x\n2,y", "a,b\r\n1,x\r\n2,y",
-                                       ("\xEF\xBB\xBF" "a,b\n1,x\n2,y\n"), "a,b\n1,x\n2,y\r",
+    static const char *const same[] = {"a,b\n1,x\n2,y\n",
+                                       "a,b\r\n1,x\r\n2,y\r\n",
+                                       "a,b\n1,x\n2,y",
+                                       "a,b\r\n1,x\r\n2,y",
+                                       ("\xEF\xBB\xBF"
+                                        "a,b\n1,x\n2,y\n"),
+                                       "a,b\n1,x\n2,y\r",
                                        " a ,\tb\n1 , x\n 2,y \n"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         pv_table *t = read_text(same[i]);
@@ -166,7 +171,8 @@ static void reads_one_column(void **state) {
 
 static void passes_bytes_through(void **state) {
     (void)state;
-    pv_table *t = read_text("n\xC3\xA4me,b\xFF" "d\n\xE2\x82\xAC,\xFE\xFF\n\xC3,\x80\n");
+    pv_table *t = read_text("n\xC3\xA4me,b\xFF"
+                            "d\n\xE2\x82\xAC,\xFE\xFF\n\xC3,\x80\n");
     assert_string_equal(t->column[0].name, "n\xC3\xA4me");
     assert_string_equal(text_at(t, 0, 0), "\xE2\x82\xAC");
     assert_string_equal(text_at(t, 1, 0), "\xC3");
@@ -245,7 +251,9 @@ static void refuses_mixtures(void **state) {
 static void refuses_nul(void **state) {
     (void)state;
     refused_bytes("a,b\n1,2\n3,\0\n", 12, 3, 0, "NUL byte", "UTF-16");
-    refused_bytes("\xFF\xFE" "a\0,\0b\0\n\0", 10, 1, 0, "NUL byte", "UTF-8");
+    refused_bytes("\xFF\xFE"
+                  "a\0,\0b\0\n\0",
+                  10, 1, 0, "NUL byte", "UTF-8");
     refused_bytes("\0", 1, 1, 0, "NUL byte", "CSV");
 }
 

@@ -445,7 +445,8 @@ static void apply_refuses(void **state) {
     apply_refused("a,k,y\n1,1,no\n", &l, plain, "the model needs a column 'g'", "columns are a, k, y");
     apply_refused("a,g,k,y\n1,u,1,no\n1,u,4,no\n", &l, plain, "'4' in column 'k'", "a level the model knows: 1, 2, 3");
     at(3, 3);
-    apply_refused("a,g,k,y\n1,u,1,no\n1,u,2,yess\n", &l, plain, "'yess' in column 'y'", "a label the model knows: no, yes");
+    apply_refused("a,g,k,y\n1,u,1,no\n1,u,2,yess\n", &l, plain, "'yess' in column 'y'",
+                  "a label the model knows: no, yes");
     at(3, 4);
     apply_refused("a,g,k,y\nx,u,1,no\n", &l, plain, "held numbers in training", "'x'");
     at(2, 1);

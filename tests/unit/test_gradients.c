@@ -54,8 +54,11 @@ static void make_problem(problem *p, pv_ctx *ctx, int classes, bool soft, bool w
     for (size_t y = 0; y < (size_t)classes; y++)
         for (size_t k = 0; k < FEATURES; k++)
             p->w[y * FEATURES + k] = k ? 0.9 * pv_rng_normal(&rng) : log(p->prevalence[y]);
-    p->targets = (pv_targets){.n = ROWS, .classes = classes, .label = soft ? NULL : p->label,
-                              .frequency = soft ? p->frequency : NULL, .weight = weighted ? p->weight : NULL};
+    p->targets = (pv_targets){.n = ROWS,
+                              .classes = classes,
+                              .label = soft ? NULL : p->label,
+                              .frequency = soft ? p->frequency : NULL,
+                              .weight = weighted ? p->weight : NULL};
     must(ctx, pv_targets_check(ctx, &p->targets));
     pv_label_mass(&p->targets, p->mass);
 }
@@ -315,10 +318,16 @@ static void run_batch(problem *p) {
                  {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT},
                  {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        batch_state s = {p, {kinds[i].loss, kinds[i].marginal, PV_IMPLEMENTATION_2, {
-            .sampling = {3, full, expected}, .mass = p->mass, .population = {p->classes, p->prevalence, 60},
-            .population_weight = i % 2 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
-            .epoch_weight = i % 3 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED}}, log_q};
+        batch_state s = {p,
+                         {kinds[i].loss,
+                          kinds[i].marginal,
+                          PV_IMPLEMENTATION_2,
+                          {.sampling = {3, full, expected},
+                           .mass = p->mass,
+                           .population = {p->classes, p->prevalence, 60},
+                           .population_weight = i % 2 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
+                           .epoch_weight = i % 3 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED}},
+                         log_q};
         double loglik[SIZE], dloglik[SIZE], dw[PARAMS], value;
         forward(p, p->w, loglik);
         batch_eval(&s, loglik, &value, dloglik);
@@ -400,10 +409,8 @@ static void test_auxiliary_networks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_losses),
-        cmocka_unit_test(test_weights_are_repeated_rows),
-        cmocka_unit_test(test_selection_loss),
-        cmocka_unit_test(test_batch_losses),
+        cmocka_unit_test(test_full_losses),        cmocka_unit_test(test_weights_are_repeated_rows),
+        cmocka_unit_test(test_selection_loss),     cmocka_unit_test(test_batch_losses),
         cmocka_unit_test(test_auxiliary_networks),
     };
     return cmocka_run_group_tests_name("gradients", tests, NULL, NULL);

@@ -241,8 +241,8 @@ static void test_start_and_shift(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_backends), cmocka_unit_test(test_rows_alone), cmocka_unit_test(test_logistic),
-                                       cmocka_unit_test(test_core_kernels), cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_start_and_shift)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_backends),  cmocka_unit_test(test_rows_alone),
+                                       cmocka_unit_test(test_logistic),  cmocka_unit_test(test_core_kernels),
+                                       cmocka_unit_test(test_gradients), cmocka_unit_test(test_start_and_shift)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

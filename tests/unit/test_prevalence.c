@@ -17,9 +17,17 @@ static pv_status parse3(const char *text) {
 
 static void parses_prevalence(void **state) {
     (void)state;
-    static const char *const hundredth[] = {
-        "0.01",          "1e-2",           ".01",        "+0.01", "0.010000", "0.99,0.01",
-        " 0.99 , 0.01 ", "yes=0.01,no=0.99", "no=0.99,yes=0.01", "yes = 0.01", "no=0.99"};
+    static const char *const hundredth[] = {"0.01",
+                                            "1e-2",
+                                            ".01",
+                                            "+0.01",
+                                            "0.010000",
+                                            "0.99,0.01",
+                                            " 0.99 , 0.01 ",
+                                            "yes=0.01,no=0.99",
+                                            "no=0.99,yes=0.01",
+                                            "yes = 0.01",
+                                            "no=0.99"};
     for (size_t i = 0; i < sizeof hundredth / sizeof *hundredth; i++) {
         ok(parse2(hundredth[i]));
         near(p[1], 0.01, 1e-15);
@@ -66,34 +74,33 @@ static void refuses_prevalence(void **state) {
     (void)state;
     static const struct {
         const char *text, *says;
-    } two_class[] = {
-        {"1%", "0.01"},
-        {"1/100", "0.01"},
-        {"25 %", "0.25"},
-        {"0", "outside (0,1)"},
-        {"1", "outside (0,1)"},
-        {"-0.1", "outside (0,1)"},
-        {"1.5", "outside (0,1)"},
-        {"inf", "outside (0,1)"},
-        {"nan", "not a number"},
-        {"", "needed"},
-        {"  ", "needed"},
-        {"0.5x", "not understood"},
-        {"x", "not a number"},
-        {"0.5,0.4", "add up"},
-        {"0.5,", "not a number"},
-        {"0.1,0.2,0.7", "no, yes"},
-        {"yess=0.5", "did you mean 'yes'"},
-        {"q=0.5", "labels are no, yes"},
-        {"yes=0.5,yes=0.5", "twice"},
-        {"yes=", "not a number"},
-        {"=0.5", "no label ''"},
-        {"yes=0.5,no=0.4", "add up"},
-        {"0x0.1p0", "outside"},
-        {"0,5", "outside (0,1)"},
-        {"yes=1%", "0.01"},
-        {"yes=0.5;no=0.5", "not understood"},
-        {"0.9 0.1", "not understood"}};
+    } two_class[] = {{"1%", "0.01"},
+                     {"1/100", "0.01"},
+                     {"25 %", "0.25"},
+                     {"0", "outside (0,1)"},
+                     {"1", "outside (0,1)"},
+                     {"-0.1", "outside (0,1)"},
+                     {"1.5", "outside (0,1)"},
+                     {"inf", "outside (0,1)"},
+                     {"nan", "not a number"},
+                     {"", "needed"},
+                     {"  ", "needed"},
+                     {"0.5x", "not understood"},
+                     {"x", "not a number"},
+                     {"0.5,0.4", "add up"},
+                     {"0.5,", "not a number"},
+                     {"0.1,0.2,0.7", "no, yes"},
+                     {"yess=0.5", "did you mean 'yes'"},
+                     {"q=0.5", "labels are no, yes"},
+                     {"yes=0.5,yes=0.5", "twice"},
+                     {"yes=", "not a number"},
+                     {"=0.5", "no label ''"},
+                     {"yes=0.5,no=0.4", "add up"},
+                     {"0x0.1p0", "outside"},
+                     {"0,5", "outside (0,1)"},
+                     {"yes=1%", "0.01"},
+                     {"yes=0.5;no=0.5", "not understood"},
+                     {"0.9 0.1", "not understood"}};
     for (size_t i = 0; i < sizeof two_class / sizeof *two_class; i++) {
         if (parse2(two_class[i].text) != PV_ERR_USAGE)
             fail_msg("'%s' was taken", two_class[i].text);

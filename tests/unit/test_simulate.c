@@ -155,8 +155,8 @@ static void draws_a_population(void **state) {
     double truth[8];
     pv_simulation s = {.rows = ROWS, .cases = -1, .controls = -1, .prevalence = 0.05, .seed = 7};
     ok(pv_simulate(ctx, "nodules", &s, &t, truth));
-    static const char *const names[] = {"age", "female", "smoker", "emphysema", "upper_lobe", "diameter", "part_solid",
-                                        "malignant"};
+    static const char *const names[] = {"age",        "female",   "smoker",     "emphysema",
+                                        "upper_lobe", "diameter", "part_solid", "malignant"};
     assert_int_equal(t->columns, 8);
     assert_int_equal(t->rows, ROWS);
     for (size_t c = 0; c < 8; c++)

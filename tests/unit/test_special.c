@@ -5,7 +5,8 @@
 
 static void test_streams(void **state) {
     (void)state;
-    pv_rng a = pv_rng_stream(1, 2, 3), b = pv_rng_stream(1, 2, 3), c = pv_rng_stream(1, 2, 4), d = pv_rng_stream(1, 3, 3);
+    pv_rng a = pv_rng_stream(1, 2, 3), b = pv_rng_stream(1, 2, 3), c = pv_rng_stream(1, 2, 4),
+           d = pv_rng_stream(1, 3, 3);
     int same_c = 0, same_d = 0;
     for (int i = 0; i < 1000; i++) {
         uint64_t bits = pv_rng_bits(&a);
@@ -89,8 +90,12 @@ static void test_functions(void **state) {
     CHECK_NEAR(pv_log_sigmoid(2), -0.12692801104297249644, 1e-16);
     CHECK_NEAR(pv_logit(1e-9), -20.72326583594641, 1e-12);
     /* R: qnorm(c(1e-300, 1e-9, 0.025, 0.3, 0.5, 0.999)) */
-    const double wanted[][2] = {{1e-300, -37.047096299361201}, {1e-9, -5.9978070150076865}, {0.025, -1.9599639845400538},
-                                {0.3, -0.52440051270804067},   {0.5, 0},                    {0.999, 3.0902323061678132}};
+    const double wanted[][2] = {{1e-300, -37.047096299361201},
+                                {1e-9, -5.9978070150076865},
+                                {0.025, -1.9599639845400538},
+                                {0.3, -0.52440051270804067},
+                                {0.5, 0},
+                                {0.999, 3.0902323061678132}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         CHECK_NEAR(pv_normal_quantile(wanted[i][0]), wanted[i][1], 1e-12 * (1 + fabs(wanted[i][1])));
     assert_true(isnan(pv_normal_quantile(1.5)));
@@ -131,7 +136,8 @@ static void test_priors(void **state) {
         for (double w = -3.3; w < 3; w += 0.7) { /* central differences */
             double slope, e = 1e-6;
             pv_prior_loss(&prior, w, &slope);
-            CHECK_NEAR((pv_prior_loss(&prior, w + e, NULL) - pv_prior_loss(&prior, w - e, NULL)) / (2 * e), slope, 1e-7);
+            CHECK_NEAR((pv_prior_loss(&prior, w + e, NULL) - pv_prior_loss(&prior, w - e, NULL)) / (2 * e), slope,
+                       1e-7);
         }
     }
     pv_prior prior;
@@ -142,8 +148,8 @@ static void test_priors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams),   cmocka_unit_test(test_moments),
-                                       cmocka_unit_test(test_shuffle),   cmocka_unit_test(test_functions),
-                                       cmocka_unit_test(test_interval),  cmocka_unit_test(test_priors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams),  cmocka_unit_test(test_moments),
+                                       cmocka_unit_test(test_shuffle),  cmocka_unit_test(test_functions),
+                                       cmocka_unit_test(test_interval), cmocka_unit_test(test_priors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

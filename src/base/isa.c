@@ -1,0 +1,15 @@
+/* Which instruction set the kernels use on this processor: one choice for all of them. */
+#include "base.h"
+
+pv__isa pv__isa_best(void) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return PV_ISA_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return PV_ISA_AVX2;
+    return PV_ISA_BASELINE;
+}
+
+const char *pv_kernels(void) {
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    return names[pv__isa_best()];
+}

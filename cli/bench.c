@@ -108,8 +108,8 @@ static double copy_rate(size_t bytes, int threads, int64_t repeats) {
 }
 
 typedef struct timing {
-    double seconds;
-    int64_t iterations, passes;
+    double seconds, passes;
+    int64_t iterations;
 } timing;
 
 static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, const pv_fit_options *options,
@@ -130,7 +130,7 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
             return PV_ERR_INTERRUPTED;
         }
         if (fitted->seconds < best->seconds)
-            *best = (timing){fitted->seconds, fitted->iterations, fitted->passes};
+            *best = (timing){fitted->seconds, fitted->passes, fitted->iterations};
         pv_classifier_free(call->ctx, fitted);
     }
     return PV_OK;
@@ -159,11 +159,11 @@ static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) 
     cli_json_set(out, "fit_columns", json_integer((json_int_t)columns));
     cli_json_set(out, "fit_tolerance", cli_json_real(o->tolerance));
     cli_json_set(out, "fit_ig_seconds", cli_json_real(ig.seconds));
-    cli_json_set(out, "fit_ig_passes", json_integer(ig.passes));
-    cli_json_set(out, "fit_ig_bytes_per_second", cli_json_real(bytes * (double)ig.passes / ig.seconds));
+    cli_json_set(out, "fit_ig_passes", cli_json_real(ig.passes));
+    cli_json_set(out, "fit_ig_bytes_per_second", cli_json_real(bytes * ig.passes / ig.seconds));
     cli_json_set(out, "fit_plain_seconds", cli_json_real(plain.seconds));
     cli_json_set(out, "fit_tenth_of_rows_seconds", cli_json_real(tenth.seconds));
-    cli_json_set(out, "fit_tenth_of_rows_passes", json_integer(tenth.passes));
+    cli_json_set(out, "fit_tenth_of_rows_passes", cli_json_real(tenth.passes));
     cli_json_set(out, "copy_bytes_per_second", cli_json_real(rate));
     return PV_OK;
 }

@@ -91,7 +91,7 @@ typedef struct pv_classifier {
     char *source; /* name of the data */
     pv_stop stop;
     int64_t iterations;
-    int64_t passes;    /* full batch: how often the matrix was read */
+    double passes;     /* full batch: how often the matrix was read */
     double loss_value; /* negative log posterior (map) or loss (ml) at w */
     double seconds;    /* of the fit; not kept in model files, which are the same bytes for the same seed */
     int64_t seed;

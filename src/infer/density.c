@@ -46,6 +46,7 @@ static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *ro
     rows->weight = rows->x + d * rows->padded;
     rows->target = rows->weight + rows->padded;
     rows->rho = rows->target + rows->padded;
+    rows->unit = true;
     bool iw = problem->options->loss == PV_LOSS_IW;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < d; j++)
@@ -55,6 +56,7 @@ static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *ro
         double beta1 = iw ? problem->population.prevalence[1] / problem->design[1] : 1;
         rows->weight[i] = v * (beta1 * share + beta0 * (1 - share));
         rows->target[i] = v * beta1 * share;
+        rows->unit &= rows->weight[i] == 1;
     }
     if (problem->has_prevalence)
         pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rows->rho);
@@ -197,6 +199,27 @@ static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, d
     return PV_OK;
 }
 
+/* The marginal from the fast path's sums; false where they do not serve. */
+static bool marginal_fast(state *s, const double *w, double *log_marginal) {
+    const pv__problem *problem = s->problem;
+    if (!s->fast)
+        return false;
+    pv__row_sums sums = pv__density_kernels_get()->forward(&s->rows, w, s->p1, s->p0);
+    double mean1 = sums.mean1, mean0 = sums.mean0, term, scale;
+    if (!(mean0 > 1e-280 && mean1 > 1e-280))
+        return false;
+    if (problem->options->loss == PV_LOSS_IG && problem->options->marginal == PV_MARGINAL_PROFILE) {
+        if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 ||
+            !profile_fast(s, &term, &scale))
+            return false;
+        mean1 = exp(s->log_lambda);
+        mean0 = 1 - mean1;
+    }
+    log_marginal[0] = log(mean0);
+    log_marginal[1] = log(mean1);
+    return true;
+}
+
 pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const double *w, double *log_marginal) {
     state *s = density->state;
     const pv__problem *problem = s->problem;
@@ -207,6 +230,8 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
             log_marginal[y] = log(problem->design[y]);
         return PV_OK;
     }
+    if (marginal_fast(s, w, log_marginal))
+        return PV_OK;
     PV_TRY(pv__alloc(ctx, problem->n * k + pv_model_params(problem->model), sizeof *block, &block));
     pv_status status;
     if (problem->options->loss == PV_LOSS_IG) {

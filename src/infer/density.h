@@ -13,6 +13,7 @@ typedef struct pv__rows {
     double *weight; /* [padded], v times the class factor of iw; 0 in the padding */
     double *target; /* [padded], the positive class's share times that weight */
     double *rho;    /* [padded], weights of the plug-in marginal; 0 in the padding */
+    bool unit;      /* every weight is 1 (0 in the padding): logarithms of rows can be taken together */
 } pv__rows;
 
 typedef struct pv__row_sums {

@@ -55,6 +55,7 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     pv__solution rough = *solution;
     PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, NULL, &rough));
     solution->stop = rough.stop;
+    solution->passes += (double)pv__objective_passes(objective) / scale;
 done:
     pv__objective_free(ctx, objective);
     pv__free(ctx, x);
@@ -240,7 +241,7 @@ static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
         PV_GOTO(done, descend_twice(ctx, problem, joint, solution));
     status = final_marginal(ctx, problem, joint, solution);
 done:
-    solution->passes += pv__objective_passes(selection) + pv__objective_passes(joint);
+    solution->passes += (double)(pv__objective_passes(selection) + pv__objective_passes(joint));
     pv__objective_free(ctx, selection);
     pv__objective_free(ctx, joint);
     pv__precondition_free(ctx, &metric);
@@ -255,7 +256,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv__problem *problem, pv__solution 
     PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
     status = final_marginal(ctx, problem, objective, solution);
 done:
-    solution->passes += pv__objective_passes(objective);
+    solution->passes += (double)pv__objective_passes(objective);
     pv__objective_free(ctx, objective);
     return status;
 }

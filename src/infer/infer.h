@@ -37,7 +37,7 @@ typedef struct pv__solution {
     double value;
     pv_stop stop;
     int64_t iterations;
-    int64_t passes;
+    double passes;
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */

@@ -91,7 +91,7 @@ static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) 
     char hash[32];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:I, s:o, "
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
                      "s:I}, s:o, s:o, s:o}",
                      "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
                      pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)),
@@ -99,9 +99,9 @@ static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) 
                      strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength,
                      "data", "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows",
                      (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop),
-                     "iterations", (json_int_t)c->iterations, "passes", (json_int_t)c->passes, "loss",
-                     real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "record", json_loads(c->record, 0, NULL),
-                     "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+                     "iterations", (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value),
+                     "seed", (json_int_t)c->seed, "record", json_loads(c->record, 0, NULL), "posterior",
+                     posterior_of(c->posterior), "arrays", array_table(arrays, n));
 }
 
 static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
@@ -329,7 +329,7 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     c->marginal = (pv_marginal)marginal;
     c->stop = (pv_stop)stop;
     c->iterations = json_integer_value(json_object_get(fit, "iterations"));
-    c->passes = json_integer_value(json_object_get(fit, "passes"));
+    c->passes = json_number_value(json_object_get(fit, "passes"));
     json_t *value = json_object_get(fit, "loss");
     c->loss_value = json_is_number(value) ? json_number_value(value) : HUGE_VAL;
     c->seed = json_integer_value(json_object_get(fit, "seed"));

@@ -21,6 +21,7 @@ typedef struct part {
 } part;
 
 struct pv__vi_target {
+    double seconds; /* that a point took on one thread, the last time */
     const pv_density *density;
     const pv__vi_kernels *kernels;
     size_t dims, most;
@@ -161,12 +162,18 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
         return t->density->batch(ctx, t->density->state, n, t->w, t->values, t->dw);
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
+    /* Threads are woken only where a point takes long enough to be worth it; the result is the same either way. */
     int team = pv_ctx_threads(ctx) < PARTS ? pv_ctx_threads(ctx) : PARTS;
+    if (t->seconds * (double)n < 1e-3)
+        team = 1;
+    double began = pv__seconds();
 #pragma omp parallel for num_threads(team) schedule(dynamic)
     for (int i = 0; i < PARTS; i++) {
         part *each = &t->parts[i];
         each->status = eval_range(each->ctx, t, each->state, n * (size_t)i / PARTS, n * ((size_t)i + 1) / PARTS);
     }
+    if (team == 1)
+        t->seconds = (pv__seconds() - began) / (double)n;
     for (int i = 0; i < PARTS; i++)
         if (t->parts[i].status != PV_OK)
             return pv__fail(ctx, t->parts[i].status, "%s", pv_ctx_error(t->parts[i].ctx)->message);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct pv__compute {
     const char *name;
@@ -25,6 +26,10 @@ typedef struct pv__compute {
     void (*relu_backward)(size_t n, const double *x, double *dx);
     /* loglik[n][2] of logits z[n]: log sigmoid(-z), log sigmoid(z) */
     void (*logistic)(size_t n, const double *z, double *loglik);
+    /* Log-loss of logits z + shift with labels 0/1: returns sum_n v_n (softplus - label z), with v_n = weight[n] (NULL:
+     * 1) times factor[label], and its derivative dz[n] */
+    double (*logistic_loss)(size_t n, const double *z, double shift, const int32_t *label, const double *weight,
+                            const double *factor, double *dz);
     /* dz[n] = dloglik1 - p1 (dloglik0 + dloglik1) */
     void (*logistic_backward)(size_t n, const double *loglik, const double *dloglik, double *dz);
 } pv__compute;

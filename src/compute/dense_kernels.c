@@ -187,6 +187,42 @@ static void logistic(size_t n, const double *z, double *loglik) {
     }
 }
 
+static double logistic_loss(size_t n, const double *z, double shift, const int32_t *label, const double *weight,
+                            const double *factor, double *dz) {
+    enum {
+        TOGETHER = 512
+    }; /* factors between 1 and 2: their product stays finite, and one logarithm serves them all */
+    bool unit = !weight && factor[0] == 1 && factor[1] == 1;
+    vd zero = v_set(0), one = v_set(1), loss = zero, product = one;
+    for (size_t i = 0; i < n; i += VL) {
+        size_t left = n - i < VL ? n - i : VL;
+        vd t = zero, v = zero, s = v_set(shift) + (left == VL ? v_load(z + i) : v_load_head(z + i, left));
+        for (size_t lane = 0; lane < left; lane++) {
+            t[lane] = label[i + lane];
+            v[lane] = unit ? 1 : (weight ? weight[i + lane] : 1) * factor[label[i + lane]];
+        }
+        vd tail = v_exp(v_min(s, -s)), big = one / (one + tail);
+        vd p = (vd)(((__typeof__(s > zero))big & (s > zero)) | ((__typeof__(s > zero))(tail * big) & ~(s > zero)));
+        vd linear = v_max(s, zero) - t * s;
+        if (unit) {
+            product *= one + v * tail;
+            loss += v * linear;
+            if (i / VL % TOGETHER == TOGETHER - 1) {
+                loss += v_log(product);
+                product = one;
+            }
+        } else {
+            loss += v * (linear + v_log1p(tail));
+        }
+        vd d = v * (p - t);
+        if (left == VL)
+            v_store(dz + i, d);
+        else
+            v_store_head(dz + i, d, left);
+    }
+    return v_sum(loss + v_log(product));
+}
+
 static void logistic_backward(size_t n, const double *loglik, const double *dloglik, double *dz) {
     for (size_t i = 0; i < n; i += VL) {
         size_t left = n - i < VL ? n - i : VL;
@@ -208,5 +244,5 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__compute PV_KERNEL(pv__compute);
-const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add,         matmul, relu,
-                                            relu_backward,   logistic, logistic_backward};
+const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add,      matmul,           relu,
+                                            relu_backward,   logistic, logistic_loss, logistic_backward};

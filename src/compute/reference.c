@@ -51,13 +51,25 @@ static void logistic(size_t n, const double *z, double *loglik) {
     }
 }
 
+static double logistic_loss(size_t n, const double *z, double shift, const int32_t *label, const double *weight,
+                            const double *factor, double *dz) {
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        double s = z[i] + shift, tail = exp(-fabs(s)), v = (weight ? weight[i] : 1) * factor[label[i]];
+        double p = s > 0 ? 1 / (1 + tail) : tail / (1 + tail);
+        loss += v * (fmax(s, 0) + log1p(tail) - label[i] * s);
+        dz[i] = v * (p - label[i]);
+    }
+    return loss;
+}
+
 static void logistic_backward(size_t n, const double *loglik, const double *dloglik, double *dz) {
     for (size_t i = 0; i < n; i++)
         dz[i] = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
 }
 
-const pv__compute pv__compute_reference = {"reference", rows_dot,      rows_add, matmul,
-                                           relu,        relu_backward, logistic, logistic_backward};
+const pv__compute pv__compute_reference = {"reference",   rows_dot, rows_add,      matmul,           relu,
+                                           relu_backward, logistic, logistic_loss, logistic_backward};
 
 extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
 

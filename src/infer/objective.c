@@ -27,6 +27,8 @@ struct pv__objective {
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
+    bool logistic;        /* two classes, linear, hard labels, a sum over rows: forward and backward in one go */
+    double *z;            /* [n], the logits then */
     int64_t passes;
     double *last;   /* [params] of the last evaluation */
     bool forwarded; /* loglik is of `last` already */
@@ -57,7 +59,9 @@ static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
         return PV_OK;
     case PV_FORM_SELECTION:
         pv__log_ratio(problem, made->log_ratio);
-        return pv__alloc(ctx, n, k * sizeof(double), &made->loglik);
+        for (size_t y = 0; y < k; y++)
+            made->factor[y] = 1;
+        return made->logistic ? PV_OK : pv__alloc(ctx, n, k * sizeof(double), &made->loglik);
     case PV_FORM_JOINT:
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->loglik));
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->dloglik));
@@ -88,6 +92,9 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     for (int t = 0; t < made->threads; t++)
         PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk, (2 * k + 1) * sizeof(double), &made->buffer));
+    made->logistic = form != PV_FORM_JOINT && k == 2 && problem->targets.label && pv_model_is_linear(problem->model);
+    if (made->logistic)
+        PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     PV_GOTO(fail, prepare_loss(ctx, made));
     *objective = made;
     return PV_OK;
@@ -104,6 +111,7 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
     pv__free(ctx, objective->factor);
     pv__free(ctx, objective->log_ratio);
     pv__free(ctx, objective->loglik);
+    pv__free(ctx, objective->z);
     pv__free(ctx, objective->dloglik);
     pv__free(ctx, objective->partial);
     for (int t = 0; objective->work && t < objective->threads; t++)
@@ -122,9 +130,18 @@ int64_t pv__objective_passes(const pv__objective *objective) {
 }
 
 void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
-    double *held = joint->loglik;
-    joint->loglik = selection->loglik;
-    selection->loglik = held;
+    size_t chunks = pv__chunks(joint->problem->n);
+    if (selection->logistic) {
+        const pv__compute *compute = joint->work[0]->compute;
+#pragma omp parallel for num_threads(pv__team(joint->ctx, chunks)) schedule(dynamic, 2)
+        for (size_t c = 0; c < chunks; c++)
+            compute->logistic(pv__chunk_rows(joint->problem->n, c), selection->z + c * PV_CHUNK,
+                              joint->loglik + 2 * c * PV_CHUNK);
+    } else {
+        double *held = joint->loglik;
+        joint->loglik = selection->loglik;
+        selection->loglik = held;
+    }
     memcpy(joint->last, selection->last, pv_model_params(joint->problem->model) * sizeof *joint->last);
     joint->forwarded = true;
 }
@@ -172,6 +189,13 @@ static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, do
     const double *x = o->problem->x + begin * (size_t)pv_model_inputs(model);
     int thread = omp_get_thread_num();
     pv_model_work *work = o->work[thread];
+    if (o->logistic) {
+        const pv_targets *t = &o->problem->targets;
+        partial[pv_model_params(model)] +=
+            pv__linear_loss(model, work, w, rows, x, t->label + begin, t->weight ? t->weight + begin : NULL, o->factor,
+                            o->log_ratio[1] - o->log_ratio[0], o->z + begin, partial);
+        return;
+    }
     double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1);
     double *loglik = own, *dloglik = own + o->chunk * k, *sums = own + 2 * o->chunk * k;
     if (o->loglik)

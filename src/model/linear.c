@@ -60,6 +60,17 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     }
 }
 
+double pv__linear_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                       const int32_t *label, const double *weight, const double *factor, double shift, double *z,
+                       double *dw) {
+    size_t d = (size_t)model->inputs;
+    double *dz = work->block;
+    work->compute->rows_dot(n, d, x, w + 1, w[0], z);
+    double loss = work->compute->logistic_loss(n, z, shift, label, weight, factor, dz);
+    dw[0] += work->compute->rows_add(n, d, x, dz, dw + 1);
+    return loss;
+}
+
 const pv__architecture pv__linear = {.name = "linear",
                                      .work_size = work_size,
                                      .is_bias = is_bias,

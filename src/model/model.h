@@ -44,6 +44,12 @@ void pv__log_softmax_rows(size_t n, size_t classes, const double *logits, double
 void pv__log_softmax_rows_backward(size_t n, size_t classes, const double *loglik, const double *dloglik,
                                    double *dlogits);
 
+/* linear, two classes, hard labels: the log-loss of the logits moved by shift, forward and backward in one go. z [n]
+ * receives the logits; the gradient is added to dw. Returns the loss. */
+double pv__linear_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                       const int32_t *label, const double *weight, const double *factor, double shift, double *z,
+                       double *dw);
+
 /* Replaces the backend of a work (tests compare them). */
 void pv__model_work_use(pv_model_work *work, const pv__compute *compute);
 

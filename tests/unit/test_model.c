@@ -109,6 +109,19 @@ static void test_logistic(void **state) {
             list[at]->logistic_backward(n, f, df, dz);
             compare(n, dz, dwanted, 1e-14);
             CHECK_NEAR(f[0], -1e4, 0);
+            int32_t label[21];
+            double weight[21], half[2] = {1, 1}, uneven[2] = {0.3, 2};
+            for (size_t i = 0; i < 21; i++) {
+                label[i] = (int32_t)(i % 2);
+                weight[i] = 0.5 + (double)i;
+            }
+            for (int way = 0; way < 4; way++) {
+                const double *v = way & 1 ? weight : NULL, *factor = way & 2 ? uneven : half;
+                double loss = r->logistic_loss(n, z, 0.7, label, v, factor, dwanted);
+                CHECK_NEAR(list[at]->logistic_loss(n, z, 0.7, label, v, factor, dz), loss, 1e-13 * (1 + fabs(loss)));
+                compare(n, dz, dwanted, 1e-14);
+            }
+            r->logistic_backward(21, wanted, df, dwanted);
         }
 }
 

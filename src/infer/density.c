@@ -113,7 +113,7 @@ static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
 
 /* The profile for two classes, reference 0: Newton in log lambda (core/profile.c). p1 stands for the ratios, scaled by
  * 1/lambda. Writes extra_n = v_n / q_n and the value; false where it does not settle. */
-static bool profile_fast(state *s, double *value, double *scale) {
+static bool profile_fast(state *s, double start, double *value, double *scale) {
     const pv__problem *problem = s->problem;
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t n = s->rows.n;
@@ -121,7 +121,7 @@ static bool profile_fast(state *s, double *value, double *scale) {
     double total = problem->mass[0] + problem->mass[1], strength = problem->population.prevalence_n;
     double c0 = problem->mass[0] - strength * problem->population.prevalence[0];
     double c1 = problem->mass[1] - strength * problem->population.prevalence[1];
-    double log_lambda = s->log_lambda;
+    double log_lambda = log(start);
     for (int iteration = 0; iteration < 25; iteration++) {
         double lambda = exp(log_lambda), ratio = lambda / (1 - lambda), m = (c1 - c0 * ratio) / total;
         if (!(lambda < 0.9))
@@ -136,11 +136,8 @@ static bool profile_fast(state *s, double *value, double *scale) {
         if (fabs(sums.r) <= 1e-10 * total) {
             s->log_lambda = log_lambda;
             *scale = m / lambda;
-            for (size_t i = 0; i < n; i++)
-                s->extra[i] = 1 + m * (s->p1[i] / lambda - 1);
-            *value = kernels->log_sum(n, s->extra, v) + c1 * log_lambda + c0 * log1p(-lambda);
-            for (size_t i = 0; i < n; i++)
-                s->extra[i] = (v ? v[i] : 1) / s->extra[i];
+            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, s->extra) + c1 * log_lambda +
+                     c0 * log1p(-lambda);
             return true;
         }
         double step = -sums.r / d;
@@ -170,7 +167,7 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
     }
     double term, scale;
     if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) ||
-        !profile_fast(s, &term, &scale))
+        !profile_fast(s, sums.mean1, &term, &scale))
         return false;
     *value += term;
     kernels->backward(&s->rows, s->p1, s->p0, s->extra, scale, gradient);
@@ -210,7 +207,7 @@ static bool marginal_fast(state *s, const double *w, double *log_marginal) {
         return false;
     if (problem->options->loss == PV_LOSS_IG && problem->options->marginal == PV_MARGINAL_PROFILE) {
         if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 ||
-            !profile_fast(s, &term, &scale))
+            !profile_fast(s, mean1, &term, &scale))
             return false;
         mean1 = exp(s->log_lambda);
         mean0 = 1 - mean1;

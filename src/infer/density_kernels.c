@@ -61,5 +61,26 @@ static void backward(const pv__rows *rows, const double *p1, const double *p0, c
     }
 }
 
+static double profile_rows(size_t n, const double *p1, const double *v, double scale, double m, double *extra) {
+    vd one = v_set(1), sum = v_set(0);
+    for (size_t i = 0; i < n; i += VL) {
+        size_t left = n - i < VL ? n - i : VL;
+        bool whole = left == VL;
+        vd p = whole ? v_load(p1 + i) : v_load_head(p1 + i, left);
+        vd weight = !v ? (whole ? one : v_load_head((const double *)&one, left))
+                       : (whole ? v_load(v + i) : v_load_head(v + i, left));
+        vd q = one + (p * scale - one) * m;
+        for (int lane = 0; (v || !whole) && lane < VL; lane++) /* rows of weight 0 do not count */
+            q[lane] = weight[lane] > 0 ? q[lane] : 1;
+        sum += weight * v_log(q);
+        vd share = weight / q;
+        if (whole)
+            v_store(extra + i, share);
+        else
+            v_store_head(extra + i, share, left);
+    }
+    return v_sum(sum);
+}
+
 extern const pv__density_kernels PV_KERNEL(pv__density_kernels);
-const pv__density_kernels PV_KERNEL(pv__density_kernels) = {forward, backward};
+const pv__density_kernels PV_KERNEL(pv__density_kernels) = {forward, backward, profile_rows};

@@ -88,9 +88,9 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
     size_t chunks = pv__chunks(n), k = (size_t)classes;
     double *partial;
     PV_TRY(pv__alloc(ctx, chunks, k * sizeof *partial, &partial));
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++)
+    PV__EACH_CHUNK(ctx, chunks, c, {
         largest_by_class(pv__chunk_rows(n, c), classes, rho + c * PV_CHUNK, loglik + c * PV_CHUNK * k, partial + c * k);
+    });
     for (size_t y = 0; y < k; y++) {
         log_marginal[y] = -HUGE_VAL;
         for (size_t c = 0; c < chunks; c++)
@@ -98,8 +98,7 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
         if (isinf(log_marginal[y])) /* no row gives the class any probability: shift by nothing */
             log_marginal[y] = 0;
     }
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++) {
+    PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(n, c);
         kernels->exp_rows(rows, classes, loglik + begin * k, log_marginal, e + begin * k);
         memset(partial + c * k, 0, k * sizeof *partial);
@@ -108,7 +107,7 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
                 e[i * k + y] = rho[i] > 0 ? e[i * k + y] : 0;
                 partial[c * k + y] += rho[i] * e[i * k + y];
             }
-    }
+    });
     for (size_t y = 0; y < k; y++) {
         sum[y] = 0;
         for (size_t c = 0; c < chunks; c++)
@@ -239,13 +238,12 @@ static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik
     size_t chunks = pv__chunks(targets->n), k = (size_t)targets->classes;
     double *partial;
     PV_TRY(pv__alloc(ctx, chunks, sizeof *partial, &partial));
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++) {
+    PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(targets->n, c));
         partial[c] =
             pv__data_term(&slice, full->factor, loglik + begin * k, dloglik ? dloglik + begin * k : NULL, false);
-    }
+    });
     *value = 0;
     for (size_t c = 0; c < chunks; c++)
         *value += partial[c];
@@ -260,10 +258,11 @@ static pv_status plugin_term(pv_ctx *ctx, pv_full_loss *full, const double *logl
         *value += full->counts[y] * full->log_marginal[y];
     if (!dloglik)
         return PV_OK;
-#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(n))) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        for (size_t y = 0; y < k; y++)
-            dloglik[i * k + y] += full->counts[y] * full->rho[i] * full->e[i * k + y] / full->sum[y];
+    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+        for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++)
+            for (size_t y = 0; y < k; y++)
+                dloglik[i * k + y] += full->counts[y] * full->rho[i] * full->e[i * k + y] / full->sum[y];
+    });
     return PV_OK;
 }
 

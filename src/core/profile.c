@@ -343,6 +343,15 @@ static bool solve_known(pv_ctx *ctx, pv__profile *profile, const double *start, 
     return settle(profile, start, at) && inner(ctx, profile, at, &s, work);
 }
 
+static bool counts_of_one_sign(const pv__profile *profile) {
+    bool negative = true, positive = true;
+    for (int y = 0; y < profile->classes; y++) {
+        negative &= profile->counts[y] < 0;
+        positive &= profile->counts[y] > 0;
+    }
+    return negative || positive;
+}
+
 static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, double *work) {
     size_t J = dims(profile);
     if (newton(ctx, profile, start, at, work))
@@ -354,6 +363,8 @@ static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, p
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     if (newton(ctx, profile, start, at, work))
         return true;
+    if (counts_of_one_sign(profile)) /* profile_convex.c is faster than a climb, and sure */
+        return false;
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     return climb(ctx, profile, start, at, work);
 }

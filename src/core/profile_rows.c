@@ -47,10 +47,10 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
 bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
                          pv__sums *out) {
     size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++)
+    PV__EACH_CHUNK(ctx, chunks, c, {
         row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log,
                   profile->partial + c * size);
+    });
     double *total = profile->partial + chunks * size;
     memset(total, 0, size * sizeof *total);
     total[1] = HUGE_VAL;
@@ -71,8 +71,7 @@ bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *
 /* The largest log p over rows, by class but the reference. */
 void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
     size_t J = dims(profile), k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++)
+    PV__EACH_CHUNK(ctx, chunks, c, {
         for (size_t j = 0; j < J; j++) {
             const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
             double most = -HUGE_VAL;
@@ -81,6 +80,7 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
                 most = f[i * k] > most && (!v || v[i] > 0) ? f[i * k] : most;
             profile->partial[c * J + j] = most;
         }
+    });
     for (size_t j = 0; j < J; j++) {
         top[j] = -HUGE_VAL;
         for (size_t c = 0; c < chunks; c++)
@@ -108,8 +108,7 @@ void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik,
     shift[profile->reference] = 0;
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t reference = (size_t)profile->reference;
-#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
-    for (size_t c = 0; c < pv__chunks(profile->n); c++) {
+    PV__EACH_CHUNK(ctx, pv__chunks(profile->n), c, {
         enum { BLOCK = 256 };
         double p[BLOCK * 2];
         size_t begin = c * PV_CHUNK, end = begin + pv__chunk_rows(profile->n, c);
@@ -127,7 +126,7 @@ void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik,
                 size_t y = class_of(profile, j);
                 profile->a[n * J + j] = exp(loglik[n * k + y] - shift[y]);
             }
-    }
+    });
 }
 
 /* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
@@ -141,8 +140,7 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
     }
     profile->log_lambda[profile->reference] = at->log_reference;
     profile->multiplier[profile->reference] = 0;
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++) {
+    PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(profile->n, c);
         for (size_t n = begin; n < begin + rows; n++) {
             double q = 1;
@@ -156,7 +154,7 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
         profile->partial[c] = kernels->log_sum(rows, profile->theta + begin, v);
         for (size_t n = 0; n < rows; n++)
             profile->theta[begin + n] = (v ? v[n] : 1) / (profile->total * profile->theta[begin + n]);
-    }
+    });
     double log_q = 0;
     for (size_t c = 0; c < chunks; c++)
         log_q += profile->partial[c];
@@ -182,10 +180,12 @@ int pv__profile_commonest(const pv__profile *profile, const double *loglik) {
 
 void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik) {
     size_t J = dims(profile), k = (size_t)profile->classes;
-#pragma omp parallel for num_threads(pv__team(ctx, pv__chunks(profile->n))) schedule(static)
-    for (size_t n = 0; n < profile->n; n++)
-        for (size_t j = 0; j < J; j++) {
-            size_t y = class_of(profile, j);
-            dloglik[n * k + y] += profile->total * profile->theta[n] * profile->multiplier[y] * profile->a[n * J + j];
-        }
+    PV__EACH_CHUNK(ctx, pv__chunks(profile->n), c, {
+        for (size_t n = c * PV_CHUNK; n < c * PV_CHUNK + pv__chunk_rows(profile->n, c); n++)
+            for (size_t j = 0; j < J; j++) {
+                size_t y = class_of(profile, j);
+                dloglik[n * k + y] +=
+                    profile->total * profile->theta[n] * profile->multiplier[y] * profile->a[n * J + j];
+            }
+    });
 }

@@ -67,13 +67,12 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
     double *d = dloglik ? dloglik : scratch;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *sums, &sums));
     PV_GOTO(done, pv__alloc(ctx, chunks, (k + 1) * sizeof *partial, &partial));
-#pragma omp parallel for num_threads(pv__team(ctx, chunks)) schedule(dynamic, 2)
-    for (size_t c = 0; c < chunks; c++) {
+    PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(n, c));
         double *out = partial + c * (k + 1);
         out[k] = pv__selection_rows(&slice, NULL, log_ratio, loglik + begin * k, d + begin * k, out, sums + begin);
-    }
+    });
     *value = 0;
     if (dlog_ratio)
         memset(dlog_ratio, 0, k * sizeof *dlog_ratio);

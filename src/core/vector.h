@@ -57,4 +57,19 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
     return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
 }
 
+/* for (size_t c = 0; c < chunks; c++) body, on a team of threads or, where one thread is enough, without one: OpenMP's
+ * team of one still costs a system call. */
+#define PV__EACH_CHUNK(ctx, chunks, c, ...)                                                                            \
+    do {                                                                                                               \
+        size_t pv_chunks = (chunks);                                                                                   \
+        int pv_team = pv__team(ctx, pv_chunks);                                                                        \
+        if (pv_team > 1) {                                                                                             \
+            _Pragma("omp parallel for num_threads(pv_team) schedule(dynamic, 2)") for (size_t c = 0; c < pv_chunks;    \
+                                                                                       c++) __VA_ARGS__                \
+        } else {                                                                                                       \
+            for (size_t c = 0; c < pv_chunks; c++)                                                                     \
+                __VA_ARGS__                                                                                            \
+        }                                                                                                              \
+    } while (0)
+
 #endif

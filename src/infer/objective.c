@@ -133,10 +133,10 @@ void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
     size_t chunks = pv__chunks(joint->problem->n);
     if (selection->logistic) {
         const pv__compute *compute = joint->work[0]->compute;
-#pragma omp parallel for num_threads(pv__team(joint->ctx, chunks)) schedule(dynamic, 2)
-        for (size_t c = 0; c < chunks; c++)
+        PV__EACH_CHUNK(joint->ctx, chunks, c, {
             compute->logistic(pv__chunk_rows(joint->problem->n, c), selection->z + c * PV_CHUNK,
                               joint->loglik + 2 * c * PV_CHUNK);
+        });
     } else {
         double *held = joint->loglik;
         joint->loglik = selection->loglik;
@@ -210,16 +210,25 @@ static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, do
         pv_model_backward(model, work, w, rows, x, loglik, dloglik, partial);
 }
 
+static void run_group(pv__objective *o, pass what, size_t g, const double *w, double *partial) {
+    for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
+        run_chunk(o, what, c, w, partial);
+}
+
 static void run_pass(pv__objective *o, pass what, const double *w) {
     size_t stride = pv_model_params(o->problem->model) + 1;
     o->passes++;
     int team = o->groups < (size_t)o->threads ? (int)o->groups : o->threads;
     if (what != PASS_FORWARD)
         memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
+    if (team == 1) { /* no team of one: it would cost a system call */
+        for (size_t g = 0; g < o->groups; g++)
+            run_group(o, what, g, w, o->partial + g * stride);
+        return;
+    }
 #pragma omp parallel for num_threads(team) schedule(dynamic)
     for (size_t g = 0; g < o->groups; g++)
-        for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
-            run_chunk(o, what, c, w, o->partial + g * stride);
+        run_group(o, what, g, w, o->partial + g * stride);
 }
 
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {

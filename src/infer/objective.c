@@ -182,12 +182,11 @@ static double chunk_loss(pv__objective *o, size_t begin, size_t rows, const doub
     return pv__data_term(&slice, o->factor, loglik, dloglik, false);
 }
 
-static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, double *partial) {
+static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const double *w, double *partial) {
     const pv_model *model = o->problem->model;
     size_t k = (size_t)o->problem->targets.classes, begin = c * o->chunk;
     size_t rows = o->problem->n - begin < o->chunk ? o->problem->n - begin : o->chunk;
     const double *x = o->problem->x + begin * (size_t)pv_model_inputs(model);
-    int thread = omp_get_thread_num();
     pv_model_work *work = o->work[thread];
     if (o->logistic) {
         const pv_targets *t = &o->problem->targets;
@@ -210,9 +209,9 @@ static void run_chunk(pv__objective *o, pass what, size_t c, const double *w, do
         pv_model_backward(model, work, w, rows, x, loglik, dloglik, partial);
 }
 
-static void run_group(pv__objective *o, pass what, size_t g, const double *w, double *partial) {
+static void run_group(pv__objective *o, pass what, int thread, size_t g, const double *w, double *partial) {
     for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
-        run_chunk(o, what, c, w, partial);
+        run_chunk(o, what, thread, c, w, partial);
 }
 
 static void run_pass(pv__objective *o, pass what, const double *w) {
@@ -223,12 +222,12 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
         memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
     if (team == 1) { /* no team of one: it would cost a system call */
         for (size_t g = 0; g < o->groups; g++)
-            run_group(o, what, g, w, o->partial + g * stride);
+            run_group(o, what, 0, g, w, o->partial + g * stride);
         return;
     }
 #pragma omp parallel for num_threads(team) schedule(dynamic)
     for (size_t g = 0; g < o->groups; g++)
-        run_group(o, what, g, w, o->partial + g * stride);
+        run_group(o, what, omp_get_thread_num(), g, w, o->partial + g * stride);
 }
 
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {

@@ -1,8 +1,9 @@
 /* Coordinates in which the curvature at a point is the identity.
  *
- * The Hessian comes from central differences of the gradient, H_ij ~ (g_i(w + h e_j) - g_i(w - h e_j)) / 2h, symmetrised:
- * any density will do, the profiled marginal included. A direction whose curvature is not positive (a flat or non-convex
- * prior, a point that is no maximum) gets a small positive one; the engines then find its scale themselves.
+ * The Hessian comes from central differences of the gradient, H_ij ~ (g_i(w + h e_j) - g_i(w - h e_j)) / 2h,
+ * symmetrised: any density will do, the profiled marginal included. A direction whose curvature is not positive (a flat
+ * or non-convex prior, a point that is no maximum) gets a small positive one; the engines then find its scale
+ * themselves.
  */
 #include "posterior/whiten.h"
 

@@ -8,10 +8,10 @@
 /* w = centre + L^-T u with H = L L^T the Hessian of the negative log density at centre. */
 typedef struct pv__whiten {
     size_t dims;
-    double *centre;  /* [dims] */
-    double *factor;  /* [dims][dims], L, lower triangle */
-    double log_det;  /* log |dw/du| = -log det L */
-    bool repaired;   /* the Hessian was not positive definite and was made so */
+    double *centre; /* [dims] */
+    double *factor; /* [dims][dims], L, lower triangle */
+    double log_det; /* log |dw/du| = -log det L */
+    bool repaired;  /* the Hessian was not positive definite and was made so */
 } pv__whiten;
 
 pv_status pv__whiten_new(pv_ctx *ctx, const pv_density *density, const double *w, pv__whiten *whiten);

@@ -107,9 +107,23 @@ static void learn_scale(const double *number, const pv_dataset *data, double *me
     *sd = constant ? 0 : largest * sqrt(square);
 }
 
+/* 1, 2, 3, ... down the table: a row number that someone forgot, more likely than a measurement. */
+static void warn_of_counter(pv_ctx *ctx, const double *number, const pv_dataset *data, const char *name) {
+    enum { ENOUGH = 50 };
+    bool counts = data->rows >= ENOUGH;
+    for (size_t i = 1; counts && i < data->rows; i++)
+        counts = number[data->table_row[i]] - number[data->table_row[i - 1]] ==
+                 (double)(data->table_row[i] - data->table_row[i - 1]);
+    if (counts)
+        pv__log(ctx, PV_LOG_WARNING,
+                "column '%s' counts the rows and is taken as a feature; if it is no measurement, say --id %s",
+                pv__show(name).text, pv__show(name).text);
+}
+
 static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
                               pv_source_column *source) {
     learn_scale(table->column[column].number, data, &source->mean, &source->sd);
+    warn_of_counter(ctx, table->column[column].number, data, source->name);
     if (!isfinite(source->mean) || !isfinite(source->sd))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                            "the values of column '%s' are too large to be standardised; scale them down",

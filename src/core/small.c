@@ -34,22 +34,30 @@ bool pv__solve_small(int n, double *a, double *b) {
     return true;
 }
 
+bool pv__cholesky(size_t n, double *a, double floor) {
+    for (size_t j = 0; j < n; j++) {
+        double own = a[j * n + j], pivot = own;
+        for (size_t l = 0; l < j; l++)
+            pivot -= a[j * n + l] * a[j * n + l];
+        if (floor > 0)
+            pivot = fmax(pivot, floor * own + 1e-300);
+        if (!(pivot > 0))
+            return false;
+        double root = sqrt(pivot);
+        a[j * n + j] = root;
+        for (size_t i = j + 1; i < n; i++) {
+            double sum = a[i * n + j];
+            for (size_t l = 0; l < j; l++)
+                sum -= a[i * n + l] * a[j * n + l];
+            a[i * n + j] = sum / root;
+        }
+    }
+    return true;
+}
+
 bool pv__positive_definite(size_t n, double *a) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             a[i * n + j] = 0.5 * (a[i * n + j] + a[j * n + i]);
-    for (size_t j = 0; j < n; j++) {
-        for (size_t l = 0; l < j; l++)
-            a[j * n + j] -= a[j * n + l] * a[j * n + l];
-        if (!(a[j * n + j] > 0))
-            return false;
-        double root = sqrt(a[j * n + j]);
-        a[j * n + j] = root;
-        for (size_t i = j + 1; i < n; i++) {
-            for (size_t l = 0; l < j; l++)
-                a[i * n + j] -= a[i * n + l] * a[j * n + l];
-            a[i * n + j] /= root;
-        }
-    }
-    return true;
+    return pv__cholesky(n, a, 0);
 }

@@ -183,13 +183,12 @@ static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_en
     return status;
 }
 
-/* COLUMN, or COLUMN=LEVEL for all levels but the first. */
-static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *encoding) {
+pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding) {
     size_t features = 0;
     for (size_t s = 0; s < encoding->sources; s++)
         features += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
     if (features > INT_MAX)
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0, "too many features: %zu", features);
+        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu", features);
     PV_TRY(pv__alloc(ctx, features, sizeof *encoding->feature, &encoding->feature));
     for (size_t s = 0; s < encoding->sources; s++) {
         const pv_source_column *source = &encoding->source[s];
@@ -203,6 +202,12 @@ static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *
             encoding->features++;
         }
     }
+    return PV_OK;
+}
+
+static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *encoding) {
+    PV_TRY(pv__encoding_name_features(ctx, encoding));
+    size_t features = (size_t)encoding->features;
     size_t at, earlier;
     PV_TRY(pv__names_duplicate(ctx, encoding->feature, features, &at, &earlier));
     if (at < features)

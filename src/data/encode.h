@@ -22,6 +22,11 @@ PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const p
                                      const pv_encoding *encoding, pv__plan *plan);
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
 
+/* ---- encode.c ---------------------------------------------------------------------------------------------------- */
+
+/* Fills feature and features from the sources: COLUMN, or COLUMN=LEVEL for all levels but the first. */
+PV_MUST_USE pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding);
+
 /* ---- rows.c ------------------------------------------------------------------------------------------------------ */
 
 /* Which rows are used: fills rows, table_row, weight, dropped and zero_weight of data. Refuses missing cells unless

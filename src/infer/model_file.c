@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include "data/encode.h"
 #include "infer/classifier.h"
 #include "infer/infer.h"
 
@@ -261,28 +262,6 @@ static pv_status get_column(const reader *r, json_t *from, pv_source_column *to)
     return status != PV_OK ? status : count >= 1 ? PV_OK : damaged(r, "a column has no levels");
 }
 
-/* Names of the encoded columns, as the encoding makes them. */
-static pv_status name_features(const reader *r, pv_encoding *e) {
-    size_t features = 0, at = 0;
-    for (size_t i = 0; i < e->sources; i++)
-        features += e->source[i].type == PV_COLUMN_TEXT ? (size_t)e->source[i].levels - 1 : 1;
-    PV_TRY(pv__alloc(r->ctx, features, sizeof *e->feature, &e->feature));
-    e->features = (int)features;
-    for (size_t i = 0; i < e->sources; i++) {
-        const pv_source_column *s = &e->source[i];
-        if (s->type == PV_COLUMN_NUMBER) {
-            PV_TRY(pv__strdup(r->ctx, s->name, &e->feature[at++]));
-            continue;
-        }
-        for (int32_t l = 1; l < s->levels; l++, at++) {
-            size_t size = strlen(s->name) + strlen(s->level[l]) + 2;
-            PV_TRY(pv__alloc(r->ctx, size, 1, &e->feature[at]));
-            snprintf(e->feature[at], size, "%s=%s", s->name, s->level[l]);
-        }
-    }
-    return PV_OK;
-}
-
 static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
@@ -293,7 +272,7 @@ static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
     e->sources = json_array_size(list);
     for (size_t i = 0; i < e->sources; i++)
         PV_TRY(get_column(r, json_array_get(list, i), &e->source[i]));
-    return name_features(r, e);
+    return pv__encoding_name_features(r->ctx, e);
 }
 
 static int index_of(const char *word, const char *(*name)(int), int count) {

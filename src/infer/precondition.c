@@ -30,23 +30,6 @@ static double prior_curvature(const pv__problem *problem, size_t i, double w) {
     return 0;
 }
 
-static void cholesky(size_t n, double *a) {
-    for (size_t j = 0; j < n; j++) {
-        double pivot = a[j * n + j], own = pivot;
-        for (size_t l = 0; l < j; l++)
-            pivot -= a[j * n + l] * a[j * n + l];
-        /* A direction without information gets a little, and is then left to the line search. */
-        double root = sqrt(fmax(pivot, 1e-8 * own + 1e-300));
-        a[j * n + j] = root;
-        for (size_t i = j + 1; i < n; i++) {
-            double sum = a[i * n + j];
-            for (size_t l = 0; l < j; l++)
-                sum -= a[i * n + l] * a[j * n + l];
-            a[i * n + j] = sum / root;
-        }
-    }
-}
-
 static double *block_of(const pv__precondition *p, size_t b) {
     return p->factor + b * p->size * (p->diagonal ? 1 : p->size);
 }
@@ -58,7 +41,8 @@ static void finish_block(const pv__problem *problem, pv__precondition *made, siz
     for (size_t i = 0; i < size; i++)
         h[i * step] += prior_curvature(problem, b * size + i, w[b * size + i]);
     if (!made->diagonal) {
-        cholesky(size, h);
+        /* A direction without information gets a little, and is then left to the line search. */
+        pv__cholesky(size, h, 1e-8);
         return;
     }
     for (size_t i = 0; i < size; i++)

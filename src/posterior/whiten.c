@@ -5,6 +5,7 @@
  * or non-convex prior, a point that is no maximum) gets a small positive one; the engines then find its scale
  * themselves.
  */
+#include "core/core.h"
 #include "posterior/whiten.h"
 
 #include <math.h>
@@ -50,25 +51,6 @@ static pv_status hessian(pv_ctx *ctx, const pv_density *density, double *w, doub
     return PV_OK;
 }
 
-static bool cholesky(size_t n, double *a) {
-    for (size_t j = 0; j < n; j++) {
-        double pivot = a[j * n + j];
-        for (size_t l = 0; l < j; l++)
-            pivot -= a[j * n + l] * a[j * n + l];
-        if (!(pivot > 0))
-            return false;
-        double root = sqrt(pivot);
-        a[j * n + j] = root;
-        for (size_t i = j + 1; i < n; i++) {
-            double sum = a[i * n + j];
-            for (size_t l = 0; l < j; l++)
-                sum -= a[i * n + l] * a[j * n + l];
-            a[i * n + j] = sum / root;
-        }
-    }
-    return true;
-}
-
 /* Adds to the diagonal, in units of each entry's own size, until the matrix has a factor. */
 static pv_status factorise(pv_ctx *ctx, size_t d, const double *h, pv__whiten *whiten) {
     double most = 0;
@@ -81,7 +63,7 @@ static pv_status factorise(pv_ctx *ctx, size_t d, const double *h, pv__whiten *w
         memcpy(whiten->factor, h, d * d * sizeof *h);
         for (size_t i = 0; i < d; i++)
             whiten->factor[i * d + i] += add * fmax(fabs(h[i * d + i]), 1e-8 * most);
-        if (cholesky(d, whiten->factor)) {
+        if (pv__cholesky(d, whiten->factor, 0)) {
             whiten->repaired = add > 0;
             for (size_t i = 0; i < d; i++)
                 whiten->log_det -= log(whiten->factor[i * d + i]);

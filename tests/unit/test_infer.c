@@ -94,8 +94,8 @@ static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, doubl
     pv_predict_population(c, PV_POPULATION_TRUE, NULL, p->data->rows, log_p, log_p);
 }
 
-/* The profile loss itself has no gradient at the fit: by core's function, through the rows. */
-static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem *p) {
+/* The loss itself has no gradient at the fit: by core's function, through the rows. scale: the mass it is judged by. */
+static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem *p, double scale, double tolerance) {
     size_t n = p->data->rows, d = (size_t)p->data->features;
     pv_targets targets = pv_dataset_targets(p->data);
     pv_population population = {c->classes, c->prevalence, c->prevalence_n};
@@ -103,7 +103,7 @@ static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem 
     double *loglik = calloc(2 * n, sizeof *loglik), *dloglik = calloc(2 * n, sizeof *dloglik), value;
     double *gradient = calloc(d + 1, sizeof *gradient);
     CHECK_OK(ctx, pv_predict_loglik(ctx, c, p->data, loglik));
-    CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &loss));
+    CHECK_OK(ctx, pv_full_loss_new(ctx, c->loss, PV_MARGINAL_PROFILE, &targets, &population, &loss));
     CHECK_OK(ctx, pv_full_loss_eval(ctx, loss, loglik, &value, dloglik));
     for (size_t i = 0; i < n; i++) {
         double dz = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
@@ -112,7 +112,7 @@ static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem 
             gradient[j + 1] += dz * p->data->x[i * d + j];
     }
     for (size_t j = 0; j <= d; j++)
-        CHECK_NEAR(gradient[j] / (double)n, 0, 1e-8);
+        CHECK_NEAR(gradient[j] / scale, 0, tolerance);
     CHECK_NEAR(value, c->loss_value, 1e-9 * (1 + fabs(value)));
     pv_full_loss_free(ctx, loss);
     free(loglik);
@@ -143,7 +143,7 @@ static void test_profile_is_prior_correction(void **state) {
         CHECK_NEAR(exp(a[i]), exp(b[i]), 1e-6);
     free(a);
     free(b);
-    check_stationary(ctx, profile, &p);
+    check_stationary(ctx, profile, &p, (double)p.data->rows, 1e-8);
     /* Minibatches of the selection likelihood reach the same within their noise. */
     options.loss = PV_LOSS_IG;
     options.batch = "100";
@@ -155,6 +155,28 @@ static void test_profile_is_prior_correction(void **state) {
     pv_classifier_free(ctx, batches);
     pv_classifier_free(ctx, profile);
     pv_classifier_free(ctx, plain);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* The cases of iw together weigh prevalence x rows: a fit must converge by that measure too, or slopes stay where they
+ * started. */
+static void test_rare_weights_converge(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 300, 5);
+    const char *prevalences[] = {"0.01", "1e-6", "1e-9"};
+    for (size_t i = 0; i < 3; i++) {
+        pv_fit_options options = pv_fit_options_default();
+        options.prevalence = prevalences[i];
+        options.loss = PV_LOSS_IW;
+        options.infer = PV_INFER_ML;
+        pv_classifier *c = fit(ctx, &p, &options);
+        assert_int_equal(c->stop, PV_STOP_CONVERGED);
+        check_stationary(ctx, c, &p, strtod(prevalences[i], NULL) * (double)p.data->rows, 1e-3);
+        assert_true(fabs(c->w[6]) > 0.1); /* diameter: not left at 0 */
+        pv_classifier_free(ctx, c);
+    }
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
@@ -506,6 +528,7 @@ static void test_model_file(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_esoph),
                                        cmocka_unit_test(test_profile_is_prior_correction),
+                                       cmocka_unit_test(test_rare_weights_converge),
                                        cmocka_unit_test(test_auxiliary_reaches_plugin),
                                        cmocka_unit_test(test_known),
                                        cmocka_unit_test(test_more_classes),

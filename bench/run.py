@@ -37,11 +37,11 @@ def better(best, new):
 
 
 def row(what, mine, theirs, ratio, goal, reached):
-    print(f"{what:<58} {mine:>12} {theirs:>14} {ratio:>8} {goal:>9}  {'yes' if reached else 'NO'}")
+    print(f"{what:<62} {mine:>12} {theirs:>14} {ratio:>8} {goal:>9}  {'yes' if reached else 'NO'}")
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = None
+    fit = learn = step = csv = pandas = vi = torch = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -50,10 +50,12 @@ def main(prevail, rounds=3):
             fit = better(fit, ours(prevail, "--work", "fit", "--rows", str(ROWS), "--columns", str(COLUMNS),
                                    "--tolerance", f"{tolerance:.3g}", "--repeats", "5"))
             step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
+            torch = better(torch, peer("torch_vi.py", 500, 3))
+            vi = better(vi, ours(prevail, "--work", "vi", "--repeats", "3"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
-    print(f"{'work':<58} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
+    print(f"{'work':<62} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
     if learn:
         ratio = learn["seconds"] / fit["fit_ig_seconds"]
         row(f"ig fit {ROWS} x {COLUMNS} (scikit-learn lbfgs, plain; to {fit['fit_tolerance']:.1g})",
@@ -70,6 +72,13 @@ def main(prevail, rounds=3):
     ratio = step["step_ig_seconds"] / step["step_plain_seconds"] - 1
     row("training step of mlp 50-64-64-2, batch 256: ig (plain)", f"{step['step_ig_seconds'] * 1e6:.0f} us",
         f"{step['step_plain_seconds'] * 1e6:.0f} us", f"{100 * ratio:+.1f} %", "<= +5 %", ratio <= 0.05)
+    if torch:
+        ratio = torch["seconds"] / vi["vi_plugin_seconds"]
+        row("vi, 302 rows, 8 parameters, 8 components, 500 steps (PyTorch)", f"{vi['vi_plugin_seconds']:.4f} s",
+            f"{torch['seconds']:.3f} s", f"{ratio:.1f}x", ">= 20x", ratio >= 20)
+    ratio = vi["vi_profile_seconds"] / vi["vi_plugin_seconds"]
+    row("the same with the profile marginal (plug-in)", f"{vi['vi_profile_seconds']:.4f} s",
+        f"{vi['vi_plugin_seconds']:.4f} s", f"{ratio:.2f}", "<= 2", ratio <= 2)
     if csv and pandas:
         ratio = pandas["seconds"] / csv["csv_seconds"]
         row(f"reading a CSV of {CSV_ROWS} x {CSV_COLUMNS} (pandas' C parser)", f"{csv['csv_seconds']:.3f} s",

@@ -11,9 +11,11 @@ typedef struct bench_options {
     int64_t rows, columns, repeats;
     double tolerance;
     const char *csv;
-    int work; /* 0 all, 1 fit, 2 step */
+    int work; /* WORK_ALL ... */
     cli_running running;
 } bench_options;
+
+enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI };
 
 static const pv_option option_table[] = {
     {"rows", PV_OPTION_INT, offsetof(bench_options, rows), "500000", 1000, 1e8, NULL, NULL,
@@ -25,8 +27,8 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step", NULL,
-     "What to measure: the logistic fit, the training step, or both."},
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi", NULL,
+     "What to measure: the logistic fit, the training step, variational inference, or all of them."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -208,6 +210,35 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     return PV_OK;
 }
 
+/* The paper's calibration study: 302 rows, 8 parameters, 8 components with 8 samples each, 500 steps, Student-t prior
+ * with 0.002 degrees of freedom, N_pr = 10. Whole fits: the maximum, the steps, the bound, 2000 draws. */
+static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
+    bench_data data;
+    make_data(&data, 302, 7);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = "10";
+    options.prior = "student:0.002";
+    options.infer = PV_INFER_VI;
+    timing plugin = {.seconds = HUGE_VAL}, profile = plugin, one;
+    pv_status status = PV_OK;
+    for (int64_t r = 0; r < 5 * o->repeats && status == PV_OK; r++) {
+        options.marginal = PV_MARGINAL_PLUGIN;
+        status = time_fit(call, &data, data.set.rows, &options, 1, &one);
+        plugin.seconds = fmin(plugin.seconds, one.seconds);
+        options.marginal = PV_MARGINAL_PROFILE;
+        if (status == PV_OK)
+            status = time_fit(call, &data, data.set.rows, &options, 1, &one);
+        profile.seconds = fmin(profile.seconds, one.seconds);
+    }
+    free_data(&data);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "vi_plugin_seconds", cli_json_real(plugin.seconds));
+    cli_json_set(out, "vi_profile_seconds", cli_json_real(profile.seconds));
+    return PV_OK;
+}
+
 static size_t table_bytes(const pv_table *table) {
     size_t bytes = 0;
     for (size_t j = 0; j < table->columns; j++)
@@ -247,8 +278,11 @@ static int run(cli_call *call) {
     if (options->csv) {
         status = bench_csv(call, options, out);
     } else {
-        status = options->work == 1 ? PV_OK : bench_step(call, options, out);
-        if (status == PV_OK && options->work != 2)
+        int work = options->work;
+        status = work == WORK_ALL || work == WORK_STEP ? bench_step(call, options, out) : PV_OK;
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_VI))
+            status = bench_vi(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_FIT))
             status = bench_fit(call, options, out);
     }
     if (status != PV_OK) {
@@ -278,8 +312,9 @@ const cli_command cli_bench = {
     .usage = "[options]",
     .text =
         "Times logistic fits with the information gain and with plain log-loss, the rate at which they read the matrix "
-        "beside that of a plain copy loop, training steps of a small network with either loss, and with --csv the "
-        "reading of a file. In the source tree, make bench runs other software beside it.",
+        "beside that of a plain copy loop, training steps of a small network with either loss, variational inference "
+        "in the setting of the paper's calibration study, and with --csv the reading of a file. In the source tree, "
+        "make bench runs other software beside it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(bench_options),

@@ -177,7 +177,11 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
 static const char *intercept_prior(const fit_options *options, const pv_classifier *c) {
     if (strcmp(options->fit.intercept_prior, "auto") != 0)
         return options->fit.intercept_prior;
-    return c->loss == PV_LOSS_IG && c->prevalence_n > 0 ? "the stated prevalence" : "normal:10";
+    if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
+        return "normal:10";
+    return c->posterior && c->marginal == PV_MARGINAL_PROFILE && isfinite(c->prevalence_n)
+               ? "the stated prevalence with Jeffreys' half counts"
+               : "the stated prevalence";
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {

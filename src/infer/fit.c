@@ -73,14 +73,41 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     return PV_OK;
 }
 
+/* Jeffreys' prior of the prevalence: half an observation of each label more than what it was stated from. With a prior
+ * flat in the log odds alone, a prevalence that rests on few cases has intervals too low (docs/method.md). What the
+ * classifier records as stated stays as it was. */
+static void add_half_counts(pv__problem *problem) {
+    size_t k = (size_t)problem->targets.classes;
+    double n = problem->population.prevalence_n;
+    if (isinf(n))
+        return;
+    problem->population.prevalence_n = n + 0.5 * (double)k;
+    problem->population.prevalence = problem->believed;
+    for (size_t y = 0; y < k; y++)
+        problem->believed[y] = (n * problem->prevalence[y] + 0.5) / problem->population.prevalence_n;
+}
+
 /* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
  * it where the outcome is rare. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
-    const char *text = problem->options->intercept_prior;
-    bool stated = problem->options->loss == PV_LOSS_IG && problem->population.prevalence_n > 0;
-    if (strcmp(text, "auto") == 0)
-        text = stated ? "none" : "normal:10";
-    return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
+    const pv_fit_options *o = problem->options;
+    const char *text = o->intercept_prior;
+    bool profile = o->loss == PV_LOSS_IG && o->marginal == PV_MARGINAL_PROFILE;
+    if (strcmp(text, "auto") == 0) {
+        if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
+            text = "normal:10";
+        else
+            text = profile && o->infer > PV_INFER_ML ? "jeffreys" : "none";
+    }
+    if (strcmp(text, "jeffreys") != 0)
+        return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
+    if (!profile)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--intercept-prior jeffreys is for --loss ig with --marginal profile: choose normal:SCALE, "
+                        "student:NU or none");
+    if (o->infer != PV_INFER_ML)
+        add_half_counts(problem);
+    return pv_prior_parse(ctx, "--intercept-prior", "none", &problem->intercept_prior);
 }
 
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
@@ -163,10 +190,11 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
-    PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
+    PV_TRY(pv__alloc(ctx, 4 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
-    problem->centre = problem->prevalence + k;
+    problem->believed = problem->prevalence + k;
+    problem->centre = problem->believed + k;
     PV_TRY(pv__alloc(ctx, params, sizeof(bool), &problem->is_bias));
     for (size_t i = 0; i < params; i++)
         problem->is_bias[i] = pv_model_is_bias(model, i);
@@ -180,6 +208,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     PV_TRY(pv_prior_parse(ctx, "--prior", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
+    problem->stated_n = problem->population.prevalence_n;
     PV_TRY(read_intercept_prior(ctx, problem));
     warn_of_idle_options(ctx, problem);
     return check_combination(ctx, problem);
@@ -191,7 +220,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     size_t k = (size_t)problem->targets.classes;
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
-    c->prevalence_n = problem->population.prevalence_n;
+    c->prevalence_n = problem->stated_n;
     c->rows = problem->n;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;

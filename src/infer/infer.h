@@ -20,8 +20,10 @@ typedef struct pv__problem {
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
     bool has_prevalence;
-    pv_population population; /* prevalence [classes] is owned by the problem */
-    double *prevalence;
+    double *prevalence; /* [classes], as stated, from stated_n observations */
+    double stated_n;
+    double *believed;         /* [classes], with the half counts of Jeffreys' prior */
+    pv_population population; /* what the losses take: as stated, or as believed */
     pv_prior prior, intercept_prior;
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
     bool *is_bias;  /* [params] */

@@ -162,9 +162,9 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
         return t->density->batch(ctx, t->density->state, n, t->w, t->values, t->dw);
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
-    /* Threads are woken only where a point takes long enough to be worth it; the result is the same either way. */
+    /* Threads are woken only where there is enough to do; the result is the same either way. */
     int team = pv_ctx_threads(ctx) < PARTS ? pv_ctx_threads(ctx) : PARTS;
-    if (t->seconds * (double)n < 1e-3)
+    if (t->seconds * (double)n < 2e-5)
         team = 1;
     double began = pv__seconds();
 #pragma omp parallel for num_threads(team) schedule(dynamic)

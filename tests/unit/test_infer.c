@@ -525,8 +525,55 @@ static void test_model_file(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* ---- Jeffreys' half counts --------------------------------------------------------------------------------------- */
+
+/* A posterior's maximum has the marginal (N_pr prevalence + 1/2) / (N_pr + 1): the same fit as one that states that
+ * prevalence, from one more observation. */
+static void test_jeffreys(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 100, 3);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = "300";
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 100;
+    options.tolerance = 1e-12;
+    pv_classifier *half = fit(ctx, &p, &options);
+    CHECK_NEAR(exp(half->log_marginal[1]), 3.5 / 301, 1e-8);
+    CHECK_NEAR(half->prevalence[1], 0.01, 0); /* what was stated stays on record */
+    CHECK_NEAR(half->prevalence_n, 300, 0);
+    options.intercept_prior = "none";
+    pv_classifier *none = fit(ctx, &p, &options);
+    CHECK_NEAR(exp(none->log_marginal[1]), 0.01, 1e-8);
+    char shifted[64] = "1=";
+    pv_format_double(3.5 / 301, shifted + 2, sizeof shifted - 2);
+    options.prevalence = shifted;
+    options.prevalence_n = "301";
+    pv_classifier *same = fit(ctx, &p, &options);
+    for (size_t i = 0; i < pv_model_params(half->model); i++)
+        CHECK_NEAR(half->w[i], same->w[i], 1e-6);
+    for (size_t i = 0; i < half->posterior->count * half->posterior->dims; i++)
+        CHECK_NEAR(half->posterior->draws[i], same->posterior->draws[i], 1e-4);
+    options.infer = PV_INFER_MAP; /* no half counts without a posterior */
+    options.prevalence = "0.01";
+    options.intercept_prior = "auto";
+    pv_classifier *map = fit(ctx, &p, &options);
+    CHECK_NEAR(exp(map->log_marginal[1]), 0.01, 1e-8);
+    options.marginal = PV_MARGINAL_PLUGIN;
+    options.intercept_prior = "jeffreys";
+    assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
+    pv_classifier_free(ctx, half);
+    pv_classifier_free(ctx, none);
+    pv_classifier_free(ctx, same);
+    pv_classifier_free(ctx, map);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_esoph),
+                                       cmocka_unit_test(test_jeffreys),
                                        cmocka_unit_test(test_profile_is_prior_correction),
                                        cmocka_unit_test(test_rare_weights_converge),
                                        cmocka_unit_test(test_auxiliary_reaches_plugin),

@@ -174,6 +174,17 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
         ctx->options.progress(ctx->options.state, progress);
 }
 
+pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
+    pv_ctx_options options = {.allocator = ctx->options.allocator, .threads = 1};
+    if (pv_ctx_new(&options, child) != PV_OK)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    return PV_OK;
+}
+
+pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child) {
+    return pv__fail(ctx, child->error.status, "%s", child->error.message);
+}
+
 double pv__seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

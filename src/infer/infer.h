@@ -52,6 +52,8 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 
+pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
+
 /* ---- the full-batch objective ------------------------------------------------------------------------------------ */
 
 typedef enum pv__form {
@@ -125,11 +127,15 @@ typedef struct pv__batches pv__batches;
 
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches);
 void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
-/* The next batch: which rows, [size]. The sampling (rows of each class in the full data, expected shares) is borrowed.
- */
-void pv__batches_next(pv__batches *batches, size_t *rows);
+/* One batch: targets, and x [n][inputs]. Lent until the next is taken. */
+typedef struct pv__batch {
+    pv_targets targets;
+    const double *x;
+} pv__batch;
+pv__batch pv__batches_next(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
-const pv_sampling *pv__batches_sampling(const pv__batches *batches);
+/* The loss of a batch as an estimate of the full data's. It borrows from the problem and the batches. */
+pv_batch_loss pv__batches_loss(const pv__batches *batches);
 /* The counts of `optimal`, from the variance within classes of each row's own gradient. */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);

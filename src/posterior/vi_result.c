@@ -53,7 +53,7 @@ static pv_status sample_component(pv_ctx *ctx, pv__vi_target *target, const pv__
     for (size_t c = 0; c < chunks; c++) {
         pv__vi_normals(kernels, rng, mix->dims, POINTS, POINTS, b->buffer, b->eps);
         kernels->place(mix, k, POINTS, POINTS, b->eps, b->u);
-        PV_TRY(pv__vi_target_eval(ctx, target, 1, POINTS, POINTS, b->u, b->log_p, b->gradient));
+        PV_TRY(pv__vi_target_eval(ctx, target, true, 1, POINTS, POINTS, b->u, b->log_p, b->gradient));
         kernels->density(mix, POINTS, POINTS, b->u, b->scratch, b->log_q, b->gradient);
         for (size_t p = 0; p < POINTS / 2; p++)
             count_pair(s, b->log_p[p] - b->log_q[p], b->log_p[p + POINTS / 2] - b->log_q[p + POINTS / 2]);

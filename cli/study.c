@@ -30,9 +30,12 @@ static const pv_option shared_table[] = {
     CLI_OPTION_QUIET(study_options, running.quiet),
     CLI_OPTION_END};
 
-static const pv_option contingency_table[] = {{"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
-                                               "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
-                                              CLI_OPTION_END};
+static const pv_option contingency_table[] = {
+    {"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
+     "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
+    {"hmc", PV_OPTION_FLAG, AT(hmc), NULL, 0, 0, NULL, NULL,
+     "Also sample each posterior by Hamiltonian Monte Carlo: four chains of 1000 steps after a warm-up of 1000."},
+    CLI_OPTION_END};
 
 static const pv_option coverage_table[] = {
     {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL, "Cases of each simulated study."},
@@ -243,7 +246,8 @@ const cli_command cli_study = {
         "--json one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, "
         "ig_profile_npr_N) "
         "to log_odds_ratio {mean, sd, quantiles}, eta0, eta1 {mean, sd}, marginal, elbo, elbo_se, exact (the same, and "
-        "log_evidence). -o writes results.json and SVG pictures.\n"
+        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json and "
+        "SVG pictures.\n"
         "coverage: for each posterior, method and quantity (coefficients; log odds at three settings of the "
         "covariates) the "
         "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square "

@@ -9,6 +9,7 @@ typedef struct study_options {
     const char *prevalence_n; /* NULL: the study's own default */
     int64_t draws, seed;
     const char *table; /* contingency */
+    bool hmc;          /* contingency */
     int64_t cases, controls;
     int64_t replicates; /* 0: the study's own default */
     const char *infer;
@@ -92,6 +93,11 @@ double study_mixture_lor_density(const pv_mixture *mixture, double lor);
 /* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ----------------
  */
 
+/* The log odds ratio by sampling; mcse: the Monte-Carlo standard error of its mean. */
+typedef struct study_sampled {
+    double mean, sd, mcse, ess, rhat;
+} study_sampled;
+
 typedef struct study_posterior {
     char name[40];       /* "ig_npr_10" */
     const char *loss;    /* "ig" */
@@ -100,6 +106,7 @@ typedef struct study_posterior {
     double elbo, elbo_se;
     study_exact exact;
     pv_posterior *posterior;
+    study_sampled hmc; /* with --hmc */
 } study_posterior;
 
 typedef struct study_table {

@@ -402,12 +402,12 @@ static bool reference_is_common(const pv__profile *profile) {
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
-    if (!profile->known && !solved)
-        PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!profile->known && (!solved || !reference_is_common(profile))) {
         profile->reference = pv__profile_commonest(profile, loglik);
         solved = attempt(ctx, profile, loglik, &log_q);
     }
+    if (!profile->known && !solved)
+        PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!solved && profile->known) {
         *value = HUGE_VAL;
         return PV_OK;

@@ -167,7 +167,47 @@ static void test_estimates(void **state) {
     }
 }
 
+/* Far from any sensible parameter the profile is still solved: theta sums to 1, lambda is what theta says. Samplers
+ * come by such places. */
+static void test_profile_far_out(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const int32_t label[4] = {0, 1, 0, 1};
+    const double weight[4] = {47, 44, 3, 6}, prevalence[2] = {0.99, 0.01}, strengths[] = {0, 1, 10, 100, 1000};
+    pv_targets targets = {4, 2, label, NULL, weight};
+    for (size_t s = 0; s < 5; s++)
+        for (uint64_t point = 0; point < 400; point++) {
+            pv_population population = {2, prevalence, strengths[s]};
+            pv_full_loss *full;
+            CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &full));
+            pv_rng rng = pv_rng_stream(3, 7, point);
+            double loglik[8], dloglik[8], value, sum = 0, scale = pow(10, 3.3 * pv_rng_uniform(&rng)), part[4];
+            double eta[2] = {scale * pv_rng_normal(&rng), 0};
+            eta[1] = point % 2 ? eta[0] + 0.1 * scale * pv_rng_normal(&rng) : scale * pv_rng_normal(&rng);
+            if (fabs(eta[0] - eta[1]) > 500)
+                eta[1] = eta[0] + 1;
+            for (int n = 0; n < 4; n++) {
+                loglik[2 * n] = pv_log_sigmoid(-eta[n / 2]);
+                loglik[2 * n + 1] = pv_log_sigmoid(eta[n / 2]);
+            }
+            CHECK_OK(ctx, pv_full_loss_eval(ctx, full, loglik, &value, dloglik));
+            assert_true(isfinite(value));
+            const double *theta = pv_full_loss_theta(full), *log_marginal = pv_full_loss_log_marginal(full);
+            for (int y = 0; y < 2; y++) {
+                for (int n = 0; n < 4; n++) {
+                    part[n] = log(theta[n]) + loglik[2 * n + y];
+                    sum += y ? 0 : theta[n];
+                }
+                CHECK_NEAR(pv_log_sum_exp(4, part), log_marginal[y], 1e-6);
+            }
+            CHECK_NEAR(sum, 1, 1e-7);
+            pv_full_loss_free(ctx, full);
+        }
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path), cmocka_unit_test(test_estimates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path), cmocka_unit_test(test_estimates),
+                                       cmocka_unit_test(test_profile_far_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,6 +322,37 @@ static void test_logistic(void **state) {
     }
 }
 
+/* Against the other engine: means within 0.1 standard deviations, these within 10 %. */
+static void test_against_hmc(void **state) {
+    (void)state;
+    static logistic l;
+    const struct {
+        size_t n, d;
+        double nu;
+    } cases[] = {{302, 8, 0}, {302, 8, 2}, {400, 20, 0}, {150, 20, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        logistic_simulate(&l, cases[i].n, cases[i].d, cases[i].nu);
+        pv_density density = {.dims = l.d, .state = &l, .eval = logistic_eval};
+        double w[MOST_DIMS], one[MOST_DIMS] = {0}, mean, sd, other, spread;
+        for (size_t j = 0; j < l.d; j++)
+            w[j] = 0.1;
+        climb(&density, w);
+        pv_posterior *vi = infer(&density, w, NULL), *hmc;
+        CHECK_OK(ctx, pv_hmc(ctx, &density, w, NULL, &hmc));
+        for (size_t j = 0; j < l.d; j++) {
+            assert_true(hmc->rhat[j] < 1.02);
+            one[j] = 1;
+            summary(vi, one, NULL, &mean, &sd);
+            summary(hmc, one, NULL, &other, &spread);
+            one[j] = 0;
+            near(mean, other, 0.1 * spread);
+            near(sd, spread, 0.1 * spread);
+        }
+        pv_posterior_free(ctx, vi);
+        pv_posterior_free(ctx, hmc);
+    }
+}
+
 /* Started far from the maximum, where the curvature says little of the scale. */
 static void test_poor_start(void **state) {
     (void)state;
@@ -618,11 +649,11 @@ static void test_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),    cmocka_unit_test(test_contingency), cmocka_unit_test(test_logistic),
-        cmocka_unit_test(test_poor_start), cmocka_unit_test(test_gaussian),    cmocka_unit_test(test_noisy),
-        cmocka_unit_test(test_diagonal),   cmocka_unit_test(test_many_dims),   cmocka_unit_test(test_two_modes),
-        cmocka_unit_test(test_truncated),  cmocka_unit_test(test_threads),     cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_stopped),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_contingency), cmocka_unit_test(test_logistic),
+        cmocka_unit_test(test_against_hmc), cmocka_unit_test(test_poor_start),  cmocka_unit_test(test_gaussian),
+        cmocka_unit_test(test_noisy),       cmocka_unit_test(test_diagonal),    cmocka_unit_test(test_many_dims),
+        cmocka_unit_test(test_two_modes),   cmocka_unit_test(test_truncated),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_usage),       cmocka_unit_test(test_stopped),     cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

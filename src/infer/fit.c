@@ -44,11 +44,17 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (!text && problem->unlabelled) { /* the training shares, to start from */
+        memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
+        problem->has_prevalence = problem->estimated = true;
+        return PV_OK;
+    }
     if (!text) {
         if (problem->options->loss != PV_LOSS_PLAIN)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "--loss %s needs --prevalence P: how common is '%s' in the true population?",
-                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1]);
+                            "--loss %s needs --prevalence P: how common is '%s' in the true population?%s",
+                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1],
+                            problem->options->loss == PV_LOSS_IG ? " Or --population-sample FILE, rows of it" : "");
         return PV_OK;
     }
     double low, high;
@@ -125,8 +131,14 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
+    if (problem->unlabelled && !ig)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample belongs to --loss ig; leave it out with --loss %s",
+                        pv_loss_name((pv_loss)o->loss));
+    if (problem->unlabelled && problem->batch > 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample takes all rows at once: leave --batch out");
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
-    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
+    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
+        !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--prevalence-n 0 without a prior on the intercept leaves it undetermined: give --prevalence-n "
                         "a value, or an "
@@ -177,6 +189,35 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
     return PV_OK;
 }
 
+/* The labelled rows and, after them, the sample's, in arrays of the problem's own. */
+static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
+    size_t rows = data->rows + sample->rows, d = (size_t)data->features;
+    if (sample->features != data->features)
+        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
+                        data->features);
+    if (!problem->targets.label)
+        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only");
+    if (sample->rows == 0)
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows");
+    PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
+    PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
+    double *weight = problem->joined + rows * d;
+    memcpy(problem->joined, data->x, data->rows * d * sizeof(double));
+    memcpy(problem->joined + data->rows * d, sample->x, sample->rows * d * sizeof(double));
+    for (size_t i = 0; i < rows; i++) {
+        bool own = i < data->rows;
+        problem->joined_label[i] = own ? data->label[i] : PV_UNLABELLED;
+        const double *of = own ? data->weight : sample->weight;
+        weight[i] = of ? of[own ? i : i - data->rows] : 1;
+    }
+    problem->n = rows;
+    problem->unlabelled = sample->rows;
+    problem->x = problem->joined;
+    bool weighted = data->weight || sample->weight;
+    problem->targets = (pv_targets){rows, data->classes, problem->joined_label, NULL, weighted ? weight : NULL};
+    return PV_OK;
+}
+
 static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_model *model,
                              pv__problem *problem) {
     size_t k = (size_t)input->data->classes, params = pv_model_params(model);
@@ -190,6 +231,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
+    if (input->sample)
+        PV_TRY(join_sample(ctx, input->data, input->sample, problem));
     PV_TRY(pv__alloc(ctx, 4 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
@@ -221,7 +264,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
     c->prevalence_n = problem->stated_n;
-    c->rows = problem->n;
+    c->rows = problem->n - problem->unlabelled;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;
     c->seed = problem->options->seed;
@@ -274,6 +317,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
             problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
     if (options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, pv__fit_posterior(ctx, &problem, &solution, c));
+    for (int y = 0; problem.estimated && y < c->classes; y++)
+        c->prevalence[y] = exp(c->log_marginal[y]);
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;
@@ -283,6 +328,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
 done:
     pv__free(ctx, problem.mass);
     pv__free(ctx, problem.is_bias);
+    pv__free(ctx, problem.joined);
+    pv__free(ctx, problem.joined_label);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

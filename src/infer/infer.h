@@ -28,9 +28,21 @@ typedef struct pv__problem {
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
     bool *is_bias;  /* [params] */
     bool map;
-    size_t batch;         /* 0: full */
+    size_t batch;      /* 0: full */
+    size_t unlabelled; /* of the n rows, the last: a sample of the population */
+    double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
+    int32_t *joined_label;
+    bool estimated;       /* no prevalence was stated: the sample stands for it */
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
+
+/* The problem without its unlabelled rows. Borrowed. */
+static inline pv__problem pv__labelled(const pv__problem *problem) {
+    pv__problem labelled = *problem;
+    labelled.n = labelled.targets.n = problem->n - problem->unlabelled;
+    labelled.unlabelled = 0;
+    return labelled;
+}
 
 /* What inference leaves in the caller's hands. */
 typedef struct pv__solution {

@@ -22,7 +22,8 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
                         "--prevalence-n known with --marginal %s leaves no posterior (it lives on a surface): use "
                         "--marginal profile, or a large --prevalence-n",
                         pv_marginal_name((pv_marginal)o->marginal));
-    if (ig && problem->population.prevalence_n == 0 && problem->intercept_prior.kind == PV_PRIOR_NONE)
+    if (ig && problem->population.prevalence_n == 0 && !problem->unlabelled &&
+        problem->intercept_prior.kind == PV_PRIOR_NONE)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--prevalence-n 0 without a prior on the intercept leaves it undetermined, and the posterior has no "
@@ -75,8 +76,9 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier) {
     size_t k = (size_t)problem->targets.classes;
+    pv__problem labelled = pv__labelled(problem);
     if (problem->prior.kind == PV_PRIOR_NONE)
-        PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
+        PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
     pv_density density = {0};
     pv__estimator *estimator = NULL;
     pv_status status;

@@ -583,6 +583,67 @@ static void test_vi_in_batches(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* ---- a sample of the population in the place of the prevalence ----------------------------------------------------
+ */
+
+/* Cases and controls, and a large unlabelled sample of a population where one in twenty is a case: the prevalence is
+ * recovered, and the slopes are those of the case-control data. Stated and sampled together, both are used. */
+static void test_population_sample(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(2);
+    pv_simulation study = {.cases = 1000, .controls = 1000, .prevalence = 0.05, .seed = 4};
+    pv_simulation people = {.rows = 40000, .cases = -1, .controls = -1, .prevalence = 0.05, .seed = 5};
+    pv_table *table, *other;
+    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &study, &table, NULL));
+    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &people, &other, NULL));
+    problem p = learn(ctx, table, "malignant", NULL);
+    pv_dataset *sample;
+    pv_roles none = {0};
+    CHECK_OK(ctx, pv_dataset_apply(ctx, other, &none, p.encoding, p.labels, 2, &sample));
+    pv_fit_options options = pv_fit_options_default();
+    pv_fit_input input = {
+        .data = p.data, .sample = sample, .encoding = p.encoding, .labels = p.labels, .target = "malignant"};
+    for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
+        pv_classifier *c;
+        options.marginal = marginal;
+        CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+        assert_int_equal(c->stop, PV_STOP_CONVERGED);
+        assert_int_equal(c->rows, 2000);
+        CHECK_NEAR(log(c->prevalence[1] / 0.05), 0, 0.25);
+        CHECK_NEAR(c->prevalence[1], exp(c->log_marginal[1]), 1e-12);
+        pv_classifier_free(ctx, c);
+    }
+    /* With the posterior the truth is within its spread. */
+    options.marginal = PV_MARGINAL_PROFILE;
+    options.infer = PV_INFER_LAPLACE;
+    pv_classifier *c;
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < c->posterior->count; i++)
+        mean += c->draw_log_marginal[2 * i + 1] / (double)c->posterior->count;
+    for (size_t i = 0; i < c->posterior->count; i++)
+        squares += pow(c->draw_log_marginal[2 * i + 1] - mean, 2) / (double)c->posterior->count;
+    assert_true(fabs(mean - log(0.05)) < 3 * sqrt(squares));
+    assert_true(sqrt(squares) > 0.2 && sqrt(squares) < 0.8); /* the controls' own sampling error, mostly */
+    pv_classifier_free(ctx, c);
+    options.infer = PV_INFER_MAP;
+    options.prevalence = "0.05";
+    options.prevalence_n = "1000000";
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_NEAR(exp(c->log_marginal[1]), 0.05, 0.0005);
+    CHECK_NEAR(c->prevalence[1], 0.05, 0);
+    pv_classifier_free(ctx, c);
+    options.batch = "100";
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    options.batch = "full";
+    options.loss = PV_LOSS_IW;
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    pv_dataset_free(ctx, sample);
+    pv_table_free(ctx, other);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
 /* ---- Jeffreys' half counts --------------------------------------------------------------------------------------- */
 
 /* A posterior's maximum has the marginal (N_pr prevalence + 1/2) / (N_pr + 1): the same fit as one that states that
@@ -632,6 +693,7 @@ static void test_jeffreys(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_esoph),
                                        cmocka_unit_test(test_jeffreys),
+                                       cmocka_unit_test(test_population_sample),
                                        cmocka_unit_test(test_vi_in_batches),
                                        cmocka_unit_test(test_profile_is_prior_correction),
                                        cmocka_unit_test(test_rare_weights_converge),

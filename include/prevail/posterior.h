@@ -38,10 +38,12 @@ typedef struct pv_density {
 typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTERIOR_HMC } pv_posterior_kind;
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
- * [components][dims][dims]. Laplace: one component. */
+ * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one
+ * component. */
 typedef struct pv_mixture {
     size_t components, dims;
     double *weight, *mean, *factor;
+    bool diagonal;
 } pv_mixture;
 
 typedef struct pv_posterior {

@@ -338,8 +338,9 @@ static pv_status report(pv_ctx *ctx, run *r, pv_posterior *posterior) {
     PV_TRY(pv__alloc(ctx, posterior->count, d * sizeof(double), &posterior->draws));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &mixture->weight));
     PV_TRY(pv__alloc(ctx, k, d * sizeof(double), &mixture->mean));
-    PV_TRY(pv__alloc(ctx, k, d * d * sizeof(double), &mixture->factor));
+    PV_TRY(pv__alloc(ctx, k, r->mix.size * sizeof(double), &mixture->factor));
     mixture->components = k;
+    mixture->diagonal = r->mix.diagonal;
     PV_TRY(pv__vi_target_mixture(ctx, r->target, &r->mix, mixture));
     pv__vi_value value;
     PV_TRY(pv__vi_bound(ctx, r->target, &r->mix, r->options.seed, &value));

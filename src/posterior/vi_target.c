@@ -271,12 +271,12 @@ pv_status pv__vi_target_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__v
     PV_TRY(pv__alloc(ctx, t->diagonal ? 0 : d, d * sizeof *a, &a));
     for (size_t k = 0; k < mix->components; k++) {
         const double *c = mix->factor + k * mix->size;
-        double *f = mixture->factor + k * d * d;
+        double *f = mixture->factor + k * mix->size;
         mixture->weight[k] = exp(mix->log_weight[k]);
         pv__vi_target_point(t, mix->mean + k * d, mixture->mean + k * d);
-        memset(f, 0, d * d * sizeof *f);
+        memset(f, 0, mix->size * sizeof *f);
         for (size_t i = 0; t->diagonal && i < d; i++)
-            f[i * d + i] = t->scale[i] * c[i];
+            f[i] = t->scale[i] * c[i];
         if (t->diagonal)
             continue;
         memset(a, 0, d * d * sizeof *a);

@@ -12,6 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS, COLUMNS = 500_000, 50
 CSV_ROWS, CSV_COLUMNS = 500_000, 20
+EM_ROWS = 1_000_000
 
 
 def ours(prevail, *arguments):
@@ -41,7 +42,7 @@ def row(what, mine, theirs, ratio, goal, reached):
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = None
+    fit = learn = step = csv = pandas = unknown = em = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -50,6 +51,8 @@ def main(prevail, rounds=3):
             fit = better(fit, ours(prevail, "--work", "fit", "--rows", str(ROWS), "--columns", str(COLUMNS),
                                    "--tolerance", f"{tolerance:.3g}", "--repeats", "5"))
             step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
+            em = better(em, peer("numpy_em.py", EM_ROWS))
+            unknown = better(unknown, ours(prevail, "--work", "unknown", "--repeats", "3"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
@@ -70,6 +73,14 @@ def main(prevail, rounds=3):
     ratio = step["step_ig_seconds"] / step["step_plain_seconds"] - 1
     row("training step of mlp 50-64-64-2, batch 256: ig (plain)", f"{step['step_ig_seconds'] * 1e6:.0f} us",
         f"{step['step_plain_seconds'] * 1e6:.0f} us", f"{100 * ratio:+.1f} %", "<= +5 %", ratio <= 0.05)
+    if em:
+        ratio = em["iteration_seconds"] / unknown["unknown_em_iteration_seconds"]
+        row(f"unknown prevalence, {EM_ROWS} rows, an iteration of EM (NumPy)",
+            f"{unknown['unknown_em_iteration_seconds'] * 1e3:.2f} ms", f"{em['iteration_seconds'] * 1e3:.1f} ms",
+            f"{ratio:.0f}x", ">= 20x", ratio >= 20)
+        ratio = em["seconds"] / unknown["unknown_exact_seconds"]
+        row("its posterior, to the interval (NumPy's EM, no interval)", f"{unknown['unknown_exact_seconds'] * 1e3:.0f} ms",
+            f"{em['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", "", True)
     if csv and pandas:
         ratio = pandas["seconds"] / csv["csv_seconds"]
         row(f"reading a CSV of {CSV_ROWS} x {CSV_COLUMNS} (pandas' C parser)", f"{csv['csv_seconds']:.3f} s",

@@ -11,7 +11,7 @@ typedef struct bench_options {
     int64_t rows, columns, repeats;
     double tolerance;
     const char *csv;
-    int work; /* 0 all, 1 fit, 2 step */
+    int work; /* 0 all, 1 fit, 2 step, 3 unknown */
     cli_running running;
 } bench_options;
 
@@ -25,8 +25,8 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step", NULL,
-     "What to measure: the logistic fit, the training step, or both."},
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|unknown", NULL,
+     "What to measure: the logistic fit, the training step, an unknown prevalence, or all of them."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -208,6 +208,54 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     return PV_OK;
 }
 
+/* An unknown prevalence of a million rows of two-class probabilities, uniform as the peer's: the whole of em and of
+ * exact, from log-likelihoods to the prevalence with its interval; and the probabilities of all rows. */
+static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *out) {
+    enum { ROWS = 1000000 };
+    static char zero[] = "0", one[] = "1";
+    char *labels[] = {zero, one};
+    double *loglik = cli_alloc(2 * ROWS, sizeof *loglik), *p = cli_alloc(2 * ROWS, sizeof *p);
+    const double half[2] = {log(0.5), log(0.5)};
+    pv_rng rng = pv_rng_stream(1, 3, 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        double u = pv_rng_uniform(&rng);
+        loglik[2 * i] = log(u);
+        loglik[2 * i + 1] = log1p(-u);
+    }
+    pv_target_sample sample = {.n = ROWS, .classes = 2, .loglik = loglik, .log_marginal = half};
+    double seconds[2] = {HUGE_VAL, HUGE_VAL}, rows_seconds = HUGE_VAL;
+    int64_t iterations = 1;
+    pv_status status = PV_OK;
+    for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++)
+        for (int method = 0; method < 2 && status == PV_OK; method++) {
+            pv_target_options options = pv_target_options_default();
+            options.method = method ? PV_TARGET_EM : PV_TARGET_EXACT;
+            pv_target_prevalence *found = NULL;
+            double start = now();
+            status = pv_target_infer(call->ctx, &sample, labels, &options, &found);
+            double middle = now();
+            seconds[method] = fmin(seconds[method], middle - start);
+            if (status == PV_OK && method == 0) {
+                status = pv_target_predict(call->ctx, &sample, found, p, NULL, NULL, NULL);
+                rows_seconds = fmin(rows_seconds, now() - middle);
+            } else if (status == PV_OK) {
+                iterations = found->iterations;
+            }
+            pv_target_prevalence_free(call->ctx, found);
+        }
+    free(loglik);
+    free(p);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "unknown_rows", json_integer(ROWS));
+    cli_json_set(out, "unknown_em_seconds", cli_json_real(seconds[1]));
+    cli_json_set(out, "unknown_em_iterations", json_integer(iterations));
+    cli_json_set(out, "unknown_em_iteration_seconds", cli_json_real(seconds[1] / (double)iterations));
+    cli_json_set(out, "unknown_exact_seconds", cli_json_real(seconds[0]));
+    cli_json_set(out, "unknown_probabilities_seconds", cli_json_real(rows_seconds));
+    return PV_OK;
+}
+
 static size_t table_bytes(const pv_table *table) {
     size_t bytes = 0;
     for (size_t j = 0; j < table->columns; j++)
@@ -247,9 +295,11 @@ static int run(cli_call *call) {
     if (options->csv) {
         status = bench_csv(call, options, out);
     } else {
-        status = options->work == 1 ? PV_OK : bench_step(call, options, out);
-        if (status == PV_OK && options->work != 2)
+        status = options->work == 0 || options->work == 2 ? bench_step(call, options, out) : PV_OK;
+        if (status == PV_OK && options->work <= 1)
             status = bench_fit(call, options, out);
+        if (status == PV_OK && (options->work == 0 || options->work == 3))
+            status = bench_unknown(call, options, out);
     }
     if (status != PV_OK) {
         json_decref(out);
@@ -278,8 +328,9 @@ const cli_command cli_bench = {
     .usage = "[options]",
     .text =
         "Times logistic fits with the information gain and with plain log-loss, the rate at which they read the matrix "
-        "beside that of a plain copy loop, training steps of a small network with either loss, and with --csv the "
-        "reading of a file. In the source tree, make bench runs other software beside it.",
+        "beside that of a plain copy loop, training steps of a small network with either loss, an unknown prevalence "
+        "of a million rows, and with --csv the reading of a file. In the source tree, make bench runs other software "
+        "beside it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(bench_options),

@@ -117,7 +117,7 @@ static void add_row(text *t, const writer *w, size_t n) {
 
 /* Blocks of rows, formatted by all threads, written in order, until interrupted (true) or the stream fails (false). */
 static bool write_rows(cli_call *call, FILE *out, const writer *w) {
-    enum { BLOCK = 2048 };
+    enum { BLOCK = 8192 };
     int threads = pv_ctx_threads(call->ctx);
     size_t rows = w->what->rows, turn = (size_t)threads * BLOCK;
     text *texts = cli_alloc((size_t)threads, sizeof *texts);
@@ -163,11 +163,12 @@ static int write_to(cli_call *call, const writer *w, const char *path) {
                          file ? "; there is no file" : "");
     }
     if (!fine) {
+        int code = cli_error(call, PV_ERR_WRITE, file ? output.path : "standard output",
+                             "could not be written completely: %s%s", cause ? strerror(cause) : "the disk may be full",
+                             file ? "; what was there before is unchanged" : "");
         if (file)
             pv_output_discard(call->ctx, &output);
-        return cli_error(call, PV_ERR_WRITE, file ? path : "standard output", "could not be written completely: %s%s",
-                         cause ? strerror(cause) : "the disk may be full",
-                         file ? "; what was there before is unchanged" : "");
+        return code;
     }
     if (!file)
         return CLI_OK; /* cli_finish looks after standard output */

@@ -97,7 +97,7 @@ typedef struct pv_target_prevalence {
     double narrowing; /* largest ratio of sd to the prior's sd (em, bbse: a flat prior's) over the labels */
     double movement;  /* largest move of value, in sd, for half an observation of each label more in the prior; NaN: em,
                          vb, bbse */
-    bool weak;        /* the rows hardly identify pi: narrowing above 0.5, or movement above 0.25 and 0.01 in pi */
+    bool weak;        /* the rows hardly identify pi: narrowing above 0.5, or movement above 0.25 and 0.05 in pi */
     size_t points;    /* the distribution of pi (one point: an estimate), where w has no draws */
     double *pi;       /* [points][classes] */
     double *weight;   /* [points] */

@@ -14,6 +14,15 @@ const pv__mixture_kernels *pv__mixture_kernels_get(void) {
     return all[pv__isa_best()];
 }
 
+/* Threads for a loop over the chunks that costs about so many microseconds a chunk: a pass over many rows can be
+ * shorter than the wait for a thread that the machine has given to somebody else. */
+static int team(const pv_ctx *ctx, size_t n, size_t microseconds) {
+    enum { EACH = 500 };
+    size_t useful = pv__chunks(n) * microseconds / EACH;
+    int threads = pv_ctx_threads(ctx);
+    return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
+}
+
 /* Rows whose label is known leave the likelihood and become counts. */
 static pv_status set_weights(pv_ctx *ctx, const pv_target_sample *sample, pv__mixture *m) {
     if (!sample->label && !sample->weight) {
@@ -81,16 +90,18 @@ static void add_partials(const pv__mixture *m, size_t offset, size_t count, doub
 
 void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sums, double *cross) {
     const pv__mixture_kernels *kernels = pv__mixture_kernels_get();
-    size_t k = (size_t)m->classes;
-    PV__EACH_CHUNK(ctx, pv__chunks(m->n), c, {
+    size_t k = (size_t)m->classes, cost = cross ? k * k : 2 * k;
+    int threads = team(ctx, m->n, k == 2 ? 2 : cost);
+    PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
         const double *v = m->weight ? m->weight + begin : NULL;
         double *out = m->partial + c * m->room;
+        size_t slot = threads > 1 ? (size_t)omp_get_thread_num() : 0; /* the caller may be one of a team itself */
         if (k == 2)
             kernels->pair_sums(rows, m->r + begin, v, pi[0], pi[1], out);
         else
             kernels->sums(rows, m->classes, m->n, m->r + begin, v, pi, out, cross ? out + k : NULL,
-                          m->work + (size_t)omp_get_thread_num() * k * PV__BLOCK);
+                          m->work + slot * k * PV__BLOCK);
     });
     if (k > 2) {
         add_partials(m, 0, k, sums);
@@ -115,7 +126,8 @@ void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *
     for (size_t first = 0; first < points; first += PV__POINTS) {
         size_t count = points - first < PV__POINTS ? points - first : PV__POINTS;
         const double *at = pi + first * k;
-        PV__EACH_CHUNK(ctx, pv__chunks(m->n), c, {
+        int threads = team(ctx, m->n, count * k / 2);
+        PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
             size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
             const double *v = m->weight ? m->weight + begin : NULL;
             double *out = m->partial + c * m->room;

@@ -25,8 +25,8 @@ static void set_pi(double z, double *pi) {
     pi[1] = pv_sigmoid(z);
 }
 
-/* The mode, and 1/sqrt of the curvature there. Newton's steps, kept in a bracket by bisection. */
-static double find_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, double *scale, int64_t *passes) {
+/* Newton's steps, kept in a bracket by bisection. */
+double pv__pair_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, double *scale, int64_t *passes) {
     double total = m->total + alpha[0] + alpha[1], low = -Z_MAX, high = Z_MAX, pi[2], sums[2], cross[4];
     double z = 0;
     *scale = 1;
@@ -135,7 +135,7 @@ static double weigh(pv__pair *pair, double top, double *mean, double *sd) {
 pv_status pv__pair_solve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__pair *pair) {
     double scale, ends[2], mean, sd, last_mean = 0, last = 0;
     pair->passes = 0;
-    double mode = find_mode(ctx, m, alpha, &scale, &pair->passes);
+    double mode = pv__pair_mode(ctx, m, alpha, &scale, &pair->passes);
     double top = find_support(ctx, m, alpha, mode, scale, ends);
     pair->passes++;
     pair->count = FIRST + 1;

@@ -215,24 +215,24 @@ static pv_status solve_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const d
     return PV_OK;
 }
 
-/* The narrowing that a flat prior would see, for methods without a posterior of their own. */
+/* The narrowing that a flat prior would see, for methods without a posterior of their own: from the curvature at the
+ * mode. */
 static pv_status check_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     size_t k = (size_t)s->classes;
-    double *held = s->work + 2 * k, *alpha = held + k, *sd = alpha + k;
-    int64_t iterations = s->iterations;
-    pv_stop stop = s->stop;
-    memcpy(held, s->value, k * sizeof *held);
-    for (size_t y = 0; y < k; y++) {
+    double *alpha = s->work + k, *sd = alpha + k, scale;
+    int64_t passes = 0;
+    for (size_t y = 0; y < k; y++)
         alpha[y] = 1 + m->known[y];
-        s->start[y] = 0;
+    if (k == 2) {
+        double z = pv__pair_mode(ctx, m, alpha, &scale, &passes);
+        sd[0] = sd[1] = pv_sigmoid(z) * pv_sigmoid(-z) * scale;
+    } else {
+        PV_TRY(pv__many_mode(ctx, m, alpha, NULL, &s->many));
+        laplace_sd(&s->many, s->work, sd);
     }
-    PV_TRY(solve_exact(ctx, s, m, alpha, sd));
     for (size_t y = 0; y < k; y++)
         alpha[y] = 1;
     s->narrowing = narrowing(s->classes, alpha, sd);
-    memcpy(s->value, held, k * sizeof *held);
-    s->iterations = iterations;
-    s->stop = stop;
     return PV_OK;
 }
 

@@ -28,6 +28,23 @@ pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_o
     return PV_OK;
 }
 
+/* A row that says nothing of any label, or not a number, would spoil the others. */
+static pv_status check_rows(pv_ctx *ctx, const pv_target_sample *sample) {
+    size_t k = (size_t)sample->classes;
+    for (size_t i = 0; i < sample->n; i++) {
+        const double *l = sample->loglik + i * k;
+        double top = -HUGE_VAL;
+        bool fine = true;
+        for (size_t y = 0; y < k; y++) {
+            fine = fine && l[y] < HUGE_VAL; /* false for NaN as well */
+            top = l[y] > top ? l[y] : top;
+        }
+        if (!fine || isinf(top))
+            return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of row %zu are not finite", i + 1);
+    }
+    return PV_OK;
+}
+
 pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
                          pv_target_prevalence **prevalence) {
     size_t k = (size_t)classes;
@@ -102,7 +119,7 @@ static double movement(const pv__points *points, const double *mean, const doubl
         }
         double move = fabs(moved / sum - mean[y]);
         most = fmax(most, move / fmax(sd[y], 1e-300));
-        *weak = *weak || (move > 0.25 * sd[y] && move > 0.01);
+        *weak = *weak || (move > 0.25 * sd[y] && move > 0.05);
     }
     return most;
 }
@@ -228,6 +245,7 @@ pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *con
                           const pv_target_options *options, pv_target_prevalence **prevalence) {
     *prevalence = NULL;
     PV_TRY(pv__target_check(ctx, sample->n, sample->classes, options));
+    PV_TRY(check_rows(ctx, sample));
     pv__mixture mixture = {0};
     pv__solver solver = {0};
     pv_target_prevalence *made = NULL;

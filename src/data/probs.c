@@ -57,9 +57,6 @@ static pv_status find_columns(pv_ctx *ctx, const pv_table *table, char *const *n
     *count = 0;
     for (size_t i = 0; i < n; i++) {
         PV_TRY(pv_table_find(ctx, table, "--columns", names[i], &found[i]));
-        for (size_t j = 0; j < i; j++)
-            if (found[j] == found[i])
-                return pv__fail(ctx, PV_ERR_USAGE, "--columns: '%s' is named twice", pv__show(names[i]).text);
         *count = i + 1;
     }
     for (size_t c = 0; n == 0 && c < table->columns; c++)
@@ -82,8 +79,9 @@ static pv_status name_labels(pv_ctx *ctx, pv_probs *probs, const size_t *found, 
                              size_t n_given) {
     size_t classes = count == 1 ? 2 : count;
     if (n_given && n_given != classes)
-        return pv__fail(ctx, PV_ERR_USAGE, "%zu label%s given for %zu classes; --names has each, in the order of the columns",
-                        n_given, n_given == 1 ? "" : "s", classes);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%zu label%s given for %zu classes; --names has each, in the order of the columns", n_given,
+                        n_given == 1 ? "" : "s", classes);
     PV_TRY(pv__alloc(ctx, classes, sizeof *probs->label, &probs->label));
     PV_TRY(pv__alloc(ctx, classes, sizeof *probs->column, &probs->column));
     probs->classes = (int)classes;
@@ -150,14 +148,27 @@ static pv_status take_rows(pv_ctx *ctx, pv_probs *probs) {
     return PV_OK;
 }
 
+/* pv__names_split, where a name given twice is a mistake. */
+static pv_status split(pv_ctx *ctx, const char *option, const char *text, char ***names, size_t *n) {
+    PV_TRY(pv__names_split(ctx, option, text, names, n));
+    size_t given = text && *text ? 1 : 0;
+    bool quoted = false;
+    for (const char *at = text; at && *at; at++) {
+        quoted = quoted != (*at == '"');
+        given += *at == ',' && !quoted;
+    }
+    return given == *n ? PV_OK
+                       : pv__fail(ctx, PV_ERR_USAGE, "%s: a name is there twice, in '%s'", option, pv__show(text).text);
+}
+
 pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs) {
     *probs = NULL;
     pv_probs *made = NULL;
     char **names = NULL, **labels = NULL;
     size_t n = 0, n_labels = 0, *found = NULL, count;
     pv_status status;
-    PV_GOTO(done, pv__names_split(ctx, "--columns", options ? options->columns : NULL, &names, &n));
-    PV_GOTO(done, pv__names_split(ctx, "--names", options ? options->labels : NULL, &labels, &n_labels));
+    PV_GOTO(done, split(ctx, "--columns", options ? options->columns : NULL, &names, &n));
+    PV_GOTO(done, split(ctx, "--names", options ? options->labels : NULL, &labels, &n_labels));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     pv_csv_options csv = {.number_prefix = n ? "" : PREFIX, .number = (const char *const *)names, .n_number = n};
     PV_GOTO(done, pv_table_read(ctx, path, &csv, &made->table));

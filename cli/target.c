@@ -23,7 +23,7 @@ void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const 
     cli_json_set(object, "error", cli_json_real(t->error));
     cli_json_set(object, "narrowing", cli_json_real(t->narrowing));
     cli_json_set(object, "movement", cli_json_real(t->movement));
-    cli_json_set(object, "identified", json_boolean(!t->weak));
+    cli_json_set(object, "identified", json_boolean(!t->weak && !t->swayed));
 }
 
 void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const *labels, size_t rows) {
@@ -43,11 +43,15 @@ void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const 
                  "--method exact",
                  (long long)t->iterations, pv_stop_name(t->stop));
     if (t->weak)
-        cli_warn(call,
-                 "the rows hardly identify the prevalence: its standard deviation is %.0f %% of the prior's%s; the "
-                 "answer is largely the prior's: give more rows, labels for some of them (--labels), or the "
-                 "prevalence itself",
-                 100 * t->narrowing,
-                 t->movement > 0.25 ? ", and half an observation of each label moves it by a quarter of that or more"
-                                    : "");
+        cli_warn(
+            call,
+            "the rows hardly identify the prevalence: they leave %.0f %% of the standard deviation that a flat prior "
+            "has; give more rows, labels for some of them (--labels), or the prevalence itself",
+            100 * t->narrowing);
+    if (t->swayed)
+        cli_warn(
+            call,
+            "the prior decides much of the prevalence: another would move it by %.2g standard deviations; give more "
+            "rows, or be sure of --dirichlet",
+            t->movement);
 }

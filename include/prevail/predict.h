@@ -94,14 +94,17 @@ typedef struct pv_target_prevalence {
     pv_stop stop;
     double effective; /* effective number of draws behind value; NaN: by quadrature or no draws */
     double error;     /* largest Monte-Carlo standard error of value; 0: by quadrature */
-    double narrowing; /* largest ratio of sd to the prior's sd (em, bbse: a flat prior's) over the labels */
-    double movement;  /* largest move of value, in sd, for half an observation of each label more in the prior; NaN: em,
-                         vb, bbse */
-    bool weak;        /* the rows hardly identify pi: narrowing above 0.5, or movement above 0.25 and 0.05 in pi */
-    size_t points;    /* the distribution of pi (one point: an estimate), where w has no draws */
-    double *pi;       /* [points][classes] */
-    double *weight;   /* [points] */
-    double *plugin;   /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
+    /* Do the rows tell pi? narrowing: with a flat prior, the largest ratio over the labels of the posterior's sd to the
+     * prior's. movement: the largest move of value, in sd, when the prior changes: from the one given to a flat one, or
+     * from a flat one to half an observation of each label more; NaN for em and bbse. */
+    double narrowing, movement;
+    bool weak;   /* narrowing is above 0.5 */
+    bool swayed; /* the change of prior moves value by more than 0.05 and by more than one sd (a flat prior: a quarter)
+                  */
+    size_t points;  /* the distribution of pi (one point: an estimate), where w has no draws */
+    double *pi;     /* [points][classes] */
+    double *weight; /* [points] */
+    double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
 } pv_target_prevalence;
 
 /* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, bbse without a confusion

@@ -24,13 +24,15 @@ pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *c
     *s = (pv__solver){.options = options, .classes = classes};
     pv_status status;
     PV_GOTO(failed, pv__dirichlet_parse(ctx, options->dirichlet, labels, classes, &s->prior));
-    PV_GOTO(failed, pv__alloc(ctx, 11 * k + k * k, sizeof(double), &s->alpha));
+    PV_GOTO(failed, pv__alloc(ctx, 13 * k + k * k, sizeof(double), &s->alpha));
     s->posterior = s->alpha + k;
     s->value = s->posterior + k;
     s->sd = s->value + k;
     s->plugin = s->sd + k;
     s->start = s->plugin + k;
-    s->work = s->start + k;
+    s->flat_value = s->start + k;
+    s->flat_sd = s->flat_value + k;
+    s->work = s->flat_sd + k;
     if (classes > 2)
         PV_GOTO(failed, pv__many_init(ctx, classes, &s->many));
     s->fixed = isinf(s->prior.k) && s->prior.kind != PV__DIRICHLET_COUNTS && options->method <= PV_TARGET_VB;
@@ -165,15 +167,11 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
 
 /* ---- what the rows say at all ------------------------------------------------------------------------------------ */
 
-/* Largest ratio of sd to that of a Dirichlet(alpha). */
-static double narrowing(int k, const double *alpha, const double *sd) {
-    double total = 0, most = 0;
+/* Largest ratio of sd to that of a flat Dirichlet. */
+static double narrowing(int k, const double *sd) {
+    double most = 0, flat = sqrt((k - 1) / (double)(k * k) / (k + 1));
     for (int y = 0; y < k; y++)
-        total += alpha[y];
-    for (int y = 0; y < k; y++) {
-        double mean = alpha[y] / total;
-        most = fmax(most, sd[y] / sqrt(mean * (1 - mean) / (total + 1)));
-    }
+        most = fmax(most, sd[y] / flat);
     return most;
 }
 
@@ -215,25 +213,35 @@ static pv_status solve_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const d
     return PV_OK;
 }
 
-/* The narrowing that a flat prior would see, for methods without a posterior of their own: from the curvature at the
- * mode. */
-static pv_status check_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
+/* What a flat prior would say, by the mode and the curvature there. */
+static pv_status solve_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     size_t k = (size_t)s->classes;
-    double *alpha = s->work + k, *sd = alpha + k, scale;
+    double *alpha = s->work + k, scale;
     int64_t passes = 0;
     for (size_t y = 0; y < k; y++)
         alpha[y] = 1 + m->known[y];
     if (k == 2) {
         double z = pv__pair_mode(ctx, m, alpha, &scale, &passes);
-        sd[0] = sd[1] = pv_sigmoid(z) * pv_sigmoid(-z) * scale;
-    } else {
-        PV_TRY(pv__many_mode(ctx, m, alpha, NULL, &s->many));
-        laplace_sd(&s->many, s->work, sd);
+        s->flat_value[0] = pv_sigmoid(-z);
+        s->flat_value[1] = pv_sigmoid(z);
+        s->flat_sd[0] = s->flat_sd[1] = s->flat_value[0] * s->flat_value[1] * scale;
+        return PV_OK;
     }
-    for (size_t y = 0; y < k; y++)
-        alpha[y] = 1;
-    s->narrowing = narrowing(s->classes, alpha, sd);
+    PV_TRY(pv__many_mode(ctx, m, alpha, NULL, &s->many));
+    laplace_sd(&s->many, s->work, s->flat_sd);
+    memcpy(s->flat_value, s->many.mode, k * sizeof *s->flat_value);
     return PV_OK;
+}
+
+/* How far the prior that was given moves the answer from a flat one's. */
+static void compare_priors(pv__solver *s) {
+    s->movement = 0;
+    s->swayed = false;
+    for (int y = 0; y < s->classes; y++) {
+        double move = fabs(s->value[y] - s->flat_value[y]);
+        s->movement = fmax(s->movement, move / fmax(s->flat_sd[y], 1e-300));
+        s->swayed = s->swayed || (move > s->flat_sd[y] && move > 0.05);
+    }
 }
 
 static void solve_fixed(pv__solver *s) {
@@ -245,6 +253,8 @@ static void solve_fixed(pv__solver *s) {
     s->iterations = 0;
     s->stop = PV_STOP_CONVERGED;
     s->narrowing = 0; /* nothing is asked of the rows */
+    s->movement = (double)NAN;
+    s->swayed = false;
 }
 
 pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const double *marginal,
@@ -259,24 +269,30 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
         s->posterior[y] = s->alpha[y] + m->known[y];
         s->sd[y] = (double)NAN;
     }
+    bool has_prior = s->options->method <= PV_TARGET_VB;
+    s->flat = has_prior && s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
+    if (!s->flat || s->options->method == PV_TARGET_VB)
+        PV_TRY(solve_flat(ctx, s, m)); /* first: the sampler keeps the last mode */
     switch ((pv_target_method)s->options->method) {
     case PV_TARGET_EXACT:
         PV_TRY(solve_exact(ctx, s, m, s->posterior, s->sd));
-        s->narrowing = narrowing(s->classes, s->alpha, s->sd);
         break;
     case PV_TARGET_VB:
         PV_TRY(solve_vb(ctx, s, m));
-        PV_TRY(check_flat(ctx, s, m));
         break;
     case PV_TARGET_EM:
         PV_TRY(solve_em(ctx, s, m, log_marginal));
-        PV_TRY(check_flat(ctx, s, m));
         break;
     case PV_TARGET_BBSE:
         PV_TRY(solve_bbse(ctx, s, m));
-        PV_TRY(check_flat(ctx, s, m));
         break;
     }
+    bool own = s->flat && s->options->method == PV_TARGET_EXACT;
+    s->narrowing = narrowing(s->classes, own ? s->sd : s->flat_sd);
+    s->movement = (double)NAN;
+    s->swayed = false;
+    if (has_prior && !s->flat)
+        compare_priors(s);
     if (isnan(s->value[0]))
         return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of the target sample are not finite");
     return PV_OK;

@@ -103,9 +103,9 @@ failed:
     return status;
 }
 
-/* The largest move of the mean, in sd, when each point's weight is multiplied by prod pi^1/2. *weak where it is also
- * large in itself. */
-static double movement(const pv__points *points, const double *mean, const double *sd, bool *weak) {
+/* The largest move of the mean, in sd, when each point's weight is multiplied by prod pi^1/2: half an observation of
+ * each label more. *swayed where it is also large in itself. */
+static double movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
     size_t k = points->classes;
     double most = 0;
     for (size_t y = 0; y < k; y++) {
@@ -119,7 +119,7 @@ static double movement(const pv__points *points, const double *mean, const doubl
         }
         double move = fabs(moved / sum - mean[y]);
         most = fmax(most, move / fmax(sd[y], 1e-300));
-        *weak = *weak || (move > 0.25 * sd[y] && move > 0.05);
+        *swayed = *swayed || (move > 0.25 * sd[y] && move > 0.05);
     }
     return most;
 }
@@ -164,7 +164,8 @@ static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__
     }
     memcpy(out->value, s->value, k * sizeof *out->value);
     memcpy(out->sd, s->sd, k * sizeof *out->sd);
-    out->movement = movement(points, s->value, s->sd, &out->weak);
+    if (s->flat)
+        out->movement = movement(points, s->value, s->sd, &out->swayed);
     return exact_interval(ctx, s, points, out);
 }
 
@@ -208,6 +209,8 @@ static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_target_
     out->stop = s->stop;
     out->narrowing = s->narrowing;
     out->weak = s->narrowing > 0.5;
+    out->movement = s->movement;
+    out->swayed = s->swayed;
     memcpy(out->value, s->value, k * sizeof *out->value);
     if (s->fixed) {
         memcpy(out->lo, s->value, k * sizeof *out->lo);

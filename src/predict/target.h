@@ -38,7 +38,12 @@ typedef struct pv__solver {
     pv__many many;
     int64_t iterations;
     pv_stop stop;
-    double narrowing;
+    bool flat;          /* the prior is */
+    double *flat_value; /* [classes], the mode with a flat prior, and the sd there; not where the prior is flat */
+    double *flat_sd;
+    double narrowing; /* as in pv_target_prevalence */
+    double movement;  /* NaN where the prior is flat, or there is none */
+    bool swayed;
 } pv__solver;
 
 PV_MUST_USE pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *const *labels, int classes,

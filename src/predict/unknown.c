@@ -57,12 +57,13 @@ typedef struct joint {
     const pv_classifier *classifier;
     const pv_dataset *data;
     const pv_target_options *options;
-    size_t *level;          /* [draws], a random order */
-    double *value, *pi;     /* [draws][classes]: mean and draw of pi given w_s */
-    double *plugin;         /* [draws][classes] */
-    int64_t *iterations;    /* [draws] */
-    pv_stop *stop;          /* [draws] */
-    double *narrowing, *sd; /* [draws], [draws][classes] */
+    size_t *level;                     /* [draws], a random order */
+    double *value, *pi;                /* [draws][classes]: mean and draw of pi given w_s */
+    double *plugin;                    /* [draws][classes] */
+    int64_t *iterations;               /* [draws] */
+    pv_stop *stop;                     /* [draws] */
+    double *narrowing, *movement, *sd; /* [draws], [draws], [draws][classes] */
+    bool *swayed;                      /* [draws] */
 } joint;
 
 static void forward(const joint *j, worker *own, size_t s) {
@@ -112,6 +113,8 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     j->iterations[s] = own->solver.iterations;
     j->stop[s] = own->solver.stop;
     j->narrowing[s] = own->solver.narrowing;
+    j->movement[s] = own->solver.movement;
+    j->swayed[s] = own->solver.swayed;
     return draw_pi(j, own, s, j->pi + s * k);
 }
 
@@ -174,7 +177,8 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
 
 static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *out) {
     size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
-    double *column, tail = 0.5 - 0.5 * out->level;
+    double *column, tail = 0.5 - 0.5 * out->level, movement = 0;
+    size_t swayed = 0;
     PV_TRY(pv__alloc(ctx, draws, sizeof *column, &column));
     for (size_t y = 0; y < k; y++) {
         double sum = 0, squares = 0, within = 0;
@@ -200,8 +204,12 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
         if (j->stop[s] != PV_STOP_CONVERGED && j->stop[s] != PV_STOP_COMPLETED)
             out->stop = j->stop[s];
         out->narrowing += j->narrowing[s] / (double)draws;
+        movement += j->movement[s] / (double)draws;
+        swayed += j->swayed[s];
     }
+    out->movement = movement;
     out->weak = out->narrowing > 0.5;
+    out->swayed = 2 * swayed > draws;
     pv__free(ctx, column);
     return PV_OK;
 }
@@ -209,11 +217,13 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
 static pv_status joint_new(pv_ctx *ctx, joint *j) {
     size_t draws = j->classifier->posterior->count, k = (size_t)j->classifier->classes;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->level, &j->level));
-    PV_TRY(pv__alloc(ctx, draws * (4 * k + 1), sizeof(double), &j->value));
+    PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->value));
     j->pi = j->value + draws * k;
     j->plugin = j->pi + draws * k;
     j->sd = j->plugin + draws * k;
     j->narrowing = j->sd + draws * k;
+    j->movement = j->narrowing + draws;
+    PV_TRY(pv__alloc(ctx, draws, sizeof *j->swayed, &j->swayed));
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->iterations, &j->iterations));
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->stop, &j->stop));
     for (size_t s = 0; s < draws; s++)
@@ -246,6 +256,7 @@ done:
     pv__free(ctx, j.value);
     pv__free(ctx, j.iterations);
     pv__free(ctx, j.stop);
+    pv__free(ctx, j.swayed);
     return status;
 }
 

@@ -168,10 +168,9 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
                                .log_marginal = held->log_from,
                                .label = held->label};
     if (!is_unknown(options)) {
-        pv_adapt(rows, probs->classes, held->log_p, held->log_from, held->to, held->p);
-        for (size_t i = 0; i < count; i++)
-            held->p[i] = exp(held->p[i]);
-        return CLI_OK;
+        const pv_target_prevalence known = {.classes = probs->classes, .plugin = held->to};
+        pv_status status = pv_target_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
+        return status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     if (options->interval > 0) {
         held->lo = cli_alloc(count, sizeof *held->lo);

@@ -158,8 +158,9 @@ PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const 
                                       char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
 
 /* ---- another model's probabilities ---------------------------------------------------------------------------------
- * A CSV file with one column of probabilities for each label. Cells lie in [0,1] and rows sum to 1 within 1e-6 (and are
- * then normalised); anything else is refused with its line. Every other column is read as text.
+ * A CSV file with one column of probabilities for each label. Cells lie in [0,1] and rows sum to 1 as far as six
+ * decimals do, within 0.5e-6 a label (and are then normalised); anything else is refused with its line. Every other
+ * column is read as text.
  */
 typedef struct pv_probs_options {
     const char *columns; /* "a,b": the columns, in label order. NULL: those whose name begins with p__. One column

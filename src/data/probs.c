@@ -5,7 +5,7 @@
 #include "data/data.h"
 
 static const char PREFIX[] = "p__";
-static const double SUM_ERROR = 1e-6;
+static const double ROUNDING = 0.5e-6; /* of each probability: six decimals */
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
@@ -139,7 +139,7 @@ static pv_status take_rows(pv_ctx *ctx, pv_probs *probs) {
             p[0] = 1 - p[1];
         for (size_t y = 0; y < k; y++)
             sum += p[y];
-        if (!(fabs(sum - 1) <= SUM_ERROR))
+        if (!(fabs(sum - 1) <= ROUNDING * (double)k + 1e-12))
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, i), 0,
                                "the probabilities of row %zu add up to %.10g, not to 1", i + 1, sum);
         for (size_t y = 0; y < k; y++)

@@ -80,16 +80,19 @@ static void test_coverage(void **state) {
     assert_non_null(loglik);
     double all = 0, vb_all = 0, error_all = 0, em_all = 0;
     for (size_t d = 0; d < 4; d++) {
-        double held_truth = 0, vb_held = 0, error = 0, em_error = 0, vb_error = 0;
+        double held_truth = 0, vb_held = 0, half_held = 0, error = 0, em_error = 0, vb_error = 0, half_error = 0;
         for (size_t s = 0; s < SAMPLES; s++) {
             double truth = 0.02 + 0.88 * (double)s / (SAMPLES - 1);
             draw_pair(1000 * (d + 1) + s, N, truth, separations[d], loglik, NULL);
             pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
             pv_target_prevalence *exact = infer(ctx, &sample, PV_TARGET_EXACT, "flat"),
                                  *em = infer(ctx, &sample, PV_TARGET_EM, "flat"),
-                                 *vb = infer(ctx, &sample, PV_TARGET_VB, "flat");
+                                 *vb = infer(ctx, &sample, PV_TARGET_VB, "flat"),
+                                 *jeffreys = infer(ctx, &sample, PV_TARGET_EXACT, "jeffreys");
             held_truth += exact->lo[1] <= truth && truth <= exact->hi[1];
             vb_held += vb->lo[1] <= truth && truth <= vb->hi[1];
+            half_held += jeffreys->lo[1] <= truth && truth <= jeffreys->hi[1];
+            half_error += fabs(jeffreys->value[1] - truth) / SAMPLES;
             error += fabs(exact->value[1] - truth) / SAMPLES;
             em_error += fabs(em->value[1] - truth) / SAMPLES;
             vb_error += fabs(vb->value[1] - truth) / SAMPLES;
@@ -97,9 +100,13 @@ static void test_coverage(void **state) {
             pv_target_prevalence_free(ctx, exact);
             pv_target_prevalence_free(ctx, em);
             pv_target_prevalence_free(ctx, vb);
+            pv_target_prevalence_free(ctx, jeffreys);
         }
-        print_message("separation %.1f: coverage of exact %.3f, vb %.3f; error of exact %.5f, em %.5f, vb %.5f\n",
-                      separations[d], held_truth / SAMPLES, vb_held / SAMPLES, error, em_error, vb_error);
+        print_message(
+            "separation %.1f: coverage of exact %.3f, with jeffreys %.3f, of vb %.3f; error of exact %.5f, with "
+            "jeffreys %.5f, of em %.5f, vb %.5f\n",
+            separations[d], held_truth / SAMPLES, half_held / SAMPLES, vb_held / SAMPLES, error, half_error, em_error,
+            vb_error);
         assert_true(held_truth >= 0.86 * SAMPLES && held_truth <= 0.94 * SAMPLES);
         all += held_truth / (4 * SAMPLES);
         vb_all += vb_held / (4 * SAMPLES);

@@ -32,7 +32,8 @@ void pv_adapt(size_t n, int classes, const double *loglik, const double *log_mar
 
 /* log probabilities [rows][classes] in a population. prevalence: for KNOWN, else NULL. TRUE leaves ig and iw as they
  * are and corrects plain from the design to the stated prevalence (King and Zeng); without a stated prevalence it
- * leaves plain as it is, and pv_target_population_parse refuses TRUE. In place (loglik == log_p) is fine. */
+ * leaves plain as it is, and pv_target_population_parse refuses TRUE. UNKNOWN gives NaN: it needs pv_predict_unknown.
+ * In place (loglik == log_p) is fine. */
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p);
 

@@ -91,7 +91,7 @@ pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dat
                                pv_target_population population, const double *prevalence, double level, double *p,
                                double *lo, double *hi) {
     if (population == PV_POPULATION_UNKNOWN)
-        return pv__fail(ctx, PV_ERR_USAGE, "an unknown prevalence is inferred first: pv_predict_unknown");
+        return pv__fail(ctx, PV_ERR_USAGE, "a population of unknown prevalence: infer it first (pv_predict_unknown)");
     if (!c->posterior && lo)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");

@@ -95,6 +95,10 @@ const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p) {
     const double *target = pv__adapt_to(classifier, population, prevalence);
+    for (size_t i = 0; population == PV_POPULATION_UNKNOWN && i < n * (size_t)classifier->classes; i++)
+        log_p[i] = (double)NAN; /* the rows' own prevalence is to be inferred first: nothing here may pass for it */
+    if (population == PV_POPULATION_UNKNOWN)
+        return;
     if (target)
         pv_adapt(n, classifier->classes, loglik, classifier->log_marginal, target, log_p);
     else if (log_p != loglik)

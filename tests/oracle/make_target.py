@@ -174,6 +174,17 @@ def updates(name, method, dirichlet, alpha0, loglik, log_marginal, weight=None, 
     show("p", adapt(pi, loglik, log_marginal)[rows, -1])
 
 
+def known(name, prevalence, loglik, log_marginal):
+    n, k = loglik.shape
+    print(f"case {name} n={n} classes={k} method=known dirichlet=none")
+    inputs(loglik, log_marginal, None, None)
+    show("prevalence", prevalence)
+    r = np.exp(loglik) / np.exp(log_marginal) * np.asarray(prevalence)
+    rows = list(range(0, n, max(1, n // 6)))
+    show("row", rows)
+    show("p", (r / r.sum(1, keepdims=True))[rows, -1])
+
+
 def triangle(loglik, log_marginal, alpha, points=220):
     """Nodes and weights of the posterior of three classes: Gauss-Legendre in x, y of pi = (x, (1-x) y, (1-x)(1-y))."""
     g, w = np.polynomial.legendre.leggauss(points)
@@ -243,10 +254,13 @@ def main():
         count(updates, f"{method}_labels", method, "flat", [1, 1], usual, two, label=label)
         count(updates, f"{method}_million", method, "flat", [1, 1], usual, two, weight=weight)
     count(updates, "vb_true", "vb", "true:1", [9, 1], usual, two)
+    count(known, "known_pair", [0.65, 0.35], usual, two)
+    count(known, "known_rare", [0.9999, 0.0001], usual, two)
     three = np.log([0.6, 0.3, 0.1])
     many, _ = sample(rng, 120, 3, [0.3, 0.3, 0.4], np.exp(three), 1.3)
     for method in ("vb", "em"):
         count(updates, f"{method}_three", method, "flat", [1, 1, 1], many, three)
+    count(known, "known_three", [0.2, 0.3, 0.5], many, three)
     count(exact_three, "three_flat", "flat", [1, 1, 1], many, three)
     count(exact_three, "three_counts", "counts:2,3,5", [2, 3, 5], many[:30], three)
     edge, _ = sample(rng, 150, 3, [0.6, 0.4, 0.0], np.exp(three), 2.5)

@@ -118,14 +118,38 @@ static void check_draws(const oracle_case *item, const solved *s) {
     compare_rows(item, "p", s, s->p, 5 * error / 0.3); /* d p / d pi is at most 1/(4 pi (1 - pi)) */
 }
 
+/* Eq. likelihood with selection, by both ways to it. */
+static void check_known(pv_ctx *ctx, const oracle_case *item) {
+    size_t n = (size_t)oracle_number(item, "n"), k = (size_t)oracle_number(item, "classes");
+    double *p = calloc(n * k, sizeof *p), prevalence[3];
+    assert_non_null(p);
+    solved s = {.sample = {.n = n,
+                           .classes = (int)k,
+                           .loglik = oracle_values(item, "loglik", n * k),
+                           .log_marginal = oracle_values(item, "log_marginal", k)}};
+    memcpy(prevalence, oracle_values(item, "prevalence", k), k * sizeof *prevalence);
+    pv_adapt(n, (int)k, s.sample.loglik, s.sample.log_marginal, prevalence, p);
+    for (size_t i = 0; i < n * k; i++)
+        p[i] = exp(p[i]);
+    compare_rows(item, "p", &s, p, 1e-13);
+    const pv_target_prevalence known = {.classes = (int)k, .plugin = prevalence};
+    assert_int_equal(pv_target_predict(ctx, &s.sample, &known, p, NULL, NULL, NULL), PV_OK);
+    compare_rows(item, "p", &s, p, 1e-13);
+    free(p);
+}
+
 static void test_against_file(void **state) {
     (void)state;
     pv_ctx *ctx;
     assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
     oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/target.txt");
-    assert_int_equal(file->count, 24);
+    assert_int_equal(file->count, 27);
     for (size_t i = 0; i < file->count; i++) {
         const oracle_case *item = &file->item[i];
+        if (oracle_is(item, "method", "known")) {
+            check_known(ctx, item);
+            continue;
+        }
         solved s = solve(ctx, item);
         if (s.sample.classes == 3 && s.prevalence->method == PV_TARGET_EXACT)
             check_draws(item, &s);

@@ -131,7 +131,7 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
                 add_row(&texts[t], w, n);
         }
         for (int t = 0; t < threads && fine; t++)
-            fine = fwrite(texts[t].bytes, 1, texts[t].length, out) == texts[t].length;
+            fine = texts[t].length == 0 || fwrite(texts[t].bytes, 1, texts[t].length, out) == texts[t].length;
         if (pv_ctx_interrupted(call->ctx))
             break;
     }

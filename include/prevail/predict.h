@@ -115,7 +115,8 @@ PV_MUST_USE pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sampl
 void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence);
 
 /* p [n][classes]: each row's probabilities averaged over pi; log_p their logarithms, without underflow; lo and hi the
- * central interval over pi, of the level given to pv_target_infer. Each may be NULL. */
+ * central interval over pi, of the level given to pv_target_infer. Each may be NULL. For a prevalence that is known, a
+ * struct with classes and plugin set will do. */
 PV_MUST_USE pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample,
                                         const pv_target_prevalence *prevalence, double *p, double *log_p, double *lo,
                                         double *hi);

@@ -13,11 +13,20 @@ static pv_status not_understood(pv_ctx *ctx, const char *text) {
         pv__show(text).text);
 }
 
+/* More observations than a double tells apart from infinitely many. */
+static const double MOST = 1e12;
+
+static pv_status too_many(pv_ctx *ctx, const char *text) {
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "--dirichlet %s: more than %g observations of a label; write inf for a prevalence that is known",
+                    pv__show(text).text, MOST);
+}
+
 /* K after the colon; inf is allowed. */
 static pv_status parse_k(pv_ctx *ctx, const char *text, const char *number, double *k) {
     if (!pv__number_parse(number, strlen(number), k) || !(*k > 0))
         return not_understood(ctx, text);
-    return PV_OK;
+    return *k > MOST && !isinf(*k) ? too_many(ctx, text) : PV_OK;
 }
 
 static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels, int classes, double *counts) {
@@ -30,6 +39,8 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels
         size_t length = pv__number_prefix(at, &value);
         if (length == 0 || !(value > 0) || isinf(value))
             return not_understood(ctx, text);
+        if (value > MOST)
+            return too_many(ctx, text);
         if (given < classes)
             counts[given] = value;
         at += length;

@@ -435,9 +435,9 @@ static void test_refused(void **state) {
     says("one row alone");
     assert_null(found);
     sample.n = 10;
-    const char *const bad[] = {"",           "even",         "true:",    "true:0",       "true:-1",
-                               "balanced:x", "counts:",      "counts:1", "counts:1,2,3", "counts:1,0",
-                               "counts:1;2", "counts:inf,1", "flat:2"};
+    const char *const bad[] = {"",           "even",         "true:",         "true:0",         "true:-1",
+                               "balanced:x", "counts:",      "counts:1",      "counts:1,2,3",   "counts:1,0",
+                               "counts:1;2", "counts:inf,1", "counts:1e13,1", "balanced:1e300", "flat:2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         options.dirichlet = bad[i];
         assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE);
@@ -549,8 +549,37 @@ static pv_status work_three(pv_ctx *poor) {
     return status;
 }
 
+/* With draws of w, whose workers allocate: one thread, since the limited allocator counts without locks. */
+static void sweep_draws(void) {
+    fitted f = fit_nodules(2);
+    f.classifier->posterior->count = 3;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
+    options.threads = 1;
+    double *p = calloc(f.target->rows, 2 * sizeof *p);
+    assert_non_null(p);
+    pv_status status = PV_ERR_MEMORY;
+    for (size_t limit = 1; status != PV_OK; limit++) {
+        pv_ctx *poor;
+        pv_target_prevalence *found;
+        pv_target_options target = pv_target_options_default();
+        allowed = limit;
+        held = 0;
+        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
+        status = pv_predict_unknown(poor, f.classifier, f.target, NULL, &target, p, NULL, NULL, NULL, &found);
+        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
+        pv_target_prevalence_free(poor, found);
+        pv_ctx_free(poor);
+        assert_int_equal(held, 0);
+        assert_true(limit < 1000);
+    }
+    free(p);
+    fitted_free(&f);
+}
+
 static void test_memory(void **state) {
     (void)state;
+    sweep_draws();
     sweep_memory(work_two);
     sweep_memory(work_three);
 }

@@ -12,6 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS, COLUMNS = 500_000, 50
 CSV_ROWS, CSV_COLUMNS = 500_000, 20
+EM_ROWS = 1_000_000
 
 
 def ours(prevail, *arguments):
@@ -41,7 +42,7 @@ def row(what, mine, theirs, ratio, goal, reached):
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = vi = torch = None
+    fit = learn = step = csv = pandas = vi = torch = unknown = em = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -52,6 +53,8 @@ def main(prevail, rounds=3):
             step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
             torch = better(torch, peer("torch_vi.py", 500, 3))
             vi = better(vi, ours(prevail, "--work", "vi", "--repeats", "3"))
+            em = better(em, peer("numpy_em.py", EM_ROWS))
+            unknown = better(unknown, ours(prevail, "--work", "unknown", "--repeats", "3"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
@@ -79,6 +82,14 @@ def main(prevail, rounds=3):
     ratio = vi["vi_profile_seconds"] / vi["vi_plugin_seconds"]
     row("the same with the profile marginal (plug-in)", f"{vi['vi_profile_seconds']:.4f} s",
         f"{vi['vi_plugin_seconds']:.4f} s", f"{ratio:.2f}", "<= 2", ratio <= 2)
+    if em:
+        ratio = em["iteration_seconds"] / unknown["unknown_em_iteration_seconds"]
+        row(f"unknown prevalence, {EM_ROWS} rows, an iteration of EM (NumPy)",
+            f"{unknown['unknown_em_iteration_seconds'] * 1e3:.2f} ms", f"{em['iteration_seconds'] * 1e3:.1f} ms",
+            f"{ratio:.0f}x", ">= 20x", ratio >= 20)
+        ratio = em["seconds"] / unknown["unknown_exact_seconds"]
+        row("its posterior, to the interval (NumPy's EM, no interval)", f"{unknown['unknown_exact_seconds'] * 1e3:.0f} ms",
+            f"{em['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", "", True)
     if csv and pandas:
         ratio = pandas["seconds"] / csv["csv_seconds"]
         row(f"reading a CSV of {CSV_ROWS} x {CSV_COLUMNS} (pandas' C parser)", f"{csv['csv_seconds']:.3f} s",

@@ -44,7 +44,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_diagnose, cli_simulate, cli_bench, cli_study,
-    cli_demo, cli_version;
+    cli_demo, cli_version, cli_adjust;
 extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
 const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 
@@ -202,6 +202,38 @@ void cli_print_posterior(const pv_classifier *classifier);       /* a line, or n
 const char *cli_posterior_name(const pv_classifier *classifier); /* "vi" */
 double cli_rhat_max(const pv_posterior *posterior);              /* NaN where it has none */
 double cli_ess_min(const pv_posterior *posterior);
+
+/* ---- predictions.c: probabilities and decisions as CSV ------------------------------------------------------------
+ */
+
+typedef struct cli_predictions {
+    char *const *labels;
+    int classes;
+    size_t rows;
+    const double *p;       /* [rows][classes] */
+    const double *lo, *hi; /* [rows][classes]; NULL: none */
+    const pv_costs *costs; /* NULL: the decision is the most probable label */
+    const pv_table *table; /* what columns are copied from */
+    const size_t *row;     /* [rows], in the table; NULL: the same */
+    const size_t *copy;    /* [copies], columns of the table that come first; none: the row's number */
+    size_t copies;
+} cli_predictions;
+
+/* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt
+ * leaves no file behind. */
+int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output);
+/* Reads --costs; *costs is NULL where path is. */
+int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs);
+/* The thresholds of two classes: as notes, and as JSON (null where there are no costs). */
+void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels);
+json_t *cli_json_costs(const pv_costs *costs, char *const *labels);
+
+/* ---- target.c: an unknown prevalence in words and as JSON -------------------------------------------------------- */
+
+/* Sets target_prevalence, method, iterations, stop and so on. */
+void cli_json_target(json_t *object, const pv_target_prevalence *prevalence, char *const *labels);
+/* What was found, and a warning where the rows hardly tell. */
+void cli_note_target(cli_call *call, const pv_target_prevalence *prevalence, char *const *labels, size_t rows);
 
 /* ---- checks.c: is the fit to be trusted? ------------------------------------------------------------------------- */
 

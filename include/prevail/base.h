@@ -119,6 +119,7 @@ int pv_ctx_threads(const pv_ctx *ctx);
  * Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);
 void pv_ctx_clear_interrupt(pv_ctx *ctx);
+bool pv_ctx_interrupted(const pv_ctx *ctx);
 
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing

@@ -52,6 +52,9 @@ typedef struct pv_csv_options {
     size_t n_text;
     const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
     size_t n_keep;
+    const char *number_prefix; /* not NULL: columns whose name does not begin with it, and is not in number, are text */
+    const char *const *number;
+    size_t n_number;
 } pv_csv_options;
 
 /* Reads path ("-": standard input; "builtin:NAME": embedded data). options may be NULL. The caller frees *table. */
@@ -65,6 +68,8 @@ PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_outp
 int pv_format_double(double value, char *text, size_t size);
 /* Appends a CSV field to stream (FILE *), quoted where needed. */
 void pv_csv_field(void *stream, const char *text);
+/* The same into memory: quoted has room for 2 strlen(text) + 2 bytes; returns how many were written, no NUL. */
+size_t pv_csv_quote(const char *text, char *quoted);
 
 /* ---- from a table to a matrix --------------------------------------------------------------------------------------
  * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
@@ -146,6 +151,35 @@ PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const
  * *low and *high are then set (else to NaN) and prevalence to its geometric middle. option is for messages. */
 PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                           int classes, double *prevalence, double *low, double *high);
+
+/* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. The column must have been
+ * read as text. A label that is none of labels [classes] is refused with its place. option is for messages. */
+PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *column,
+                                      char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
+
+/* ---- another model's probabilities ---------------------------------------------------------------------------------
+ * A CSV file with one column of probabilities for each label. Cells lie in [0,1] and rows sum to 1 as far as six
+ * decimals do, within 0.5e-6 a label (and are then normalised); anything else is refused with its line. Every other
+ * column is read as text.
+ */
+typedef struct pv_probs_options {
+    const char *columns; /* "a,b": the columns, in label order. NULL: those whose name begins with p__. One column
+                            alone: the probability of the second of two labels */
+    const char *labels;  /* "0,1": what they are called. NULL: the names of the columns, without p__; of one column
+                            "not NAME" and NAME */
+} pv_probs_options;
+
+typedef struct pv_probs {
+    pv_table *table;
+    int classes;
+    char **label;   /* [classes] */
+    size_t *column; /* [classes], in the table; its number of columns where there is none */
+    double *p;      /* [rows][classes] */
+} pv_probs;
+
+/* options may be NULL. The caller frees *probs. */
+PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
+void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is fine */
 
 /* ---- embedded and simulated data -----------------------------------------------------------------------------------
  * builtin:contingency  the paper's table: x, y, count (4 rows)

@@ -122,13 +122,15 @@ double pv__ladder_area(size_t points, int channels, const double *mass, int a, d
 /* Expected calibration error; the masses of the two channels count as factor times themselves. */
 double pv__ladder_error(size_t points, const double *mass, const double *p, double factor0, double factor1);
 
+/* The others' masses count as those of one label with their stated mix. */
 struct pv_ranking {
     size_t points;
-    double *log_odds;      /* [points], descending */
-    double *tp, *fp;       /* [points], stated mass of the positive label, and of the others, at this score or above */
-    double *expected;      /* [points], of it the part that is positive by the probabilities themselves */
-    double rows_p, rows_n; /* masses as counted: numbers of rows for intervals */
+    double *log_odds;          /* [points], descending */
+    double *tp, *fp;           /* [points], mass of the positive label, and of the others, at this score or above */
+    double *expected;          /* [points], of their stated mass what is positive by the probabilities themselves */
+    double rows_p, rows_n;     /* masses in all: numbers of rows for intervals */
     double stated_p, stated_n; /* stated masses */
+    double weight_p, weight_n; /* stated over counted mass; 0 without rows */
 };
 
 PV_MUST_USE pv_status pv__ranking_make(pv_ctx *ctx, const pv__case *judged, const pv__ladder *ladder,

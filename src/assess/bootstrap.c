@@ -7,7 +7,8 @@
  * the case with the sum held.
  *
  * Replicate r has a stream of its own, so the number of threads changes nothing. An interval needs a defined value and
- * half of the replicates defined; it is made of these.
+ * half of the replicates defined; it is made of these. Where they all agree (a rate of 0 or 1, say) they say nothing of
+ * the spread: a share of rows then has Wilson's interval, other metrics none.
  */
 #include "assess.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assess/curves.h"
 #include "core/vector.h"
 
 enum {
@@ -203,45 +205,82 @@ static double quantile(size_t n, const double *sorted, double q) {
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-static pv_status take_interval(pv_ctx *ctx, const pv_metrics *replicates, size_t count, const pv_metric_row *row,
-                               double level, double *values, uint32_t *order, pv_assessment *assessment) {
-    size_t defined = 0;
-    double value, lo = NAN, hi = NAN;
-    memcpy(&value, (char *)&assessment->value + row->offset, sizeof value);
-    for (size_t r = 0; r < count; r++) {
-        double one;
-        memcpy(&one, (const char *)&replicates[r] + row->offset, sizeof one);
-        if (isfinite(one))
-            values[defined++] = one;
+/* The rows that a metric is a share of; NaN where it is none, or of rows that count by stated masses. */
+static double share_rows(const pv__case *judged, const pv__tally *tally, const pv_metric_row *row) {
+    int positive = judged->positive, classes = tally->classes;
+    double decided = tally->decided[positive], rest = 0, mass = judged->mass[positive];
+    for (int y = 0; y < classes; y++)
+        rest += y == positive ? 0 : tally->decided[y];
+    if (row->offset == offsetof(pv_metrics, tpr))
+        return mass;
+    if (row->offset == offsetof(pv_metrics, tnr) && classes == 2)
+        return judged->mass[1 - positive];
+    for (int y = 0; y < classes; y++)
+        if (judged->stated[y] != judged->mass[y])
+            return NAN;
+    switch (row->offset) {
+    case offsetof(pv_metrics, tnr):
+        return judged->total - mass;
+    case offsetof(pv_metrics, accuracy):
+    case offsetof(pv_metrics, one_off_accuracy):
+        return judged->total;
+    case offsetof(pv_metrics, ppv):
+        return decided;
+    case offsetof(pv_metrics, npv):
+        return rest;
+    default:
+        return NAN;
     }
-    if (isfinite(value) && 2 * defined >= count && defined > 0) {
-        PV_TRY(pv__sort_scores(ctx, defined, values, order));
-        lo = quantile(defined, values, 0.5 - 0.5 * level);
-        hi = quantile(defined, values, 0.5 + 0.5 * level);
-        if (row->offset == offsetof(pv_metrics, ece)) { /* never below 0, and resampling adds to it */
-            double low = fmax(0, 2 * value - hi);
-            hi = fmax(value, 2 * value - lo);
-            lo = low;
+}
+
+typedef struct summary {
+    const pv__case *judged;
+    const pv__tally *tally;
+    const pv_metrics *replicates;
+    size_t count;
+    double level;
+    double *values; /* [count], scratch */
+    uint32_t *order;
+} summary;
+
+static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_row *row, pv_assessment *assessment) {
+    size_t defined = 0;
+    double value;
+    pv__bounds bounds = {NAN, NAN};
+    memcpy(&value, (char *)&assessment->value + row->offset, sizeof value);
+    for (size_t r = 0; r < s->count; r++) {
+        double one;
+        memcpy(&one, (const char *)&s->replicates[r] + row->offset, sizeof one);
+        if (isfinite(one))
+            s->values[defined++] = one;
+    }
+    if (isfinite(value) && 2 * defined >= s->count && defined > 1) {
+        PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
+        bounds.lo = quantile(defined, s->values, 0.5 - 0.5 * s->level);
+        bounds.hi = quantile(defined, s->values, 0.5 + 0.5 * s->level);
+        if (s->values[defined - 1] - s->values[0] <= 1e-12 * fabs(value)) {
+            double rows = share_rows(s->judged, s->tally, row);
+            bounds = isnan(rows) ? (pv__bounds){NAN, NAN}
+                                 : pv__share_bounds(value * rows, rows, pv_normal_quantile(0.5 + 0.5 * s->level));
+        } else if (row->offset == offsetof(pv_metrics, ece)) { /* never below 0, and resampling adds to it */
+            bounds = (pv__bounds){fmax(0, 2 * value - bounds.hi), fmax(value, 2 * value - bounds.lo)};
         }
     }
-    memcpy((char *)&assessment->lo + row->offset, &lo, sizeof lo);
-    memcpy((char *)&assessment->hi + row->offset, &hi, sizeof hi);
+    memcpy((char *)&assessment->lo + row->offset, &bounds.lo, sizeof bounds.lo);
+    memcpy((char *)&assessment->hi + row->offset, &bounds.hi, sizeof bounds.hi);
     return PV_OK;
 }
 
-static pv_status take_intervals(pv_ctx *ctx, const pv_metrics *replicates, size_t count, double level,
-                                pv_assessment *assessment) {
-    double *values = NULL;
-    uint32_t *order = NULL;
+static pv_status take_intervals(pv_ctx *ctx, summary *s, pv_assessment *assessment) {
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, count + 1, sizeof *values, &values));
-    PV_GOTO(done, pv__alloc(ctx, count + 1, sizeof *order, &order));
+    PV_GOTO(done, pv__alloc(ctx, s->count + 1, sizeof *s->values, &s->values));
+    PV_GOTO(done, pv__alloc(ctx, s->count + 1, sizeof *s->order, &s->order));
     for (const pv_metric_row *row = pv_metric_table; row->name; row++)
-        PV_GOTO(done, take_interval(ctx, replicates, count, row, level, values, order, assessment));
+        PV_GOTO(done, take_interval(ctx, s, row, assessment));
     assessment->lo.nell_sd = assessment->hi.nell_sd = NAN;
 done:
-    pv__free(ctx, values);
-    pv__free(ctx, order);
+    pv__free(ctx, s->values);
+    pv__free(ctx, s->order);
     return status;
 }
 
@@ -293,7 +332,8 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
         PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, options->seed, count, replicates));
     }
     assessment->replicates = (int64_t)count;
-    status = take_intervals(ctx, replicates, count, options->level, assessment);
+    summary all = {.judged = judged, .tally = tally, .replicates = replicates, .count = count, .level = options->level};
+    status = take_intervals(ctx, &all, assessment);
 done:
     pv__cells_clear(ctx, &cells);
     pv__free(ctx, replicates);

@@ -126,8 +126,9 @@ static void put_pr(const pv_ranking *ranking, size_t point, double z, double **t
 static void put_expected(const pv_ranking *ranking, size_t point, double z, double **to) {
     size_t last = ranking->points - 1;
     bool above = point == SIZE_MAX;
-    double tp = above ? 0 : ranking->tp[point], fp = above ? 0 : ranking->fp[point];
-    double all = ranking->tp[last] + ranking->fp[last], positives = ranking->expected[last];
+    double tp = above ? 0 : ranking->weight_p * ranking->tp[point];
+    double fp = above ? 0 : ranking->weight_n * ranking->fp[point], p = ranking->weight_p * ranking->tp[last];
+    double all = p + ranking->weight_n * ranking->fp[last], positives = ranking->expected[last];
     double expected_tp = above ? 0 : ranking->expected[point];
     double expected_fp = fmax(tp + fp - expected_tp, 0), expected_fn = fmax(positives - expected_tp, 0);
     pv__rates at = pv__rates_at(ranking, point);
@@ -141,7 +142,7 @@ static void put_expected(const pv_ranking *ranking, size_t point, double z, doub
     put(to, expected_fp);
     put(to, fp);
     put(to, expected_fn);
-    put(to, ranking->tp[last] - tp);
+    put(to, fmax(p - tp, 0));
 }
 
 typedef void (*put_row)(const pv_ranking *ranking, size_t point, double z, double **to);

@@ -17,8 +17,8 @@ static const double SMALL_PREVALENCE = 0.1; /* below it, scales of probability a
 
 typedef struct bin {
     double lo, hi;
-    double positive, negative; /* stated mass */
-    double promised;           /* sum of mass times p */
+    double positive, negative; /* rows */
+    double promised;           /* sum of stated mass times p */
 } bin;
 
 /* bins + 1 edges, by i * step as in NumPy's linspace; for small prevalences in log p, from the smallest p on. */
@@ -43,7 +43,7 @@ static void fill_bins(const pv_ranking *ranking, int bins, bin *made) {
             b--;
         made[b].positive += own;
         made[b].negative += rest;
-        made[b].promised += (own + rest) * p;
+        made[b].promised += (ranking->weight_p * own + ranking->weight_n * rest) * p;
         tp = ranking->tp[i];
         fp = ranking->fp[i];
     }
@@ -53,14 +53,10 @@ static double odds_moved(double p, double ratio) {
     return p <= 0 ? 0 : p >= 1 ? 1 : pv_sigmoid(pv_logit(p) + log(ratio));
 }
 
-static double per(double part, double whole) {
-    return whole > 0 ? part / whole : 0;
-}
-
 pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,
                                 pv_curve *curve) {
     double z = pv_normal_quantile(0.5 + 0.5 * options->level), all = ranking->stated_p + ranking->stated_n;
-    double weight_p = per(ranking->stated_p, ranking->rows_p), weight_n = per(ranking->stated_n, ranking->rows_n);
+    double weight_p = ranking->weight_p, weight_n = ranking->weight_n;
     bin *bins;
     PV_TRY(pv__alloc(ctx, (size_t)options->bins, sizeof *bins, &bins));
     set_edges(ranking, options->bins, bins);
@@ -72,21 +68,21 @@ pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv
                                  "observed_hi", "rows", "positives", "share");
     double *to = curve->value;
     for (int b = 0; status == PV_OK && b < options->bins; b++) {
-        double mass = bins[b].positive + bins[b].negative;
-        if (!(mass > 0))
+        double rows = bins[b].positive + bins[b].negative, own = weight_p * bins[b].positive;
+        double mass = own + weight_n * bins[b].negative;
+        if (!(rows > 0))
             continue;
-        double rows_p = per(bins[b].positive, weight_p), rows = rows_p + per(bins[b].negative, weight_n);
-        pv__bounds counted = pv__share_bounds(rows_p, rows, z);
+        pv__bounds counted = pv__share_bounds(bins[b].positive, rows, z);
         bool both = weight_p > 0 && weight_n > 0; /* without rows of a label there is nothing to weigh */
         double ratio = both ? weight_p / weight_n : 1;
         const double row[] = {bins[b].lo,
                               bins[b].hi,
                               bins[b].promised / mass,
-                              bins[b].positive / mass,
+                              own / mass,
                               odds_moved(counted.lo, ratio),
                               odds_moved(counted.hi, ratio),
                               rows,
-                              rows_p,
+                              bins[b].positive,
                               mass / all};
         for (size_t c = 0; c < sizeof row / sizeof *row; c++)
             *to++ = row[c];

@@ -18,13 +18,13 @@ static void cumulate(const pv__case *judged, const pv__ladder *ladder, pv_rankin
     for (size_t i = 0; i < ladder->points; i++) {
         size_t from = upward ? i : ladder->points - 1 - i;
         const double *mass = ladder->mass + from * k;
-        double own = judged->factor[positive] * mass[positive], rest = 0;
-        for (int y = 0; y < classes; y++)
-            rest += y == positive ? 0 : judged->factor[y] * mass[y];
+        double own = mass[positive], rest = 0;
+        for (int y = 0; y < classes && made->weight_n > 0; y++)
+            rest += y == positive ? 0 : judged->factor[y] / made->weight_n * mass[y];
         made->log_odds[i] = log_odds(classes, positive, ladder->score[from]);
         made->tp[i] = tp += own;
         made->fp[i] = fp += rest;
-        made->expected[i] = expected += (own + rest) * pv_sigmoid(made->log_odds[i]);
+        made->expected[i] = expected += (made->weight_p * own + made->weight_n * rest) * pv_sigmoid(made->log_odds[i]);
     }
 }
 
@@ -38,11 +38,13 @@ pv_status pv__ranking_make(pv_ctx *ctx, const pv__case *judged, const pv__ladder
     PV_GOTO(fail, pv__alloc(ctx, made->points, sizeof(double), &made->tp));
     PV_GOTO(fail, pv__alloc(ctx, made->points, sizeof(double), &made->fp));
     PV_GOTO(fail, pv__alloc(ctx, made->points, sizeof(double), &made->expected));
-    cumulate(judged, ladder, made);
     for (int y = 0; y < judged->targets->classes; y++) {
         *(y == judged->positive ? &made->rows_p : &made->rows_n) += judged->mass[y];
         *(y == judged->positive ? &made->stated_p : &made->stated_n) += judged->stated[y];
     }
+    made->weight_p = made->rows_p > 0 ? made->stated_p / made->rows_p : 0;
+    made->weight_n = made->rows_n > 0 ? made->stated_n / made->rows_n : 0;
+    cumulate(judged, ladder, made);
     *ranking = made;
     return PV_OK;
 fail:

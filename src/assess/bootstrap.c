@@ -64,9 +64,9 @@ static void strata_clear(pv_ctx *ctx, strata *made) {
     pv__free(ctx, made->counted);
 }
 
-/* By inversion; beyond a mean of 32 by the normal with a correction for skewness (Cornish and Fisher), rounded. */
+/* By inversion; beyond a mean of 12 by the normal with a correction for skewness (Cornish and Fisher), rounded. */
 static double draw_poisson(pv_rng *rng, double mean) {
-    if (mean > 32) {
+    if (mean > 12) {
         double z = pv_rng_normal(rng);
         return fmax(0, floor(mean + sqrt(mean) * z + (z * z - 1) / 6 + 0.5));
     }

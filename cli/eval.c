@@ -50,7 +50,7 @@ static const pv_option curves_table[] = {
      "At most so many thresholds a curve, evenly spread over both labels; 0: every distinct probability."},
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
      "Bins of the calibration curve, of equal width in p, or in log p where the prevalence is below 0.1."},
-    {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-12, 0.999999999999, NULL, "T",
+    {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
      "The threshold of the curve predictive_values."},
     CLI_OPTION_END};
 

@@ -30,6 +30,7 @@ typedef struct eval_inputs {
     int classes;
     int positive; /* label that rates and curves speak of */
     pv_targets targets;
+    size_t rows; /* that count; those of targets without missing votes */
     size_t dropped;
     double *log_p;        /* [rows][classes], in the population asked for */
     double *loglik;       /* [rows][classes], in the population the model was made for */

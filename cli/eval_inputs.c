@@ -217,6 +217,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
 static int set_targets(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_dataset *data = inputs->probs ? inputs->probs->data : inputs->data;
     const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
+    inputs->rows = data->rows;
     inputs->dropped = data->dropped;
     inputs->targets =
         (pv_targets){.n = data->rows, .classes = inputs->classes, .label = data->label, .weight = data->weight};
@@ -232,6 +233,7 @@ static int set_targets(cli_call *call, const eval_options *options, eval_inputs 
     pv_status status =
         pv_votes_read(call->ctx, table, options->votes, inputs->labels, inputs->classes, data->table_row, data->rows,
                       options->missing == 1, inputs->frequency, inputs->weight, &inputs->dropped);
+    inputs->rows -= inputs->dropped - data->dropped;
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

@@ -52,7 +52,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
                      const pv_assessment *found, const eval_curves *curves) {
     json_t *object = json_object();
     cli_json_set(object, "metrics", json_metrics(found));
-    cli_json_set(object, "rows", json_integer((json_int_t)inputs->targets.n));
+    cli_json_set(object, "rows", json_integer((json_int_t)inputs->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
@@ -110,9 +110,9 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                       const pv_assessment *found) {
     if (options->probs)
-        printf("%s: %zu rows, population %s\n\n", options->probs, inputs->targets.n, options->population);
+        printf("%s: %zu rows, population %s\n\n", options->probs, inputs->rows, options->population);
     else
-        printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], inputs->targets.n,
+        printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], inputs->rows,
                options->population);
     printf("  %-17s %11s %11s %11s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {

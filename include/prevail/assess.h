@@ -91,8 +91,8 @@ typedef struct pv_assessment {
 /* The metrics with intervals, and the ranking for curves. One pass over the rows, and one sort (more than two classes:
  * one for each class and one for ece), on all threads; the result does not depend on their number. Memory is linear in
  * the rows. Intervals are percentiles of bootstrap replicates drawn within labels, so the label shares are those of the
- * design in each; a row of weight v is drawn as v rows. Beyond 16,384 rows of two classes neighbours in rank are drawn
- * together (8,192 groups; docs/method.md). ece, which resampling inflates, has its interval turned about the value.
+ * design in each; a row of weight v is drawn as v rows. Beyond 8,192 rows of two classes neighbours in rank are drawn
+ * together (4,096 groups; docs/method.md). ece, which resampling inflates, has its interval turned about the value.
  * Where all replicates agree, shares of rows have Wilson's interval and other metrics none.
  * Fails as pv_assess does. */
 PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,

@@ -108,7 +108,7 @@ typedef struct pv__ladder {
 } pv__ladder;
 
 /* Bootstrap replicates draw single rows up to so many, then points of so coarse a ladder. */
-enum { PV_EXACT_ROWS = 16384, PV_COARSE_POINTS = 8192 };
+enum { PV_EXACT_ROWS = 8192, PV_COARSE_POINTS = 4096 };
 
 int pv__ladders(int classes); /* how many there are */
 PV_MUST_USE pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, pv__ladder *ladder);

@@ -101,7 +101,7 @@ static void test_coverage(void **state) {
     pv_ctx_free(own);
 }
 
-/* Beyond 16,384 rows neighbours are drawn together: the spread must be that of the rows. */
+/* Beyond 8,192 rows neighbours are drawn together: the spread must be that of the rows. */
 static void test_many_rows(void **state) {
     enum { ROWS = 60000 };
     pv_ctx *own = *state;
@@ -484,7 +484,7 @@ static void test_bad_options(void **state) {
 }
 
 static pv_status assess_all(pv_ctx *poor) {
-    enum { ROWS = 17000 };
+    enum { ROWS = 8500 };
     static double log_p[3 * ROWS];
     static int32_t label[ROWS];
     draw_rows(6, ROWS, 0.2, log_p, label, 0);

@@ -93,7 +93,8 @@ typedef struct pv_assessment {
  * the rows. Intervals are percentiles of bootstrap replicates drawn within labels, so the label shares are those of the
  * design in each; a row of weight v is drawn as v rows. Beyond 8,192 rows of two classes neighbours in rank are drawn
  * together (4,096 groups; docs/method.md). ece, which resampling inflates, has its interval turned about the value.
- * Where all replicates agree, shares of rows have Wilson's interval and other metrics none.
+ * A decision that no row of a label has got counts as half a row of it, give or take. Where all replicates agree there
+ * is no interval.
  * Fails as pv_assess does. */
 PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,
                                           const pv_assess_options *options, pv_assessment *assessment);

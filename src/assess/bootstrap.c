@@ -7,8 +7,10 @@
  * the case with the sum held.
  *
  * Replicate r has a stream of its own, so the number of threads changes nothing. An interval needs a defined value and
- * half of the replicates defined; it is made of these. Where they all agree (a rate of 0 or 1, say) they say nothing of
- * the spread: a share of rows then has Wilson's interval, other metrics none.
+ * half of the replicates defined; it is made of these, and has none where they all agree.
+ *
+ * No replicate has a decision that no row of a label has got, so a rate of 0 would seem certain. Such decisions share
+ * one draw of Gamma(1/2) rows in each replicate, the posterior of a Poisson mean when none was counted (Jeffreys).
  */
 #include "assess.h"
 
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assess/curves.h"
 #include "core/vector.h"
 
 enum {
@@ -157,6 +158,22 @@ static void tally_cells(const pv__tally *all, const pv__cells *cells, const doub
         }
 }
 
+/* Decisions that no row of label y has got, in all rows' matrix: their share of the label in this replicate. */
+static void doubt(const pv__tally *all, pv_rng *rng, pv__tally *tally) {
+    size_t classes = (size_t)tally->classes;
+    for (size_t y = 0; y < classes; y++) {
+        const double *counted = all->confusion + y * classes;
+        double *row = tally->confusion + y * classes, empty = 0;
+        for (size_t d = 0; d < classes; d++)
+            empty += counted[d] == 0;
+        if (empty == 0 || tally->mass[y] == 0)
+            continue;
+        double rows = pv_rng_gamma(rng, 0.5), scale = tally->mass[y] / (tally->mass[y] + rows);
+        for (size_t d = 0; d < classes; d++)
+            row[d] = scale * (counted[d] == 0 ? rows / empty : row[d]);
+    }
+}
+
 static void climb(const pv__case *judged, const pv__cells *cells, const pv__ladder *ladders, worker *own) {
     int classes = judged->targets->classes;
     size_t width = (size_t)cells->ladders;
@@ -181,6 +198,7 @@ static void replicate(const pv__case *judged, const pv__tally *all, const pv__ce
     int classes = judged->targets->classes;
     draw(judged, cells, from, &rng, own->drawn, own->scratch);
     tally_cells(all, cells, own->drawn, &own->tally);
+    doubt(all, &rng, &own->tally);
     pv__tally_metrics(judged, &own->tally, metrics);
     climb(judged, cells, ladders, own);
     double sum = 0;
@@ -205,37 +223,7 @@ static double quantile(size_t n, const double *sorted, double q) {
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* The rows that a metric is a share of; NaN where it is none, or of rows that count by stated masses. */
-static double share_rows(const pv__case *judged, const pv__tally *tally, const pv_metric_row *row) {
-    int positive = judged->positive, classes = tally->classes;
-    double decided = tally->decided[positive], rest = 0, mass = judged->mass[positive];
-    for (int y = 0; y < classes; y++)
-        rest += y == positive ? 0 : tally->decided[y];
-    if (row->offset == offsetof(pv_metrics, tpr))
-        return mass;
-    if (row->offset == offsetof(pv_metrics, tnr) && classes == 2)
-        return judged->mass[1 - positive];
-    for (int y = 0; y < classes; y++)
-        if (judged->stated[y] != judged->mass[y])
-            return NAN;
-    switch (row->offset) {
-    case offsetof(pv_metrics, tnr):
-        return judged->total - mass;
-    case offsetof(pv_metrics, accuracy):
-    case offsetof(pv_metrics, one_off_accuracy):
-        return judged->total;
-    case offsetof(pv_metrics, ppv):
-        return decided;
-    case offsetof(pv_metrics, npv):
-        return rest;
-    default:
-        return NAN;
-    }
-}
-
 typedef struct summary {
-    const pv__case *judged;
-    const pv__tally *tally;
     const pv_metrics *replicates;
     size_t count;
     double level;
@@ -246,7 +234,7 @@ typedef struct summary {
 static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_row *row, pv_assessment *assessment) {
     size_t defined = 0;
     double value;
-    pv__bounds bounds = {NAN, NAN};
+    double lo = NAN, hi = NAN;
     memcpy(&value, (char *)&assessment->value + row->offset, sizeof value);
     for (size_t r = 0; r < s->count; r++) {
         double one;
@@ -256,18 +244,16 @@ static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_ro
     }
     if (isfinite(value) && 2 * defined >= s->count && defined > 1) {
         PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
-        bounds.lo = quantile(defined, s->values, 0.5 - 0.5 * s->level);
-        bounds.hi = quantile(defined, s->values, 0.5 + 0.5 * s->level);
-        if (s->values[defined - 1] - s->values[0] <= 1e-12 * fabs(value)) {
-            double rows = share_rows(s->judged, s->tally, row);
-            bounds = isnan(rows) ? (pv__bounds){NAN, NAN}
-                                 : pv__share_bounds(value * rows, rows, pv_normal_quantile(0.5 + 0.5 * s->level));
-        } else if (row->offset == offsetof(pv_metrics, ece)) { /* never below 0, and resampling adds to it */
-            bounds = (pv__bounds){fmax(0, 2 * value - bounds.hi), fmax(value, 2 * value - bounds.lo)};
+        double low = quantile(defined, s->values, 0.5 - 0.5 * s->level);
+        double high = quantile(defined, s->values, 0.5 + 0.5 * s->level);
+        bool turned = row->offset == offsetof(pv_metrics, ece); /* never below 0, and resampling adds to it */
+        if (s->values[defined - 1] - s->values[0] > 1e-12 * fabs(value)) {
+            lo = fmin(value, turned ? fmax(0, 2 * value - high) : low);
+            hi = fmax(value, turned ? 2 * value - low : high);
         }
     }
-    memcpy((char *)&assessment->lo + row->offset, &bounds.lo, sizeof bounds.lo);
-    memcpy((char *)&assessment->hi + row->offset, &bounds.hi, sizeof bounds.hi);
+    memcpy((char *)&assessment->lo + row->offset, &lo, sizeof lo);
+    memcpy((char *)&assessment->hi + row->offset, &hi, sizeof hi);
     return PV_OK;
 }
 
@@ -332,7 +318,7 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
         PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, options->seed, count, replicates));
     }
     assessment->replicates = (int64_t)count;
-    summary all = {.judged = judged, .tally = tally, .replicates = replicates, .count = count, .level = options->level};
+    summary all = {.replicates = replicates, .count = count, .level = options->level};
     status = take_intervals(ctx, &all, assessment);
 done:
     pv__cells_clear(ctx, &cells);

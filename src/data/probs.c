@@ -44,6 +44,8 @@ static pv_status pairs_parse(pv_ctx *ctx, const char *option, const char *text, 
     size_t n;
     PV_TRY(pv__names_split(ctx, option, text, &names, &n));
     pv_status status = pairs_room(ctx, n, made);
+    if (status == PV_OK && n == 0)
+        status = pv__fail(ctx, PV_ERR_USAGE, "%s: name a column for each label, as LABEL=COLUMN,...", option);
     for (size_t i = 0; status == PV_OK && i < n; i++) {
         const char *equals = strchr(names[i], '=');
         if (!equals || equals == names[i] || !equals[1])
@@ -339,7 +341,7 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
                                  "no votes in this row; leave it out");
         for (size_t y = 0; y < k; y++)
             to[y] = missing < k ? 1.0 / classes : to[y] / sum;
-        if (missing < k) {
+        if (status == PV_OK && missing < k) {
             weight[n] = 0;
             ++*dropped;
         }

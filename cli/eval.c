@@ -60,7 +60,7 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (options->probs && call->argument[0])
         return cli_error(call, PV_ERR_USAGE, NULL, "with --probs there is no MODEL and no DATA: %s is too much",
                          call->argument[0]);
-    if (!options->probs && !call->argument[1])
+    if (!options->probs && (!call->argument[0] || !call->argument[1]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
     for (size_t i = 0; !options->probs && with_probs[i]; i++)

@@ -92,7 +92,7 @@ static bool shares_differ(const eval_inputs *inputs) {
 static void print_footer(const eval_options *options, const eval_inputs *inputs, const pv_assessment *found) {
     const char *label = inputs->labels[inputs->positive];
     double observed = inputs->observed[inputs->positive];
-    printf("\n  positive: label %s; -: undefined or infinite on these rows\n", label);
+    printf("\n  positive: label %s; -: undefined on these rows\n", label);
     if (found->replicates > 0)
         printf("  %.4g %% intervals from %lld bootstrap replicates within labels\n", 100 * options->interval,
                (long long)found->replicates);

@@ -164,7 +164,7 @@ static void walk_im(const pv_ranking *ranking, const size_t *picked, size_t coun
         put(to, prevalence);
         put(to, threshold_of(ranking, picked[i]));
         put(to, informedness);
-        put_bounds(to, (pv__bounds){informedness - z * sd, informedness + z * sd});
+        put_bounds(to, (pv__bounds){fmax(informedness - z * sd, -1), fmin(informedness + z * sd, 1)});
         put(to, ppv + npv - 1);
         put(to, ppv);
         put(to, npv);

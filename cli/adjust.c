@@ -7,7 +7,8 @@
 
 typedef struct adjust_options {
     const char *from, *to;
-    const char *columns, *names, *labels, *source, *costs, *output;
+    const char *columns, *labels, *source, *costs, *output;
+    int missing;
     double interval; /* 0: none */
     cli_running running;
     pv_target_options target;
@@ -20,17 +21,16 @@ static const pv_option option_table[] = {
     {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown",
      "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
      "these rows were drawn from, inferred from them. Needed."},
-    {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "A,B",
-     "The columns of probabilities, in label order. Default: those named p__LABEL. One column alone holds the "
-     "probability of the second of two labels."},
-    {"names", PV_OPTION_TEXT, offsetof(adjust_options, names), NULL, 0, 0, NULL, "A,B",
-     "What the labels are called, in the same order. Default: the names of the columns, without p__."},
+    {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
+     "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
+     "enough."},
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability: what not knowing the "
                         "prevalence means for it. For --to unknown."),
     {"costs", PV_OPTION_TEXT, offsetof(adjust_options, costs), NULL, 0, 0, NULL, "FILE",
      "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are the "
      "actions of least expected cost."},
+    CLI_OPTION_MISSING(adjust_options, missing),
     CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
     CLI_OPTION_JSON(
         adjust_options, running.json,
@@ -93,7 +93,7 @@ static int parse(cli_call *call, const char *option, const char *given, const pv
         return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: write a prevalence, such as 0.01%s", option, given,
                          strcmp(option, "--to") == 0 ? ", or unknown" : "");
     pv_status status =
-        pv_prevalence_parse(call->ctx, option, given, probs->label, probs->classes, prevalence, &low, &high);
+        pv_prevalence_parse(call->ctx, option, given, probs->labels, probs->classes, prevalence, &low, &high);
     if (status != PV_OK)
         return cli_fail(call, status);
     if (!isnan(low))
@@ -103,7 +103,7 @@ static int parse(cli_call *call, const char *option, const char *given, const pv
 
 /* Logarithms of the probabilities of a file. */
 static double *logs_of(const pv_probs *probs) {
-    size_t count = probs->table->rows * (size_t)probs->classes;
+    size_t count = probs->data->rows * (size_t)probs->classes;
     double *logs = cli_alloc(count, sizeof *logs);
     for (size_t i = 0; i < count; i++)
         logs[i] = log(probs->p[i]);
@@ -111,7 +111,7 @@ static double *logs_of(const pv_probs *probs) {
 }
 
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
-    pv_probs_options reading = {options->columns, options->names};
+    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -127,40 +127,40 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     held->log_p = logs_of(probs);
     held->log_from = cli_log(held->from, probs->classes);
     if (options->labels) {
-        held->label = cli_alloc(probs->table->rows, sizeof *held->label);
-        status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->label, probs->classes,
-                                 probs->table->rows, NULL, held->label);
+        held->label = cli_alloc(probs->data->rows, sizeof *held->label);
+        status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->labels, probs->classes,
+                                 probs->data->rows, probs->data->table_row, held->label);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    return cli_read_costs(call, options->costs, probs->label, probs->classes, &held->costs);
+    return cli_read_costs(call, options->costs, probs->labels, probs->classes, &held->costs);
 }
 
 /* bbse: the confusion that rows of the population of --from have, by their own probabilities. */
 static int learn_confusion(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)
         return CLI_OK;
-    pv_probs_options reading = {options->columns, options->names};
+    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_probs *probs = held->probs;
     for (int y = 0; y < probs->classes; y++)
-        if (held->source->classes != probs->classes || strcmp(held->source->label[y], probs->label[y]) != 0)
+        if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
             return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
                              call->argument[0]);
     double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)(probs->classes * probs->classes), sizeof *held->confusion);
     pv_target_sample sample = {
-        .n = held->source->table->rows, .classes = probs->classes, .loglik = logs, .log_marginal = held->log_from};
-    status = pv_confusion(call->ctx, &sample, probs->label, held->confusion);
+        .n = held->source->data->rows, .classes = probs->classes, .loglik = logs, .log_marginal = held->log_from};
+    status = pv_confusion(call->ctx, &sample, probs->labels, held->confusion);
     free(logs);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 static int compute(cli_call *call, adjust_options *options, work *held) {
     const pv_probs *probs = held->probs;
-    size_t rows = probs->table->rows, count = rows * (size_t)probs->classes;
+    size_t rows = probs->data->rows, count = rows * (size_t)probs->classes;
     held->p = cli_alloc(count, sizeof *held->p);
     pv_target_sample sample = {.n = rows,
                                .classes = probs->classes,
@@ -178,7 +178,7 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
     }
     options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
     options->target.confusion = held->confusion;
-    pv_status status = pv_target_infer(call->ctx, &sample, probs->label, &options->target, &held->target);
+    pv_status status = pv_target_infer(call->ctx, &sample, probs->labels, &options->target, &held->target);
     if (status == PV_OK)
         status = pv_target_predict(call->ctx, &sample, held->target, held->p, NULL, held->lo, held->hi);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -201,14 +201,15 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
     for (size_t c = 0; c < probs->table->columns; c++)
         if (kept(probs, c))
             held->copy[copies++] = c;
-    cli_predictions predictions = {.labels = probs->label,
+    cli_predictions predictions = {.labels = probs->labels,
                                    .classes = probs->classes,
-                                   .rows = probs->table->rows,
+                                   .rows = probs->data->rows,
                                    .p = held->p,
                                    .lo = held->lo,
                                    .hi = held->hi,
                                    .costs = held->costs,
                                    .table = probs->table,
+                                   .row = probs->data->table_row,
                                    .copy = held->copy,
                                    .copies = copies};
     return cli_write_predictions(call, &predictions, options->output);
@@ -217,18 +218,20 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
 static void report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
     if (held->target)
-        cli_note_target(call, held->target, probs->label, probs->table->rows);
-    cli_note_costs(call, held->costs, probs->label);
+        cli_note_target(call, held->target, probs->labels, probs->data->rows);
+    cli_note_costs(call, held->costs, probs->labels);
+    cli_note_dropped(call, probs->data);
     if (!options->running.json)
         return;
     json_t *object = json_object();
-    cli_json_set(object, "from", cli_json_by_label(probs->label, probs->classes, held->from));
+    cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
     cli_json_set(object, "prevalence",
-                 cli_json_by_label(probs->label, probs->classes, held->target ? held->target->value : held->to));
+                 cli_json_by_label(probs->labels, probs->classes, held->target ? held->target->value : held->to));
     if (held->target)
-        cli_json_target(object, held->target, probs->label);
-    cli_json_set(object, "rows", json_integer((json_int_t)probs->table->rows));
-    cli_json_set(object, "costs", cli_json_costs(held->costs, probs->label));
+        cli_json_target(object, held->target, probs->labels);
+    cli_json_set(object, "rows", json_integer((json_int_t)probs->data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)probs->data->dropped));
+    cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "output", cli_json_text(options->output));
     cli_json_set(object, "warnings", cli_json_warnings(call));
@@ -282,8 +285,7 @@ static const cli_example examples[] = {
      "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
     {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.9",
      "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
-    {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns risk --names no,yes",
-     "One column only, the probability of yes."},
+    {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
 const cli_command cli_adjust = {

@@ -157,30 +157,6 @@ PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const
 PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *column,
                                       char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
 
-/* ---- another model's probabilities ---------------------------------------------------------------------------------
- * A CSV file with one column of probabilities for each label. Cells lie in [0,1] and rows sum to 1 as far as six
- * decimals do, within 0.5e-6 a label (and are then normalised); anything else is refused with its line. Every other
- * column is read as text.
- */
-typedef struct pv_probs_options {
-    const char *columns; /* "a,b": the columns, in label order. NULL: those whose name begins with p__. One column
-                            alone: the probability of the second of two labels */
-    const char *labels;  /* "0,1": what they are called. NULL: the names of the columns, without p__; of one column
-                            "not NAME" and NAME */
-} pv_probs_options;
-
-typedef struct pv_probs {
-    pv_table *table;
-    int classes;
-    char **label;   /* [classes] */
-    size_t *column; /* [classes], in the table; its number of columns where there is none */
-    double *p;      /* [rows][classes] */
-} pv_probs;
-
-/* options may be NULL. The caller frees *probs. */
-PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
-void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is fine */
-
 /* ---- embedded and simulated data -----------------------------------------------------------------------------------
  * builtin:contingency  the paper's table: x, y, count (4 rows)
  * builtin:esoph        Ille-et-Vilaine case-control study of oesophageal cancer: age, alcohol, tobacco (text groups),

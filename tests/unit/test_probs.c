@@ -1,223 +1,185 @@
-/* Files of probabilities, known labels, costs and decisions: what they must give, and what is refused with its place.
- */
-#include "unit/fixture.h"
+/* Another model's probabilities and votes from a file: what is read, what is refused and where, lack of memory. */
+#include "fixture.h"
 
-static pv_probs *must_probs(const char *text, const char *columns, const char *names) {
+#include "base/base.h"
+
+static const pv_probs_options by_target = {.target = "y"};
+
+static pv_probs *must_read_probs(const char *text, const pv_probs_options *options) {
+    pv_probs *probs = NULL;
     put(text, strlen(text));
-    pv_probs_options options = {columns, names};
-    pv_probs *probs;
-    ok(pv_probs_read(ctx, path, &options, &probs));
+    ok(pv_probs_read(ctx, path, options, &probs));
+    assert_non_null(probs);
     return probs;
 }
 
-static void bad_probs(const char *text, const char *columns, const char *names, const char *part, size_t line,
-                      size_t column) {
+static void refused(const char *text, const pv_probs_options *options, pv_status status, const char *part, size_t line,
+                    size_t column) {
+    pv_probs *probs = NULL;
     put(text, strlen(text));
-    pv_probs_options options = {columns, names};
-    pv_probs *probs;
-    pv_status status = pv_probs_read(ctx, path, &options, &probs);
-    if (status != PV_ERR_INPUT && status != PV_ERR_USAGE)
-        fail_msg("'%s' gave %s", text, pv_status_name(status));
+    assert_int_equal(pv_probs_read(ctx, path, options, &probs), status);
     assert_null(probs);
     says(part);
     at(line, column);
 }
 
-static void test_probs(void **state) {
+static void test_by_prefix(void **state) {
     (void)state;
-    pv_probs *probs = must_probs("id,p__no,age,p__yes\n007,0.25,3,0.75\nb,1,x,0\n", NULL, NULL);
+    pv_probs *probs =
+        must_read_probs("id,p__a b,y,p__2,p__\n7,0.25,2,0.75,x\nx,1,2.0,0,1\n8,0.5,a b,0.5001,\n", &by_target);
+    assert_int_equal(probs->classes, 2); /* "p__" alone names no label */
+    assert_string_equal(probs->labels[0], "a b");
+    assert_string_equal(probs->labels[1], "2");
+    assert_int_equal(probs->data->rows, 3);
+    const int32_t label[] = {1, 1, 0};
+    assert_memory_equal(probs->data->label, label, sizeof label); /* 2.0 is 2 */
+    near(probs->p[0], 0.25, 0);
+    near(probs->p[3], 0, 0);
+    near(probs->p[4] + probs->p[5], 1, 1e-15); /* what the tolerance leaves is divided out */
+    near(probs->p[4], 0.5 / 1.0001, 1e-15);
+    pv_probs_free(ctx, probs);
+}
+
+static void test_one_column(void **state) {
+    (void)state;
+    pv_probs_options options = {.target = "y", .columns = "case=risk"};
+    pv_probs *probs = must_read_probs("risk,y\n0.2,healthy\n0.9,case\n", &options);
     assert_int_equal(probs->classes, 2);
-    assert_string_equal(probs->label[0], "no");
-    assert_string_equal(probs->label[1], "yes");
+    assert_string_equal(probs->labels[0], "healthy");
+    assert_string_equal(probs->labels[1], "case");
+    near(probs->p[0], 0.8, 0);
+    near(probs->p[3], 0.9, 0);
+    pv_probs_free(ctx, probs);
+    options.positive = "healthy";
+    probs = must_read_probs("risk,y\n0.2,healthy\n0.9,case\n", &options);
+    assert_string_equal(probs->labels[1], "healthy");
+    near(probs->p[1], 0.8, 0);
+    assert_int_equal(probs->data->label[0], 1);
+    pv_probs_free(ctx, probs);
+    options = (pv_probs_options){.columns = "case=risk"}; /* no target: no name */
+    probs = must_read_probs("risk,y\n0.2,healthy\n", &options);
+    assert_string_equal(probs->labels[0], "not case");
+    near(probs->p[1], 0.2, 0);
+    pv_probs_free(ctx, probs);
+    refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "--columns case=p__case", 0, 0);
+}
+
+/* Every other column stays as it stands. */
+static void test_all_columns(void **state) {
+    (void)state;
+    pv_probs_options options = {.all = true};
+    pv_probs *probs = must_read_probs("id,p__no,age,p__yes\n007,0.25,3,0.75\nb,1,x,0\n", &options);
+    assert_int_equal(probs->classes, 2);
     assert_int_equal(probs->column[1], 3);
     near(probs->p[1], 0.75, 0);
-    near(probs->p[3], 0, 0);
-    assert_string_equal(text_at(probs->table, 0, 0), "007"); /* other columns as they stand */
+    assert_string_equal(text_at(probs->table, 0, 0), "007");
     assert_string_equal(text_at(probs->table, 1, 2), "x");
     pv_probs_free(ctx, probs);
-    probs = must_probs("a,b,c\n0.2,0.3,0.5000004\n", "c,a,b", "x,y,z"); /* sums are normalised */
-    assert_int_equal(probs->classes, 3);
-    assert_string_equal(probs->label[0], "x");
-    near(probs->p[0], 0.5000004 / 1.0000004, 1e-15);
-    near(probs->p[0] + probs->p[1] + probs->p[2], 1, 1e-15);
+    options.columns = "yes=risk";
+    probs = must_read_probs("p__no,risk\nany,0.75\n", &options);
+    assert_int_equal(probs->column[0], 2);
+    assert_int_equal(probs->column[1], 1);
+    assert_string_equal(probs->labels[0], "not yes");
+    assert_string_equal(text_at(probs->table, 0, 0), "any");
     pv_probs_free(ctx, probs);
-    probs = must_probs("p__ill\n0.2\n", "p__ill", NULL);
-    assert_string_equal(probs->label[0], "not ill");
-    assert_string_equal(probs->label[1], "ill");
-    near(probs->p[0], 0.8, 1e-15);
-    pv_probs_free(ctx, probs);
-    probs = must_probs("p__ill\n0.2\n", "p__ill", "0,1");
-    assert_string_equal(probs->label[1], "1");
+    refused("p__0,p__1\n50,50\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "divided by 100", 2, 1);
+    refused("p__0,p__1\n0.5,0.5\n0.5,0.4\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "row 2 add up to 0.9", 3,
+            0);
+    refused("p__0,p__1\nhigh,low\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "is not a number", 2, 1);
+}
+
+static void test_missing(void **state) {
+    (void)state;
+    const char text[] = "p__0,p__1,y,w\n0.1,0.9,1,2\n0.2,0.8,,1\n,0.8,1,1\n0.3,0.7,0,0\n0.6,0.4,0,3\n";
+    pv_probs_options options = {.target = "y", .weights = "w"};
+    refused(text, &options, PV_ERR_INPUT, "'y' is missing here (rows with missing cells: 2 of 5)", 3, 3);
+    options.drop_missing = true;
+    pv_probs *probs = must_read_probs(text, &options);
+    assert_int_equal(probs->data->rows, 2);
+    assert_int_equal(probs->data->dropped, 2);
+    assert_int_equal(probs->data->zero_weight, 1);
+    near(probs->p[3], 0.4, 1e-15);
+    near(probs->data->weight[1], 3, 0);
     pv_probs_free(ctx, probs);
 }
 
-static void test_probs_refused(void **state) {
+static void test_refused(void **state) {
     (void)state;
-    bad_probs("x,y\n1,2\n", NULL, NULL, "p__LABEL", 0, 0);
-    bad_probs("p__1\n0.5\n", NULL, NULL, "--columns p__1", 0, 1);
-    bad_probs("p__0,p__1\n0.5,0.5\n0.5,1.5\n", NULL, NULL, "outside [0,1]", 3, 2);
-    bad_probs("p__0,p__1\n0.5,0.5\n-0.5,1.5\n", NULL, NULL, "outside [0,1]", 3, 1);
-    bad_probs("p__0,p__1\n50,50\n", NULL, NULL, "divided by 100", 2, 1);
-    bad_probs("p__0,p__1\n0.5,0.5\n0.5,0.4\n", NULL, NULL, "row 2 add up to 0.9", 3, 0);
-    bad_probs("p__0,p__1\n0.5,0.50001\n", NULL, NULL, "add up to", 2, 0);
-    bad_probs("p__0,p__1\n0.5,\n", NULL, NULL, "missing in row 1", 2, 2);
-    bad_probs("p__0,p__1\nhigh,low\n", NULL, NULL, "is not a number", 2, 1);
-    bad_probs("p__0,p__1\n0.5,inf\n", NULL, NULL, "outside [0,1]", 2, 2);
-    bad_probs("a,b\n0.5,0.5\n", "a,c", NULL, "--columns", 0, 0);
-    bad_probs("a,b\n0.5,0.5\n", "a,a", NULL, "twice", 0, 0);
-    bad_probs("p__a,a\n0.5,0.5\n", "p__a,a", NULL, "two columns", 0, 0);
-    bad_probs("a,b\n0.5,0.5\n", "a,b", "x", "1 label given for 2", 0, 0);
-    bad_probs("a,b\n0.5,0.5\n", "a,b", "x,x", "twice", 0, 0);
+    refused("p__0,p__1,y\n0.5,0.5,1\n1.5,-0.5,0\n", &by_target, PV_ERR_INPUT, "1.5 in column 'p__0'", 3, 1);
+    refused("p__0,p__1,y\n0.5,0.5,1\n0.5,inf,0\n", &by_target, PV_ERR_INPUT, "infinite", 3, 2);
+    refused("p__0,p__1,y\n0.5,0.5,1\n0.5,0.49,0\n", &by_target, PV_ERR_INPUT, "add up to 0.99", 3, 0);
+    refused("p__0,p__1,y\n0.5,0.5,1\n0,0,0\n", &by_target, PV_ERR_INPUT, "add up to 0,", 3, 0);
+    refused("p__0,p__1,y\n0.5,0.5,b\n", &by_target, PV_ERR_INPUT, "'b' in column 'y'", 2, 3);
+    refused("q0,q1,y\n0.5,0.5,1\n", &by_target, PV_ERR_INPUT, "no column is named p__LABEL", 0, 0);
+    refused("p__0,p__1\n0.5,0.5\n", &by_target, PV_ERR_USAGE, "no column 'y'", 0, 0);
+    refused("p__1,p__1.0,y\n0.5,0.5,1\n", &by_target, PV_ERR_USAGE, "two columns", 0, 0);
+    pv_probs_options options = {.target = "y", .columns = "0=,1=b"};
+    refused("a,b,y\n0.5,0.5,1\n", &options, PV_ERR_USAGE, "LABEL=COLUMN", 0, 0);
+    options.columns = "=a,1=b";
+    refused("a,b,y\n0.5,0.5,1\n", &options, PV_ERR_USAGE, "LABEL=COLUMN", 0, 0);
+    options.columns = "";
+    refused("a,b,y\n0.5,0.5,1\n", &options, PV_ERR_USAGE, "", 0, 0);
 }
 
-static void test_labels(void **state) {
+static void test_votes(void **state) {
     (void)state;
-    const char *const as_text[] = {"y"};
-    pv_csv_options options = {.text = as_text, .n_text = 1};
-    const char text[] = "x,y\n1,1\n2,\n3,0.0\n4,2\n";
-    put(text, strlen(text));
-    pv_table *table = must_read(&options);
     static char zero[] = "0", one[] = "1";
     char *labels[] = {zero, one};
-    int32_t label[4];
-    ok(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 3, NULL, label));
-    assert_int_equal(label[0], 1);
-    assert_int_equal(label[1], -1);
-    assert_int_equal(label[2], 0);
-    const size_t rows[] = {2, 3};
-    assert_int_equal(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 2, rows, label), PV_ERR_INPUT);
-    says("'2' in column 'y' is none of the labels: 0, 1");
-    at(5, 2);
-    assert_int_equal(pv_table_labels(ctx, table, "--labels", "z", labels, 2, 2, rows, label), PV_ERR_USAGE);
+    pv_table *table = read_text("n=1,b,c\n3,1,x\n0,0,x\n1,,x\n");
+    double frequency[4], weight[2] = {1, 1};
+    size_t rows[] = {0, 2}, dropped = 0;
+    assert_int_equal(pv_votes_read(ctx, table, "n=1,b", labels, 2, rows, 2, false, frequency, weight, &dropped),
+                     PV_ERR_INPUT);
+    says("a vote is missing");
+    at(4, 2);
+    ok(pv_votes_read(ctx, table, "n=1,b", labels, 2, rows, 2, true, frequency, weight, &dropped));
+    near(frequency[0], 0.75, 0);
+    near(frequency[3], 0.5, 0);
+    assert_true(weight[0] == 1 && weight[1] == 0 && dropped == 1);
+    rows[0] = 1;
+    assert_int_equal(pv_votes_read(ctx, table, "n=1,b", labels, 2, rows, 1, true, frequency, weight, &dropped),
+                     PV_ERR_INPUT);
+    says("no votes");
+    assert_int_equal(pv_votes_read(ctx, table, "0=b,0=n=1", labels, 2, rows, 1, true, frequency, weight, &dropped),
+                     PV_ERR_USAGE);
+    says("twice");
+    assert_int_equal(pv_votes_read(ctx, table, "2=b,b", labels, 2, rows, 1, true, frequency, weight, &dropped),
+                     PV_ERR_USAGE);
+    says("no label '2'");
+    assert_int_equal(pv_votes_read(ctx, table, "b,c", labels, 2, rows, 1, true, frequency, weight, &dropped),
+                     PV_ERR_INPUT);
+    says("not a number");
     pv_table_free(ctx, table);
 }
 
-/* ---- costs ------------------------------------------------------------------------------------------------------- */
-
-static char no[] = "no", yes[] = "yes", perhaps[] = "perhaps";
-static char *labels[] = {no, yes, perhaps};
-
-static pv_costs *must_costs(const char *text, int classes) {
-    put(text, strlen(text));
-    pv_costs *costs;
-    ok(pv_costs_read(ctx, path, labels, classes, &costs));
-    return costs;
-}
-
-static void bad_costs(const char *text, const char *part, size_t line, size_t column) {
-    put(text, strlen(text));
-    pv_costs *costs;
-    assert_int_equal(pv_costs_read(ctx, path, labels, 2, &costs), PV_ERR_INPUT);
-    assert_null(costs);
-    says(part);
-    at(line, column);
-}
-
-static void test_costs_refused(void **state) {
-    (void)state;
-    bad_costs("action,no\nwait,0\nact,1\n", "no column for label 'yes'", 0, 0);
-    bad_costs("action,no,yes,may\nwait,0,1,1\nact,1,0,1\n", "'may' of the costs is none of the labels", 1, 4);
-    bad_costs("action,no,yes\nwait,0,1\n", "one action only", 0, 0);
-    bad_costs("action,no,yes\nwait,0,1\n,1,0\n", "has no name", 3, 1);
-    bad_costs("action,no,yes\nwait,0,1\nwait,1,0\n", "given twice", 3, 1);
-    bad_costs("action,no,yes\nwait,0,\nact,1,0\n", "'wait' for label 'yes' is missing", 2, 3);
-    bad_costs("action,no,yes\nwait,0,much\nact,1,0\n", "'much' is no cost", 2, 3);
-    bad_costs("action,no,yes\nwait,0,inf\nact,1,0\n", "finite", 2, 3);
-}
-
-/* Two actions: the paper's threshold; three: the envelope, and a dominated one never appears. */
-static void test_thresholds(void **state) {
-    (void)state;
-    size_t action[8];
-    double threshold[8];
-    pv_costs *costs = must_costs("action,yes,no\nlet be,7,1\ntreat,2,4\n", 2); /* columns in any order */
-    assert_int_equal(pv_cost_thresholds(costs, action, threshold), 2);
-    assert_int_equal(action[0], 0);
-    near(threshold[0], 1 / (1 + (7.0 - 2) / (4.0 - 1)), 1e-15);
-    pv_costs_free(ctx, costs);
-    costs = must_costs("a,no,yes\nwait,0,100\nask,5,20\nworse,6,21\ncut,30,2\n", 2);
-    assert_int_equal(pv_cost_thresholds(costs, action, threshold), 3);
-    assert_int_equal(action[1], 1);
-    assert_int_equal(action[2], 3);
-    near(threshold[0], 5.0 / 85, 1e-15);
-    near(threshold[1], 25.0 / 43, 1e-15);
-    pv_costs_free(ctx, costs);
-    costs = must_costs("a,no,yes\nright,0,1\nwrong,1,2\n", 2); /* one action is best everywhere */
-    assert_int_equal(pv_cost_thresholds(costs, action, threshold), 1);
-    assert_int_equal(action[0], 0);
-    pv_costs_free(ctx, costs);
-}
-
-/* Decisions are the cheapest by a plain search, and agree with the thresholds. */
-static void test_decide(void **state) {
-    (void)state;
-    enum { N = 5000 };
-    double *p = calloc(3 * N, sizeof *p), *expected = calloc(N, sizeof *expected);
-    int32_t *action = calloc(N, sizeof *action);
-    assert_true(p && expected && action);
-    pv_costs *costs = must_costs("a,no,yes\nwait,0,100\nask,5,20\ncut,30,2\n", 2);
-    for (size_t i = 0; i < N; i++) {
-        p[2 * i + 1] = (double)i / N;
-        p[2 * i] = 1 - p[2 * i + 1];
-    }
-    pv_decide(ctx, costs, N, p, action, expected);
-    for (size_t i = 0; i < N; i++) {
-        double q = p[2 * i + 1];
-        assert_int_equal(action[i], q <= 5.0 / 85 ? 0 : q <= 25.0 / 43 ? 1 : 2);
-        near(expected[i], fmin(fmin(100 * q, 5 * (1 - q) + 20 * q), 30 * (1 - q) + 2 * q), 1e-12);
-    }
-    pv_costs_free(ctx, costs);
-    /* 0-1 costs: the most probable label; abstaining pays where none is above 0.7. */
-    costs = must_costs("a,no,yes,perhaps\nno,0,1,1\nyes,1,0,1\nperhaps,1,1,0\nabstain,0.3,0.3,0.3\n", 3);
-    for (size_t i = 0; i < N; i++) {
-        double sum = 0;
-        for (size_t y = 0; y < 3; y++)
-            sum += p[3 * i + y] = (double)(1 + random_bits() % 1000);
-        for (size_t y = 0; y < 3; y++)
-            p[3 * i + y] /= sum;
-    }
-    pv_decide(ctx, costs, N, p, action, NULL);
-    size_t abstained = 0;
-    for (size_t i = 0; i < N; i++) {
-        size_t best = 0;
-        for (size_t y = 1; y < 3; y++)
-            best = p[3 * i + y] > p[3 * i + best] ? y : best;
-        assert_int_equal(action[i], p[3 * i + best] >= 0.7 ? (int)best : 3);
-        abstained += action[i] == 3;
-    }
-    assert_true(abstained > 0 && abstained < N);
-    pv_costs_free(ctx, costs);
-    free(p);
-    free(expected);
-    free(action);
-}
-
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
-
-static pv_status work(pv_ctx *poor) {
-    pv_probs *probs = NULL;
-    pv_costs *costs = NULL;
-    pv_probs_options options = {"no,yes", "a,b"};
-    pv_status status = pv_probs_read(poor, path, &options, &probs);
-    if (status == PV_OK)
-        status = pv_costs_read(poor, path, labels, 2, &costs);
+static pv_status read_all(pv_ctx *poor) {
+    pv_probs *probs;
+    pv_probs_options options = {.target = "y", .weights = "w", .also = "v", .positive = "0"};
+    PV_TRY(pv_probs_read(poor, path, &options, &probs));
+    double frequency[4], weight[2];
+    size_t dropped = 0;
+    pv_status status = pv_votes_read(poor, probs->table, "w,v", probs->labels, 2, probs->data->table_row, 2, false,
+                                     frequency, weight, &dropped);
     pv_probs_free(poor, probs);
-    pv_costs_free(poor, costs);
-    return status;
+    PV_TRY(status);
+    options = (pv_probs_options){.target = "y", .columns = "1=p__1"};
+    PV_TRY(pv_probs_read(poor, path, &options, &probs));
+    pv_probs_free(poor, probs);
+    return PV_OK;
 }
 
-static void test_memory(void **state) {
+static void test_lack_of_memory(void **state) {
     (void)state;
-    const char text[] = "a,no,yes\nx,0.5,0.5\ny,0.25,0.75\n";
-    put(text, strlen(text));
-    sweep_memory(work);
+    static const char text[] = "p__0,p__1,y,w,v\n0.1,0.9,1,2,1\n0.2,0.8,0,1,3\n";
+    put(text, sizeof text - 1);
+    sweep_memory(read_all);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probs),         cmocka_unit_test(test_probs_refused), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_costs_refused), cmocka_unit_test(test_thresholds),    cmocka_unit_test(test_decide),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_by_prefix),      cmocka_unit_test(test_one_column), cmocka_unit_test(test_all_columns),
+        cmocka_unit_test(test_missing),        cmocka_unit_test(test_refused),    cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -2,7 +2,6 @@
 #include "study.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -95,79 +94,13 @@ double study_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void draw_progress(cli_call *call, const char *what, size_t done, size_t all, double began) {
-    double now = study_seconds();
-    if (!call->terminal || call->quiet || now - call->redrawn < 0.2)
-        return;
-    call->redrawn = now;
-    call->drawn = true;
-    double left = (now - began) * (double)(all - done) / (double)(done ? done : 1);
-    fprintf(stderr, "\r\033[K%s  %zu of %zu  about %ld:%02ld left", what, done, all, (long)left / 60, (long)left % 60);
-    fflush(stderr);
-}
-
-/* The command's handler goes with the first signal (SA_RESETHAND): a context of its own hears nothing of it. */
-static bool interrupted(void) {
-    struct sigaction now;
-    const int caught[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++)
-        if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            return true;
-    return false;
-}
-
-typedef struct shared {
-    pv_status status;
-    pv_error error;
-    bool stop;
-    size_t finished;
-} shared;
-
-static void note_result(cli_call *call, shared *all, pv_ctx *ctx, pv_status status, const char *what, size_t jobs,
-                        double began) {
-#pragma omp critical(study_result)
-    {
-        if (status != PV_OK && all->status == PV_OK) {
-            all->status = status;
-            if (ctx)
-                all->error = *pv_ctx_error(ctx);
-        }
-        all->finished += status == PV_OK;
-        bool end = status != PV_OK || interrupted();
-        if (end) {
-#pragma omp atomic write
-            all->stop = true;
-        }
-        draw_progress(call, what, all->finished, jobs, began);
-    }
-}
-
-int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished) {
-    shared all = {0};
-    double began = study_seconds();
-#pragma omp parallel num_threads(pv_ctx_threads(call->ctx))
-    {
-        pv_ctx_options options = pv_ctx_options_default();
-        options.threads = 1;
-        pv_ctx *ctx = NULL;
-        pv_status status = pv_ctx_new(&options, &ctx);
-#pragma omp for schedule(dynamic, 1)
-        for (size_t i = 0; i < jobs; i++) {
-            bool stop;
-#pragma omp atomic read
-            stop = all.stop;
-            if (!stop)
-                note_result(call, &all, ctx, status == PV_OK ? job(ctx, state, i) : status, what, jobs, began);
-        }
-        pv_ctx_free(ctx);
-    }
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished) {
+    pv_status status = pv_jobs_run(call->ctx, what, jobs, false, job, state, finished);
     cli_progress_clear(call);
-    *finished = all.finished;
-    if (all.status != PV_OK)
-        return cli_error(call, all.status, NULL, "%s",
-                         all.error.message[0] ? all.error.message : pv_status_text(all.status));
-    if (all.finished < jobs)
-        cli_warn(call, "stopped on request: %zu of %zu done", all.finished, jobs);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (*finished < jobs)
+        cli_warn(call, "stopped on request: %zu of %zu done", *finished, jobs);
     return CLI_OK;
 }
 

@@ -30,11 +30,8 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
 
-/* Runs job(ctx, state, i) for i = 0 .. jobs-1, each in a context of one thread, as many at a time as the call's context
- * has threads. The first failure, or a signal, lets no further one start; *finished counts those that ran. Returns an
- * exit code after printing why; a signal is a warning. */
-typedef pv_status (*study_job)(pv_ctx *ctx, void *state, size_t index);
-int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished);
+/* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
 
 double study_seconds(void); /* monotonic clock */
 

@@ -18,5 +18,6 @@
 #include "prevail/assess.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
+#include "prevail/validate.h"
 
 #endif

@@ -182,12 +182,17 @@ typedef struct pv_simulation {
     int64_t dimensions; /* gaussian: features */
     double separation;  /* gaussian: distance of the class means, in standard deviations */
     uint64_t seed;
+    const char *within; /* a feature: rows outside [low, high] are never observed (selection by feature); NULL: none */
+    double low, high;   /* of within */
+    int within_label;   /* -1: of all rows, 0 or 1: of those with this label only (selection by both) */
 } pv_simulation;
 
 /* kind "nodules": age, sex, smoking, emphysema, lobe, diameter, solidity (numbers, binaries as 0/1 under the names
  * age, female, smoker, emphysema, upper_lobe, diameter, part_solid) and malignant 0/1. Logistic, with
  * log odds ratios of published size and an intercept that makes the population prevalence exact.
  * kind "gaussian": x1..xd and y 0/1, unit-covariance normals; logistic, by construction.
+ * Selection: cases and controls fix the label counts (by label); within leaves out rows by a feature, of all rows or of
+ * one label, whatever fixes the counts. The population, its prevalence and truth are those before selection.
  * truth, where not NULL, receives [features+1] coefficients on the raw scale, the intercept first. */
 PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
                                   double *truth);

@@ -351,19 +351,19 @@ static void selects_by_feature(void **state) {
     enum { N = 40000 };
     const double pi = 0.2, upper = 0.5 * erfc(-1 / sqrt(2)), lower = 0.5 * erfc(1 / sqrt(2)); /* P(x >= 0|y) */
     const double density = exp(-0.5) / sqrt(2 * acos(-1)), mean[2] = {-1 + density / lower, 1 + density / upper};
-    pv_simulation what = {.rows = N,
-                          .cases = -1,
-                          .controls = -1,
-                          .prevalence = pi,
-                          .dimensions = 1,
-                          .separation = 2,
-                          .seed = 3,
-                          .within = "x1",
-                          .low = 0,
-                          .high = HUGE_VAL,
-                          .within_label = -1};
+    pv_simulation asked = {.rows = N,
+                           .cases = -1,
+                           .controls = -1,
+                           .prevalence = pi,
+                           .dimensions = 1,
+                           .separation = 2,
+                           .seed = 3,
+                           .within = "x1",
+                           .low = 0,
+                           .high = HUGE_VAL,
+                           .within_label = -1};
     pv_table *t;
-    ok(pv_simulate(ctx, "gaussian", &what, &t, NULL));
+    ok(pv_simulate(ctx, "gaussian", &asked, &t, NULL));
     double share = pi * upper / (pi * upper + (1 - pi) * lower), count[2] = {0}, sum[2] = {0}, square[2] = {0};
     for (size_t i = 0; i < N; i++) {
         double x = column(t, "x1")[i];
@@ -386,18 +386,18 @@ static void selects_by_both(void **state) {
     (void)state;
     enum { N = 20000 };
     const double lower = 0.5 * erfc(1 / sqrt(2)), density = exp(-0.5) / sqrt(2 * acos(-1));
-    pv_simulation what = {.cases = N,
-                          .controls = N,
-                          .prevalence = 0.01,
-                          .dimensions = 1,
-                          .separation = 2,
-                          .seed = 4,
-                          .within = "x1",
-                          .low = 0,
-                          .high = HUGE_VAL,
-                          .within_label = 0};
+    pv_simulation asked = {.cases = N,
+                           .controls = N,
+                           .prevalence = 0.01,
+                           .dimensions = 1,
+                           .separation = 2,
+                           .seed = 4,
+                           .within = "x1",
+                           .low = 0,
+                           .high = HUGE_VAL,
+                           .within_label = 0};
     pv_table *t;
-    ok(pv_simulate(ctx, "gaussian", &what, &t, NULL));
+    ok(pv_simulate(ctx, "gaussian", &asked, &t, NULL));
     double sum[2] = {0}, square[2] = {0};
     for (size_t i = 0; i < 2 * N; i++) {
         double x = column(t, "x1")[i];
@@ -414,21 +414,21 @@ static void selects_by_both(void **state) {
 
 static void refuses_selection(void **state) {
     (void)state;
-    pv_simulation what = {.rows = 5, .cases = -1, .controls = -1, .prevalence = 0.1, .within_label = -1};
+    pv_simulation asked = {.rows = 5, .cases = -1, .controls = -1, .prevalence = 0.1, .within_label = -1};
     pv_table *t;
-    what.within = "age";
-    what.low = 3;
-    what.high = 2;
-    assert_int_equal(pv_simulate(ctx, "nodules", &what, &t, NULL), PV_ERR_USAGE);
+    asked.within = "age";
+    asked.low = 3;
+    asked.high = 2;
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
     says("is empty");
-    what.high = 4;
-    assert_int_equal(pv_simulate(ctx, "nodules", &what, &t, NULL), PV_ERR_USAGE);
+    asked.high = 4;
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
     says("widen the range");
-    what.within = "malignant";
-    assert_int_equal(pv_simulate(ctx, "nodules", &what, &t, NULL), PV_ERR_USAGE);
+    asked.within = "malignant";
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
     says("is the label");
-    what.within = "ages";
-    assert_int_equal(pv_simulate(ctx, "nodules", &what, &t, NULL), PV_ERR_USAGE);
+    asked.within = "ages";
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
     says("did you mean 'age'");
     assert_null(t);
 }

@@ -10,7 +10,9 @@ typedef struct study_options {
     int64_t draws, seed;
     const char *table; /* contingency */
     int64_t cases, controls;
-    int64_t replicates; /* 0: the study's own default */
+    int64_t replicates;                      /* 0: the study's own default */
+    const char *prevalences, *data, *target; /* calibration */
+    int64_t population_rows, splits;
     const char *infer;
     int64_t components, samples, steps; /* vi */
     int64_t chains, warmup;             /* hmc */
@@ -21,7 +23,9 @@ typedef struct study_options {
 
 int study_contingency(cli_call *call, const study_options *options);
 int study_coverage(cli_call *call, const study_options *options);
-int study_calibration(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_calibration(cli_call *call, const study_options *options);
+int study_bias(cli_call *call, const study_options *options);
 
 /* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
 

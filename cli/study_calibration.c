@@ -366,6 +366,19 @@ size_t cal_mean(const calibration *c, size_t prevalence, int method, int quantit
     return n;
 }
 
+double cal_median(const calibration *c, size_t prevalence, int method, int quantity) {
+    double *values = cli_alloc(c->replicates, sizeof *values);
+    size_t n = 0;
+    for (size_t r = 0; r < c->replicates; r++) {
+        const cal_outcome *o = cal_at(c, r, prevalence, method);
+        if (o->done && !isnan(o->value[quantity]))
+            values[n++] = o->value[quantity];
+    }
+    double median = pv_quantile(n, values, 0.5);
+    free(values);
+    return median;
+}
+
 cal_coefficient cal_coefficient_of(const calibration *c, size_t prevalence, int method, int index) {
     cal_coefficient out = {.truth = c->truth[prevalence][index]};
     double n = 0, square = 0;

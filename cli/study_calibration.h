@@ -69,8 +69,9 @@ typedef struct calibration {
 } calibration;
 
 cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, int method);
-/* Mean over data sets and its standard error; how many define it. */
+/* Mean over data sets and its standard error; how many define it. The median. */
 size_t cal_mean(const calibration *c, size_t prevalence, int method, int quantity, double *mean, double *error);
+double cal_median(const calibration *c, size_t prevalence, int method, int quantity);
 /* The coefficient's truth and, over data sets, mean and standard deviation of its estimate, mean posterior standard
  * deviation and coverage. */
 typedef struct cal_coefficient {

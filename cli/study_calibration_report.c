@@ -199,7 +199,7 @@ static void csv_number(FILE *out, double value) {
 
 static void write_metrics(FILE *out, const void *what) {
     const calibration *c = ((const all *)what)->c;
-    fputs("prevalence,method,quantity,mean,error,data_sets\n", out);
+    fputs("prevalence,method,quantity,mean,error,median,data_sets\n", out);
     for (size_t k = 0; k < c->prevalences; k++)
         for (int m = 0; m < CAL_METHODS; m++)
             for (int q = 0; q < CAL_QUANTITIES; q++) {
@@ -208,6 +208,7 @@ static void write_metrics(FILE *out, const void *what) {
                 fprintf(out, "%g,%s,%s", c->prevalence[k], cal_key[m], cal_quantity[q]);
                 csv_number(out, mean);
                 csv_number(out, error);
+                csv_number(out, cal_median(c, k, m, q));
                 fprintf(out, ",%zu\n", n);
             }
 }
@@ -279,7 +280,9 @@ static json_t *json_method(const calibration *c, size_t k, int m) {
     for (int q = 0; q < CAL_QUANTITIES; q++) {
         double mean, error;
         cal_mean(c, k, m, q, &mean, &error);
-        cli_json_set(quantities, cal_quantity[q], json_pair(mean, error, "error"));
+        json_t *entry = json_pair(mean, error, "error");
+        cli_json_set(entry, "median", cli_json_real(cal_median(c, k, m, q)));
+        cli_json_set(quantities, cal_quantity[q], entry);
     }
     for (int j = 0; j < CAL_COEFFICIENTS; j++) {
         cal_coefficient one = cal_coefficient_of(c, k, m, j);

@@ -147,7 +147,7 @@ typedef struct cli_roles {
     pv_roles roles;
     int missing;       /* 0 refuse, 1 drop */
     int collinear;     /* 0 refuse, 1 keep */
-    const char *group; /* cv: a column that must be there; it is among the excluded ones. NULL: none */
+    const char *group; /* cv, sweep: --group, a column of the table; never a feature. NULL: none */
 } cli_roles;
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
@@ -173,8 +173,16 @@ typedef struct cli_training {
     pv_encoding *encoding;
     char **labels;
     pv_dataset *data;
+    int32_t *group; /* [data->rows], by --group; NULL: none */
     char *positive; /* where --prevalence LABEL=P named it */
+    char *excluded; /* with --group: the excluded columns and it */
 } cli_training;
+
+#define CLI_OPTION_GROUP(type, field)                                                                                  \
+    {                                                                                                                  \
+        "group", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                       \
+            "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
+    }
 
 extern const cli_argument cli_training_arguments[];
 extern const pv_option cli_role_table[]; /* of cli_roles */

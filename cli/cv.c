@@ -9,7 +9,6 @@ typedef struct cv_options {
     cli_roles roles;
     pv_fit_options fit;
     int64_t folds, repeats;
-    const char *group;
     const char *population;
     const char *output;
     cli_running running;
@@ -20,8 +19,7 @@ static const pv_option cv_table[] = {
      "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
     {"repeats", PV_OPTION_INT, offsetof(cv_options, repeats), "1", 1, 1e5, NULL, "R",
      "Do it so often, with other folds each time."},
-    {"group", PV_OPTION_TEXT, offsetof(cv_options, group), NULL, 0, 0, NULL, "COL",
-     "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."},
+    CLI_OPTION_GROUP(cv_options, roles.group),
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P or design, as in prevail predict. nell, "
      "nell_upper, holdout_nll and information_gain do not depend on it."},
@@ -32,59 +30,6 @@ static const pv_option run_table[] = {
     CLI_OPTION_THREADS(cv_options, running.threads),
     CLI_OPTION_JSON(cv_options, running.json, "Print one JSON object instead of tables."),
     CLI_OPTION_QUIET(cv_options, running.quiet), CLI_OPTION_END};
-
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
-
-/* The group's column is none of the features, and read as text: it joins the excluded ones. */
-static char *exclude_group(cli_roles *options, const char *group) {
-    pv_roles *roles = &options->roles;
-    size_t size = 2 * strlen(group) + 4 + (roles->exclude ? strlen(roles->exclude) : 0);
-    char *list = cli_alloc(size, 1), *end = list;
-    if (roles->exclude && *roles->exclude)
-        end += sprintf(list, "%s,", roles->exclude);
-    *end++ = '"';
-    for (const char *c = group; *c; c++) {
-        if (*c == '"')
-            *end++ = '"';
-        *end++ = *c;
-    }
-    *end = '"';
-    roles->exclude = list;
-    options->group = group;
-    return list;
-}
-
-static int read_groups(cli_call *call, const char *name, const cli_training *training, int32_t **group) {
-    size_t at;
-    pv_status status = pv_table_find(call->ctx, training->table, "--group", name, &at);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    const pv_column *column = &training->table->column[at];
-    *group = cli_alloc(training->data->rows, sizeof **group);
-    for (size_t i = 0; i < training->data->rows; i++) {
-        size_t row = training->data->table_row[i];
-        (*group)[i] = column->type == PV_COLUMN_TEXT ? column->code[row] : -1;
-        if ((*group)[i] < 0)
-            return cli_error(call, PV_ERR_INPUT, training->table->source,
-                             "line %zu: no group in column '%s'; every row needs one",
-                             pv_table_line(training->table, row), name);
-    }
-    return CLI_OK;
-}
-
-static int check_group(cli_call *call, const cv_options *options) {
-    const char *group = options->group;
-    if (!group)
-        return CLI_OK;
-    if (!*group)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group needs the name of a column");
-    const char *target = options->roles.roles.target;
-    if (target && strcmp(group, target) == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target", group);
-    if (options->roles.roles.weights && strcmp(group, options->roles.roles.weights) == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: are the weights", group);
-    return CLI_OK;
-}
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
@@ -177,7 +122,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
     cli_json_set(object, "repeats", json_integer(options->repeats));
-    cli_json_set(object, "group", options->group ? cli_json_text(options->group) : json_null());
+    cli_json_set(object, "group", options->roles.group ? cli_json_text(options->roles.group) : json_null());
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence",
                  v->prevalence ? cli_json_by_label(training->labels, training->data->classes, v->prevalence)
@@ -202,8 +147,8 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
            v->data->rows, call->argument[0], v->folds);
     if (v->repeats > 1)
         printf(", %zu times", v->repeats);
-    if (options->group)
-        printf(", by %s", options->group);
+    if (options->roles.group)
+        printf(", by %s", options->roles.group);
     printf("; population %s\n\n  %-16s  %9s  %9s  %9s", options->population, "", "pooled", "mean", "sd");
     for (size_t i = 0; parts <= SHOWN && i < parts; i++)
         printf("  %7s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
@@ -229,26 +174,20 @@ static int run(cli_call *call) {
     cv_options *options = call->options;
     cli_training training = {0};
     pv_validation *validation = NULL;
-    int32_t *group = NULL;
-    char *excluded = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
-    if (code == CLI_OK)
-        code = check_group(call, options);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
-    if (code == CLI_OK && options->group)
-        excluded = exclude_group(&options->roles, options->group);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
-    if (code == CLI_OK && options->group)
-        code = read_groups(call, options->group, &training, &group);
     if (code == CLI_OK) {
         pv_fit_input input = cli_training_input(call, &options->roles, &training);
-        pv_validation_options how = {
-            .folds = options->folds, .repeats = options->repeats, .group = group, .population = options->population};
+        pv_validation_options how = {.folds = options->folds,
+                                     .repeats = options->repeats,
+                                     .group = training.group,
+                                     .population = options->population};
         pv_status status = pv_cross_validate(call->ctx, &input, &options->fit, &how, &validation);
         cli_progress_clear(call);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -266,8 +205,6 @@ static int run(cli_call *call) {
             cli_note_dropped(call, training.data);
     }
     pv_validation_free(call->ctx, validation);
-    free(group);
-    free(excluded);
     cli_training_clear(call, &training);
     return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
 }

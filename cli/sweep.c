@@ -30,6 +30,7 @@ static const pv_option sweep_table[] = {
      "prevalence."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Cross-validation: how often, with other folds."},
+    CLI_OPTION_GROUP(sweep_options, roles.group),
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
      "Judge on the rows of this CSV file instead; all of DATA is learned from."},
     {"population", PV_OPTION_TEXT, AT(population), "design", 0, 0, NULL, "NAME",
@@ -149,8 +150,8 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
     if (options->weights && !options->mixture)
         return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
-    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats")))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--folds and --repeats do not go with --holdout");
+    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.group))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
     return read_losses(call, options->losses, w);
@@ -185,8 +186,10 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
         fit.prevalence_n = usual.prevalence_n;
         fit.marginal = usual.marginal;
     }
-    pv_validation_options how = {
-        .folds = options->folds, .repeats = options->repeats, .population = options->population};
+    pv_validation_options how = {.folds = options->folds,
+                                 .repeats = options->repeats,
+                                 .group = w->training.group,
+                                 .population = options->population};
     pv_status status = w->judged ? pv_hold_out(call->ctx, &input, &fit, options->population, w->judged, v)
                                  : pv_cross_validate(call->ctx, &input, &fit, &how, v);
     cli_progress_clear(call);

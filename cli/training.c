@@ -30,6 +30,50 @@ const pv_option cli_role_table[] = {
      "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
     CLI_OPTION_END};
 
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* The group's column is none of the features, and read as text: it joins the excluded ones. */
+static char *exclude_group(const pv_roles *roles, const char *group) {
+    size_t size = 2 * strlen(group) + 4 + (roles->exclude ? strlen(roles->exclude) : 0);
+    char *list = cli_alloc(size, 1), *end = list;
+    if (roles->exclude && *roles->exclude)
+        end += sprintf(list, "%s,", roles->exclude);
+    *end++ = '"';
+    for (const char *c = group; *c; c++) {
+        if (*c == '"')
+            *end++ = '"';
+        *end++ = *c;
+    }
+    *end = '"';
+    return list;
+}
+
+static int check_group(cli_call *call, const cli_roles *options) {
+    const char *group = options->group;
+    if (!*group)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group needs the name of a column");
+    if (strcmp(group, options->roles.target) == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target", group);
+    if (options->roles.weights && strcmp(group, options->roles.weights) == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: are the weights", group);
+    return CLI_OK;
+}
+
+static int read_groups(cli_call *call, const pv_column *column, cli_training *training) {
+    training->group = cli_alloc(training->data->rows, sizeof *training->group);
+    for (size_t i = 0; i < training->data->rows; i++) {
+        size_t row = training->data->table_row[i];
+        training->group[i] = column->code[row];
+        if (column->code[row] < 0)
+            return cli_error(call, PV_ERR_INPUT, training->table->source,
+                             "line %zu: no group in column '%s'; every row needs one",
+                             pv_table_line(training->table, row), column->name);
+    }
+    return CLI_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training) {
     pv_roles *roles = &options->roles;
     if (!roles->target)
@@ -45,20 +89,25 @@ int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevale
             roles->positive = training->positive;
         }
     }
-    return CLI_OK;
+    if (!options->group)
+        return CLI_OK;
+    roles->exclude = training->excluded = exclude_group(roles, options->group);
+    return check_group(call, options);
 }
 
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training) {
     int code = cli_read_for_fit(call, path, &options->roles, &training->table);
     if (code != CLI_OK)
         return code;
-    size_t at;
+    size_t at = 0;
     pv_status status =
         options->group ? pv_table_find(call->ctx, training->table, "--group", options->group, &at) : PV_OK;
     if (status == PV_OK)
         status = pv_dataset_learn(call->ctx, training->table, &options->roles, &training->encoding, &training->labels,
                                   &training->data);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    return options->group ? read_groups(call, &training->table->column[at], training) : CLI_OK;
 }
 
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training) {
@@ -80,5 +129,7 @@ void cli_training_clear(cli_call *call, cli_training *training) {
     if (training->encoding)
         pv_encoding_free(call->ctx, training->encoding);
     pv_table_free(call->ctx, training->table);
+    free(training->group);
+    free(training->excluded);
     free(training->positive);
 }

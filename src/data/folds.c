@@ -131,7 +131,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t) {
         for (size_t f = 0; f < t->folds; f++)
             if (t->total[y] > 0 && t->held[f * t->classes + y] == t->total[y])
                 return pv__fail(ctx, PV_ERR_INPUT,
-                                "all rows of class %zu of %zu fall into one fold, since --group keeps them together: "
+                                "all rows of label %zu of %zu fall into one fold, since --group keeps them together: "
                                 "nothing would be left to learn it from",
                                 y + 1, t->classes);
     for (size_t f = 0; f < t->folds; f++) {

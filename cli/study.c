@@ -233,7 +233,7 @@ const cli_command cli_study = {
         "sbc.svg.\n"
         "calibration: metrics beside the paper's, calibration, log odds ratios against the truth; means over data sets "
         "with their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
-        "real.csv (with --data), calibration.svg, odds_ratios.svg, rates.svg.\n"
+        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real.svg.\n"
         "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
         "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.",
     .examples = examples,

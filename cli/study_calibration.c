@@ -408,11 +408,8 @@ judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int par
         const judge_bins *b = part == CAL_TRAINING_ROWS  ? &o->training
                               : part == CAL_HELDOUT_ROWS ? &o->heldout
                                                          : &o->population;
-        for (int i = 0; o->done && i < JUDGE_BINS; i++) {
-            sum.mass[i] += b->mass[i];
-            sum.p[i] += b->p[i];
-            sum.y[i] += b->y[i];
-        }
+        if (o->done)
+            judge_bins_sum(&sum, b);
     }
     return sum;
 }

@@ -126,6 +126,6 @@ size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double
 /* ---- report and pictures ----------------------------------------------------------------------------------------- */
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real);
-int calibration_pictures(cli_call *call, const char *folder, const calibration *c);
+int calibration_pictures(cli_call *call, const char *folder, const calibration *c, const nodules *real);
 
 #endif

@@ -143,11 +143,42 @@ static void write_rates(FILE *out, const void *what) {
     svg_end(out);
 }
 
-int calibration_pictures(cli_call *call, const char *folder, const calibration *c) {
+/* ---- real nodules ------------------------------------------------------------------------------------------------ */
+
+static void write_real(FILE *out, const void *what) {
+    const nodules *real = what;
+    svg_panel page = {0, 0, 1, 1, 0, 1, 1, 0}, p = {LEFT, 44, 300, 300, 0, 1, 0, 1};
+    svg_begin(out, 560, 400, "Calibration on real nodules");
+    svg_text(out, LEFT, 22, "start", 13, "#000", "Real nodules at their natural prevalence, summed over splits");
+    svg_segment(out, &p, 0, 0, 1, 1, "#999", 1, "4 3");
+    for (int m = 0; m < NOD_METHODS; m++) {
+        const char *colour = m == NOD_UNCORRECTED ? "#888888" : cal_colour[m];
+        double x[JUDGE_BINS], y[JUDGE_BINS], at = 70 + 20.0 * m;
+        size_t n = 0;
+        judge_bins sum = {{0}, {0}, {0}};
+        for (size_t s = 0; s < real->splits; s++)
+            judge_bins_sum(&sum, &real->bins[s * NOD_METHODS + (size_t)m]);
+        for (int i = 0; i < JUDGE_BINS; i++)
+            if (sum.mass[i] > 0) {
+                x[n] = sum.p[i] / sum.mass[i];
+                y[n++] = sum.y[i] / sum.mass[i];
+            }
+        svg_line(out, &p, n, x, y, colour, 1.6, NULL);
+        svg_points(out, &p, n, x, y, colour, 5, 1);
+        svg_segment(out, &page, 390, at, 412, at, colour, 2, NULL);
+        svg_text(out, 418, at + 4, "start", 11, "#333", nod_method(m));
+    }
+    svg_axes(out, &p, NULL, "probability", "share of positives");
+    svg_end(out);
+}
+
+int calibration_pictures(cli_call *call, const char *folder, const calibration *c, const nodules *real) {
     int code = study_write(call, folder, "calibration.svg", write_calibration, c);
     if (code == CLI_OK)
         code = study_write(call, folder, "odds_ratios.svg", write_odds_ratios, c);
     if (code == CLI_OK)
         code = study_write(call, folder, "rates.svg", write_rates, c);
+    if (code == CLI_OK && real)
+        code = study_write(call, folder, "real.svg", write_real, real);
     return code;
 }

@@ -23,6 +23,14 @@ void judge_bins_add(judge_bins *bins, const judge_rows *rows, int log_scale) {
     }
 }
 
+void judge_bins_sum(judge_bins *sum, const judge_bins *more) {
+    for (int i = 0; i < JUDGE_BINS; i++) {
+        sum->mass[i] += more->mass[i];
+        sum->p[i] += more->p[i];
+        sum->y[i] += more->y[i];
+    }
+}
+
 judge_rates judge_rates_at(const judge_rows *rows, double theta) {
     double above[4] = {0}, all[4] = {0}; /* 1-p, p, 1-y, y */
     for (size_t i = 0; i < rows->n; i++) {

@@ -18,6 +18,7 @@ typedef struct judge_bins {
     double mass[JUDGE_BINS], p[JUDGE_BINS], y[JUDGE_BINS];
 } judge_bins;
 void judge_bins_add(judge_bins *bins, const judge_rows *rows, int log_scale);
+void judge_bins_sum(judge_bins *sum, const judge_bins *more);
 
 /* Expected and empirical false positive and false negative rates at threshold theta, "positive" being p >= theta:
  * expected FPR = sum (1 - p) [p >= theta] / sum (1 - p), empirical the same with y for p; FNR likewise (section 6 of

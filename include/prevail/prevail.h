@@ -20,5 +20,6 @@
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
 #include "prevail/probs.h"
+#include "prevail/validate.h"
 
 #endif

@@ -171,6 +171,7 @@ static void test_all_labels_known(void **state) {
                          *vb = infer(ctx, &sample, PV_TARGET_VB, "flat"),
                          *em = infer(ctx, &sample, PV_TARGET_EM, "flat");
     near(exact->value[1], (1 + positive) / 12, 1e-12);
+    near(exact->worth, 10, 1e-9); /* ten labels are worth ten labels */
     near(exact->lo[1], pv_beta_quantile(1 + positive, 11 - positive, 0.05), 1e-12);
     near(vb->value[1], (1 + positive) / 12, 1e-12);
     near(em->value[1], positive / 10, 1e-12);
@@ -330,7 +331,7 @@ static void test_weak(void **state) {
             pv_target_prevalence *found = infer(ctx, &sample, (pv_target_method)method, cases[c].dirichlet);
             bool swayed = cases[c].swayed && method != PV_TARGET_EM;
             if (found->weak != cases[c].weak || (!found->weak && found->swayed != swayed))
-                fail_msg("case %zu, method %d: narrowing %g, movement %g, value %g", c, method, found->narrowing,
+                fail_msg("case %zu, method %d: worth %g, movement %g, value %g", c, method, found->worth,
                          found->movement, found->value[1]);
             pv_target_prevalence_free(ctx, found);
         }

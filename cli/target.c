@@ -21,7 +21,7 @@ void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const 
     cli_json_set(object, "interval", cli_json_real(t->level));
     cli_json_set(object, "effective_draws", cli_json_real(t->effective));
     cli_json_set(object, "error", cli_json_real(t->error));
-    cli_json_set(object, "narrowing", cli_json_real(t->narrowing));
+    cli_json_set(object, "worth", cli_json_real(t->worth));
     cli_json_set(object, "movement", cli_json_real(t->movement));
     cli_json_set(object, "identified", json_boolean(!t->weak && !t->swayed));
 }
@@ -45,9 +45,9 @@ void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const 
     if (t->weak)
         cli_warn(
             call,
-            "the rows hardly identify the prevalence: they leave %.0f %% of the standard deviation that a flat prior "
-            "has; give more rows, labels for some of them (--labels), or the prevalence itself",
-            100 * t->narrowing);
+            "the rows hardly identify the prevalence: %.0f labelled ones would tell as much; give more rows, labels "
+            "for some of them (--labels), or the prevalence itself",
+            t->worth);
     if (t->swayed)
         cli_warn(
             call,

@@ -95,11 +95,12 @@ typedef struct pv_target_prevalence {
     pv_stop stop;
     double effective; /* effective number of draws behind value; NaN: by quadrature or no draws */
     double error;     /* largest Monte-Carlo standard error of value; 0: by quadrature */
-    /* Do the rows tell pi? narrowing: with a flat prior, the largest ratio over the labels of the posterior's sd to the
-     * prior's. movement: the largest move of value, in sd, when the prior changes: from the one given to a flat one, or
-     * from a flat one to half an observation of each label more; NaN for em and bbse. */
-    double narrowing, movement;
-    bool weak;   /* narrowing is above 0.5 */
+    /* Do the rows tell pi? worth: how many labelled rows would tell as much, value (1 - value)/sd^2 less what a flat
+     * prior brings, the least over the labels. movement: the largest move of value, in sd, when the prior changes: from
+     * the one given to a flat one, or from a flat one to half an observation of each label more; NaN for em and bbse.
+     */
+    double worth, movement;
+    bool weak;   /* worth is below 10 */
     bool swayed; /* the change of prior moves value by more than 0.05 and by more than one sd (a flat prior: a quarter)
                   */
     size_t points;  /* the distribution of pi (one point: an estimate), where w has no draws */

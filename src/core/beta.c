@@ -101,11 +101,9 @@ double pv_beta_quantile(double a, double b, double p) {
         else
             low = z;
         double next = z - error / exp(log_front(a, b, x, y)); /* dI/dz = x (1-x) density = the front itself */
-        if (!(next > low && next < high))
-            next = 0.5 * (low + high);
-        if (fabs(next - z) < 1e-16 * fmax(1, fabs(z)))
+        if (fabs(next - z) < 1e-15 * fmax(1, fabs(z)))
             break;
-        z = next;
+        z = next > low && next < high ? next : 0.5 * (low + high);
     }
     return z <= -689 ? 0 : pv_sigmoid(z);
 }

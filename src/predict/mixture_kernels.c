@@ -79,7 +79,7 @@ static void pair_sums(size_t n, const double *u, const double *v, double pi0, do
 /* Factors of at least low whose product stays a normal number. */
 static size_t factors(double low) {
     double most = 650 / fmax(-log(low), 1);
-    return most > 32 ? 32 : most < 1 ? 1 : (size_t)most;
+    return most > 128 ? 128 : most < 1 ? 1 : (size_t)most;
 }
 
 static double pair_log(size_t n, const double *u, const double *v, double pi0, double pi1) {

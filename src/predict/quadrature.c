@@ -42,11 +42,10 @@ double pv__pair_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, double *s
         if (curve < 0)
             *scale = 1 / sqrt(-curve);
         double next = curve < 0 ? z - slope / curve : slope > 0 ? z + 1 : z - 1;
-        if (!(next > low && next < high))
-            next = 0.5 * (low + high);
-        bool still = curve < 0 && fabs(next - z) < 1e-6 * *scale;
-        z = next;
-        if (still || high - low < 1e-12)
+        if (curve < 0 && fabs(next - z) < 1e-6 * *scale)
+            return z; /* before the bracket is asked: at the root its own end is a step away */
+        z = next > low && next < high ? next : 0.5 * (low + high);
+        if (high - low < 1e-12)
             break;
     }
     return z;
@@ -235,12 +234,11 @@ double pv__pair_quantile(const pv__pair *pair, double p) {
             high = z;
         else
             low = z;
-        double next = density > 0 ? z - error / density : low - 1;
-        if (!(next > low && next < high))
-            next = 0.5 * (low + high);
-        bool still = fabs(next - z) < 1e-13 * fmax(1, fabs(z)) || high - low < 1e-13;
-        z = next;
-        if (still)
+        double next = density > 0 ? z - error / density : low - 1, least = 1e-14 * fmax(1, fabs(z));
+        if (density > 0 && fabs(next - z) < least)
+            break; /* before the bracket is asked, as above */
+        z = next > low && next < high ? next : 0.5 * (low + high);
+        if (high - low < least)
             break;
     }
     return z;

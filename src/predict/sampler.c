@@ -146,8 +146,12 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, const 
         if (isnan(decrement) || isnan(value))
             return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of the target sample are not finite");
         many->converged = decrement < 1e-12;
-        if (many->converged || !line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes))
+        if (many->converged)
             break;
+        if (!line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes)) {
+            many->converged = decrement < 1e-6; /* what is left to gain drowns in the rounding of many rows */
+            break;
+        }
     }
     set_curvature(m, alpha, sums, cross, many);
     return PV_OK;

@@ -87,6 +87,8 @@ static pv_status solve_em(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doub
             s->stop = PV_STOP_INTERRUPTED;
     }
     memcpy(s->plugin, pi, k * sizeof *pi);
+    for (size_t y = 0; y < k; y++)
+        pi[y] = pi[y] > 1e-299 ? pi[y] : 0; /* the floor was for the ratios */
     return PV_OK;
 }
 
@@ -167,12 +169,13 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
 
 /* ---- what the rows say at all ------------------------------------------------------------------------------------ */
 
-/* Largest ratio of sd to that of a flat Dirichlet. */
-static double narrowing(int k, const double *sd) {
-    double most = 0, flat = sqrt((k - 1) / (double)(k * k) / (k + 1));
+/* Labelled rows that would tell as much as an sd around value with a flat prior, whose own k observations do not count:
+ * n of them leave a variance of about value (1 - value)/(n + k + 1). */
+static double worth(int k, const double *value, const double *sd) {
+    double least = HUGE_VAL;
     for (int y = 0; y < k; y++)
-        most = fmax(most, sd[y] / flat);
-    return most;
+        least = fmin(least, value[y] * (1 - value[y]) / fmax(sd[y] * sd[y], 1e-300) - k - 1);
+    return fmax(least, 0);
 }
 
 /* sd of pi from the curvature at the mode: |factor^-1 J_y|, J = diag pi - pi pi', for the coordinates of the sampler.
@@ -252,7 +255,7 @@ static void solve_fixed(pv__solver *s) {
     }
     s->iterations = 0;
     s->stop = PV_STOP_CONVERGED;
-    s->narrowing = 0; /* nothing is asked of the rows */
+    s->worth = HUGE_VAL; /* nothing is asked of the rows */
     s->movement = (double)NAN;
     s->swayed = false;
 }
@@ -288,7 +291,7 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
         break;
     }
     bool own = s->flat && s->options->method == PV_TARGET_EXACT;
-    s->narrowing = narrowing(s->classes, own ? s->sd : s->flat_sd);
+    s->worth = own ? worth(s->classes, s->value, s->sd) : worth(s->classes, s->flat_value, s->flat_sd);
     s->movement = (double)NAN;
     s->swayed = false;
     if (has_prior && !s->flat)

@@ -207,8 +207,8 @@ static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_target_
     pv_status status = PV_OK;
     out->iterations = s->iterations;
     out->stop = s->stop;
-    out->narrowing = s->narrowing;
-    out->weak = s->narrowing > 0.5;
+    out->worth = s->worth;
+    out->weak = s->worth < 10;
     out->movement = s->movement;
     out->swayed = s->swayed;
     memcpy(out->value, s->value, k * sizeof *out->value);
@@ -295,14 +295,18 @@ static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *o
     const double one = 1;
     pv__mixture_kernels_get()->average(rows, t->classes, ROWS, own->r, t->plugin ? 1 : t->points,
                                        t->plugin ? t->plugin : t->pi, t->plugin ? &one : t->weight, own->sum);
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows; i++) {
+        double total = 0; /* 1 but for rounding; nothing may come out above 1 */
+        for (size_t y = 0; y < k; y++)
+            total += own->r[y * ROWS + i] * own->sum[y * ROWS + i];
         for (size_t y = 0; y < k; y++) {
             size_t at = (begin + i) * k + y;
             if (job->p)
-                job->p[at] = own->r[y * ROWS + i] * own->sum[y * ROWS + i];
+                job->p[at] = own->r[y * ROWS + i] * own->sum[y * ROWS + i] / total;
             if (job->log_p)
-                job->log_p[at] = own->log_r[y * ROWS + i] + log(own->sum[y * ROWS + i]);
+                job->log_p[at] = own->log_r[y * ROWS + i] + log(own->sum[y * ROWS + i] / total);
         }
+    }
 }
 
 /* Two classes: a probability rises with its label's pi, so its interval's ends are at those of pi. */
@@ -312,9 +316,10 @@ static void pair_intervals(const row_job *job, size_t begin, size_t rows, row_wo
     for (size_t end = 0; end < 2; end++) {
         pv__mixture_kernels_get()->average(rows, 2, ROWS, own->r, 1, ends[end], &one, own->sum);
         for (size_t i = 0; i < rows; i++) {
+            double p0 = own->r[i] * own->sum[i], p1 = own->r[ROWS + i] * own->sum[ROWS + i];
             size_t at = 2 * (begin + i);
-            (end ? job->lo : job->hi)[at] = own->r[i] * own->sum[i];
-            (end ? job->hi : job->lo)[at + 1] = own->r[ROWS + i] * own->sum[ROWS + i];
+            (end ? job->lo : job->hi)[at] = p0 / (p0 + p1);
+            (end ? job->hi : job->lo)[at + 1] = p1 / (p0 + p1);
         }
     }
 }

@@ -41,8 +41,8 @@ typedef struct pv__solver {
     bool flat;          /* the prior is */
     double *flat_value; /* [classes], the mode with a flat prior, and the sd there; not where the prior is flat */
     double *flat_sd;
-    double narrowing; /* as in pv_target_prevalence */
-    double movement;  /* NaN where the prior is flat, or there is none */
+    double worth;    /* as in pv_target_prevalence */
+    double movement; /* NaN where the prior is flat, or there is none */
     bool swayed;
 } pv__solver;
 

@@ -57,13 +57,13 @@ typedef struct joint {
     const pv_classifier *classifier;
     const pv_dataset *data;
     const pv_target_options *options;
-    size_t *level;                     /* [draws], a random order */
-    double *value, *pi;                /* [draws][classes]: mean and draw of pi given w_s */
-    double *plugin;                    /* [draws][classes] */
-    int64_t *iterations;               /* [draws] */
-    pv_stop *stop;                     /* [draws] */
-    double *narrowing, *movement, *sd; /* [draws], [draws], [draws][classes] */
-    bool *swayed;                      /* [draws] */
+    size_t *level;                 /* [draws], a random order */
+    double *value, *pi;            /* [draws][classes]: mean and draw of pi given w_s */
+    double *plugin;                /* [draws][classes] */
+    int64_t *iterations;           /* [draws] */
+    pv_stop *stop;                 /* [draws] */
+    double *worth, *movement, *sd; /* [draws], [draws], [draws][classes] */
+    bool *swayed;                  /* [draws] */
 } joint;
 
 static void forward(const joint *j, worker *own, size_t s) {
@@ -112,7 +112,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     memcpy(j->sd + s * k, own->solver.sd, k * sizeof(double));
     j->iterations[s] = own->solver.iterations;
     j->stop[s] = own->solver.stop;
-    j->narrowing[s] = own->solver.narrowing;
+    j->worth[s] = own->solver.worth;
     j->movement[s] = own->solver.movement;
     j->swayed[s] = own->solver.swayed;
     return draw_pi(j, own, s, j->pi + s * k);
@@ -203,12 +203,12 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
             out->iterations = j->iterations[s];
         if (j->stop[s] != PV_STOP_CONVERGED && j->stop[s] != PV_STOP_COMPLETED)
             out->stop = j->stop[s];
-        out->narrowing += j->narrowing[s] / (double)draws;
+        out->worth += j->worth[s] / (double)draws;
         movement += j->movement[s] / (double)draws;
         swayed += j->swayed[s];
     }
     out->movement = movement;
-    out->weak = out->narrowing > 0.5;
+    out->weak = out->worth < 10;
     out->swayed = 2 * swayed > draws;
     pv__free(ctx, column);
     return PV_OK;
@@ -221,8 +221,8 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
     j->pi = j->value + draws * k;
     j->plugin = j->pi + draws * k;
     j->sd = j->plugin + draws * k;
-    j->narrowing = j->sd + draws * k;
-    j->movement = j->narrowing + draws;
+    j->worth = j->sd + draws * k;
+    j->movement = j->worth + draws;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->swayed, &j->swayed));
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->iterations, &j->iterations));
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->stop, &j->stop));

@@ -171,6 +171,7 @@ static void test_all_labels_known(void **state) {
                          *vb = infer(ctx, &sample, PV_TARGET_VB, "flat"),
                          *em = infer(ctx, &sample, PV_TARGET_EM, "flat");
     near(exact->value[1], (1 + positive) / 12, 1e-12);
+    near(exact->worth, 10, 1e-9); /* ten labels are worth ten labels */
     near(exact->lo[1], pv_beta_quantile(1 + positive, 11 - positive, 0.05), 1e-12);
     near(vb->value[1], (1 + positive) / 12, 1e-12);
     near(em->value[1], positive / 10, 1e-12);
@@ -241,6 +242,29 @@ static void test_threads(void **state) {
     free(p);
 }
 
+/* The search for the mode ends wherever its steps land: at the start, as for rows that come in mirrored pairs, or by
+ * chance in one of many samples. */
+static void test_mode(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    double *loglik = calloc(2 * N, sizeof *loglik);
+    assert_non_null(loglik);
+    for (uint64_t s = 0; s < 300; s++) {
+        draw_pair(5000 + s, N, s % 3 ? 0.2 : 0.001, 1.5, loglik, NULL);
+        for (size_t i = 1; s % 10 == 0 && i < N; i += 2) { /* mirrored */
+            loglik[2 * i] = loglik[2 * i - 1];
+            loglik[2 * i + 1] = loglik[2 * i - 2];
+        }
+        pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+        pv_target_prevalence *found = infer(ctx, &sample, PV_TARGET_EXACT, "flat");
+        if (!(found->iterations < 40 && found->lo[1] < found->value[1] && found->value[1] < found->hi[1]))
+            fail_msg("sample %d: %d passes, %g in %g .. %g", (int)s, (int)found->iterations, found->value[1],
+                     found->lo[1], found->hi[1]);
+        pv_target_prevalence_free(ctx, found);
+    }
+    free(loglik);
+}
+
 /* By hand: decisions right in 0.8 and 0.9 of the rows of each label; 0.31 called 1 is pi = (0.31 - 0.2)/0.7. */
 static void test_bbse(void **state) {
     (void)state;
@@ -307,7 +331,7 @@ static void test_weak(void **state) {
             pv_target_prevalence *found = infer(ctx, &sample, (pv_target_method)method, cases[c].dirichlet);
             bool swayed = cases[c].swayed && method != PV_TARGET_EM;
             if (found->weak != cases[c].weak || (!found->weak && found->swayed != swayed))
-                fail_msg("case %zu, method %d: narrowing %g, movement %g, value %g", c, method, found->narrowing,
+                fail_msg("case %zu, method %d: worth %g, movement %g, value %g", c, method, found->worth,
                          found->movement, found->value[1]);
             pv_target_prevalence_free(ctx, found);
         }
@@ -599,6 +623,7 @@ int main(void) {
         cmocka_unit_test(test_sine_integral),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_mode),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -21,6 +21,7 @@ typedef struct eval_options {
     const char *curves;
     int64_t points, bins;
     double threshold;
+    pv_target_options unknown; /* --population unknown: how */
     cli_running running;
 } eval_options;
 
@@ -44,6 +45,7 @@ typedef struct eval_inputs {
     pv_dataset *data;
     pv_probs *probs;
     double *frequency, *weight;
+    pv_target_prevalence *target; /* --population unknown: what was inferred */
 } eval_inputs;
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */

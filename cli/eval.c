@@ -16,8 +16,9 @@ static const pv_option option_table[] = {
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves speak of, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P or design, as in prevail predict. With "
-     "--probs: true, the probabilities as they are, or known:P."},
+     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict. "
+     "unknown infers it from the rows without their labels. With --probs: true, the probabilities as they are, known:P "
+     "or unknown."},
     {"prevalence", PV_OPTION_TEXT, offsetof(eval_options, prevalence), "rows", 0, 0, NULL, "P",
      "The population that metrics and curves are stated for: rows, the rows as they are; population, that of "
      "--population; or a prevalence as for fit --prevalence. Rows are then weighted label by label."},
@@ -40,7 +41,8 @@ static const pv_option probs_table[] = {
      "The columns with the probabilities, where they are not named p__LABEL. Of two labels one is enough; it is then "
      "the last."},
     {"from", PV_OPTION_TEXT, offsetof(eval_options, from), NULL, 0, 0, NULL, "P",
-     "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P need it."},
+     "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P and "
+     "unknown need it."},
     CLI_OPTION_END};
 
 static const pv_option curves_table[] = {
@@ -169,7 +171,8 @@ const cli_command cli_eval = {
         "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
         "where undefined or infinite), rows, dropped, population, prevalence (label: p, in that population; null where "
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
-        "positive, interval, bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
+        "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
+        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
         "data, version.\n"
         "The metrics are:\n"
 #define LINE(name, text) #name "\t" text "\n"

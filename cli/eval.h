@@ -43,6 +43,7 @@ typedef struct eval_inputs {
     pv_table *table;
     pv_dataset *data;
     pv_probs *probs;
+    pv_target_prevalence *target; /* NULL: not inferred */
     double *frequency, *weight;
 } eval_inputs;
 

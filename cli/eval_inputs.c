@@ -35,6 +35,19 @@ static pv_status predict_log(cli_call *call, const eval_inputs *inputs, pv_targe
     return status;
 }
 
+/* The rows tell the prevalence; their labels are not shown to the method that is judged. */
+static pv_status predict_unknown(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+    pv_target_options infer = pv_target_options_default();
+    infer.level = options->interval;
+    double *p = cli_alloc(inputs->data->rows * (size_t)inputs->classes, sizeof *p);
+    pv_status status = pv_predict_unknown(call->ctx, inputs->classifier, inputs->data, NULL, &infer, p, inputs->log_p,
+                                          NULL, NULL, &inputs->target);
+    free(p);
+    if (status == PV_OK)
+        memcpy(inputs->prevalence, inputs->target->value, (size_t)inputs->classes * sizeof(double));
+    return status;
+}
+
 /* The one place that knows populations of a model: fills log_p and prevalence for --population. */
 static pv_status predict_population(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_classifier *classifier = inputs->classifier;
@@ -49,7 +62,9 @@ static pv_status predict_population(cli_call *call, const eval_options *options,
         memcpy(inputs->prevalence, true_prevalence(classifier), classes * sizeof(double));
     else if (population == PV_POPULATION_DESIGN)
         memcpy(inputs->prevalence, classifier->design, classes * sizeof(double));
-    if (population == PV_POPULATION_TRUE)
+    if (population == PV_POPULATION_UNKNOWN)
+        status = predict_unknown(call, options, inputs);
+    else if (population == PV_POPULATION_TRUE)
         memcpy(inputs->log_p, inputs->loglik, count * sizeof(double));
     else
         status = predict_log(call, inputs, population, population == PV_POPULATION_KNOWN ? inputs->prevalence : NULL,
@@ -162,7 +177,23 @@ static int parse_prevalence(cli_call *call, const char *option, const char *text
     return CLI_OK;
 }
 
-/* true: as they are; known:P: moved from the prevalence they were made for, which --from must say. */
+static pv_status infer_prevalence(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+    pv_target_options infer = pv_target_options_default();
+    infer.level = options->interval;
+    pv_target_sample sample = {.n = inputs->targets.n,
+                               .classes = inputs->classes,
+                               .loglik = inputs->loglik,
+                               .log_marginal = inputs->log_marginal,
+                               .weight = inputs->probs->data->weight};
+    pv_status status = pv_target_infer(call->ctx, &sample, inputs->labels, &infer, &inputs->target);
+    if (status == PV_OK)
+        status = pv_target_predict(call->ctx, &sample, inputs->target, NULL, inputs->log_p, NULL, NULL);
+    if (status == PV_OK)
+        memcpy(inputs->prevalence, inputs->target->value, (size_t)inputs->classes * sizeof(double));
+    return status;
+}
+
+/* true: as they are; known:P and unknown: moved from the prevalence they were made for, which --from must say. */
 static int move_probabilities(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     size_t classes = (size_t)inputs->classes, count = inputs->targets.n * classes;
     const char *population = options->population;
@@ -176,12 +207,18 @@ static int move_probabilities(cli_call *call, const eval_options *options, eval_
     inputs->log_p = copy_of(inputs->loglik, count);
     if (strcmp(population, "true") == 0)
         return CLI_OK;
-    if (strncmp(population, "known:", 6) != 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--population %s: with --probs choose true or known:P", population);
+    bool unknown = strcmp(population, "unknown") == 0;
+    if (!unknown && strncmp(population, "known:", 6) != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--population %s: with --probs choose true, known:P or unknown",
+                         population);
     if (!options->from)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--population %s: say with --from P which prevalence the probabilities were made for",
                          population);
+    if (unknown) {
+        pv_status status = infer_prevalence(call, options, inputs);
+        return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
     int code = parse_prevalence(call, "--population known", population + 6, inputs, inputs->prevalence);
     if (code == CLI_OK)
         pv_adapt(inputs->targets.n, inputs->classes, inputs->loglik, inputs->log_marginal, inputs->prevalence,
@@ -282,6 +319,8 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
         code = set_positive(call, options, inputs);
     if (code == CLI_OK)
         code = set_shares(call, options, inputs);
+    if (code == CLI_OK && inputs->target)
+        cli_note_target(call, inputs->target, inputs->labels, inputs->rows);
     return code;
 }
 
@@ -294,6 +333,7 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
     free(inputs->observed);
     free(inputs->frequency);
     free(inputs->weight);
+    pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
     pv_dataset_free(call->ctx, inputs->data);
     pv_table_free(call->ctx, inputs->table);

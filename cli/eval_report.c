@@ -61,7 +61,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     if (inputs->target)
         cli_json_target(object, inputs->target, inputs->labels);
     cli_json_set(object, "positive", cli_json_text(inputs->labels[inputs->positive]));
-    cli_json_set(object, "interval", cli_json_real(found->replicates > 0 ? options->interval : NAN));
+    cli_json_set(object, "interval", cli_json_real(options->interval));
     cli_json_set(object, "bootstrap", json_integer((json_int_t)found->replicates));
     cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
     if (curves)

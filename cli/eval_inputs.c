@@ -284,8 +284,6 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
         code = set_positive(call, options, inputs);
     if (code == CLI_OK)
         code = set_shares(call, options, inputs);
-    if (code == CLI_OK && inputs->target)
-        cli_note_target(call, inputs->target, inputs->labels, inputs->rows);
     return code;
 }
 
@@ -300,7 +298,6 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
     free(inputs->weight);
     pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
-    pv_target_prevalence_free(call->ctx, inputs->target);
     pv_dataset_free(call->ctx, inputs->data);
     pv_table_free(call->ctx, inputs->table);
     pv_classifier_free(call->ctx, inputs->classifier);

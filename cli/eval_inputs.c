@@ -76,7 +76,7 @@ static size_t add_votes(const char *votes, char *buffer, const char **keep) {
 /* As cli_read_for_model, and the columns of votes. */
 static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     if (!options->votes)
-        return cli_read_for_model(call, inputs->classifier, call->argument[1], roles, &inputs->table);
+        return cli_read_for_model(call, inputs->classifier->encoding, call->argument[1], roles, &inputs->table);
     const pv_encoding *encoding = inputs->classifier->encoding;
     size_t length = strlen(options->votes), n_keep = 0, n_text = 0;
     const char **keep = cli_alloc(encoding->sources + 2 * length + 4, sizeof *keep);

@@ -44,6 +44,9 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s says how well --prevalence is known, and there is none",
+                        problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
         problem->has_prevalence = problem->estimated = true;
@@ -274,6 +277,11 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
     PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
     PV_TRY(pv__strdup(ctx, input->weights ? input->weights : "", &c->weights));
+    if (input->sample)
+        PV_TRY(pv__strdup(ctx, input->sample_source ? input->sample_source : "", &c->sample_source));
+    c->sample_hash = input->sample_hash;
+    c->sample_rows = problem->unlabelled;
+    c->estimated = problem->estimated;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
     PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));

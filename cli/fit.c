@@ -171,9 +171,7 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
         return options->fit.intercept_prior;
     if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
         return "normal:10";
-    return c->posterior && c->marginal == PV_MARGINAL_PROFILE && isfinite(c->prevalence_n)
-               ? "the stated prevalence with Jeffreys' half counts"
-               : "the stated prevalence";
+    return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
@@ -189,6 +187,10 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
                intercept_prior(options, c));
+    if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
+        printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
+    else if (c->loss == PV_LOSS_IG && !c->estimated)
+        printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     cli_print_posterior(c);

@@ -83,6 +83,7 @@ typedef struct pv_classifier {
     pv_marginal marginal;
     double *prevalence;   /* [classes], stated; NULL where none was (plain) */
     double prevalence_n;  /* INFINITY: known */
+    bool half_counts;     /* Jeffreys' were added to it; not kept in model files, whose record has the options */
     double *design;       /* [classes], label shares of the training data */
     double *log_marginal; /* [classes], log p(y|w) of the likelihood the model outputs; for plain, log design */
     size_t rows;

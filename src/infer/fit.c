@@ -75,6 +75,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
                             text);
         double mean;
         PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
+        problem->whole = true;
         problem->prevalence[1] = mean;
         problem->prevalence[0] = 1 - mean;
     }
@@ -97,7 +98,7 @@ static void add_half_counts(pv__problem *problem) {
 }
 
 /* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
- * it where the outcome is rare. */
+ * it where the outcome is rare. An interval of it is all there is to be known: nothing is added. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     const char *text = o->intercept_prior;
@@ -106,7 +107,7 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
         if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
-            text = profile && o->infer > PV_INFER_ML ? "jeffreys" : "none";
+            text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
     }
     if (strcmp(text, "jeffreys") != 0)
         return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
@@ -267,6 +268,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
     c->prevalence_n = problem->stated_n;
+    c->half_counts = problem->population.prevalence == problem->believed;
     c->rows = problem->n - problem->unlabelled;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;

@@ -120,9 +120,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
 
 static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
     size_t k = (size_t)j->classifier->classes;
-    pv_ctx_options options = {.allocator = ctx->options.allocator, .threads = 1};
-    if (pv_ctx_new(&options, &own->ctx) != PV_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    PV_TRY(pv__ctx_child(ctx, &own->ctx));
     pv_target_sample shape = {
         .n = j->data->rows, .classes = j->classifier->classes, .label = label, .weight = j->data->weight};
     PV_TRY(pv_model_work_new(own->ctx, j->classifier->model, ROWS, &own->work));
@@ -153,7 +151,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
     for (int t = 0; t < threads && status == PV_OK; t++) {
         status = worker_new(ctx, j, label, &workers[t]);
         if (status != PV_OK && workers[t].ctx)
-            status = pv__fail(ctx, status, "%s", pv_ctx_error(workers[t].ctx)->message);
+            status = pv__ctx_adopt(ctx, workers[t].ctx);
     }
     if (status == PV_OK) {
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -163,7 +161,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
                 workers[t].status = solve_draw(j, &workers[t], s);
         for (int t = 0; t < threads && status == PV_OK; t++)
             if (workers[t].status != PV_OK)
-                status = pv__fail(ctx, workers[t].status, "%s", pv_ctx_error(workers[t].ctx)->message);
+                status = pv__ctx_adopt(ctx, workers[t].ctx);
         if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }

@@ -109,8 +109,9 @@ typedef struct pv_target_prevalence {
     double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
 } pv_target_prevalence;
 
-/* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, bbse without a confusion
- * matrix, a prior that is not understood. labels [classes] are for messages. */
+/* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
+ * range, rows without any weight, bbse without a confusion matrix, a prior that is not understood. labels [classes] are
+ * for messages. */
 PV_MUST_USE pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
                                       const pv_target_options *options, pv_target_prevalence **prevalence);
 void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence);

@@ -15,7 +15,7 @@ static void pair_ratios(size_t n, const double *loglik, double shift, double *u)
         vd d = v_set(0);
         for (size_t lane = 0; lane < left; lane++)
             d[lane] = loglik[2 * (i + lane)] - loglik[2 * (i + lane) + 1] + shift;
-        vd e = one / (one + v_exp(v_min(d, v_set(709))));
+        vd e = one / (one + v_exp(v_min(v_set(709), d)));
         if (left == VL)
             v_store(u + i, e);
         else

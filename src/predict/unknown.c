@@ -105,6 +105,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     pv_target_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
     pv__marginal_of(c->classes, &marginals, own->marginal);
     forward(j, own, s);
+    PV_TRY(pv__target_check_rows(own->ctx, j->data->rows, c->classes, own->loglik));
     pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
     PV_TRY(pv__solver_run(own->ctx, &own->solver, &own->mixture, own->marginal, marginals.log_marginal));
     memcpy(j->value + s * k, own->solver.value, k * sizeof(double));
@@ -232,9 +233,10 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
 }
 
 static pv_status with_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                            const pv_target_options *options, double *p, double *lo, double *hi,
+                            const pv_target_options *options, double *p, double *log_p, double *lo, double *hi,
                             pv_target_prevalence **prevalence) {
-    PV_TRY(pv__target_check(ctx, data->rows, c->classes, options));
+    pv_target_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
+    PV_TRY(pv__target_check(ctx, &shape, options));
     joint j = {.classifier = c, .data = data, .options = options};
     size_t k = (size_t)c->classes;
     pv_target_prevalence *made = NULL;
@@ -243,9 +245,9 @@ static pv_status with_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     PV_GOTO(done, solve_draws(ctx, &j, label));
     PV_GOTO(done, pv__target_new(ctx, c->classes, options, &made));
     PV_GOTO(done, summarise(ctx, &j, made));
-    PV_GOTO(done, pv__predict_draws(ctx, c, data, j.pi, k, options->level, p, lo, hi));
+    PV_GOTO(done, pv__predict_draws(ctx, c, data, j.pi, k, options->level, p, log_p, lo, hi));
     if (options->method == PV_TARGET_VB)
-        PV_GOTO(done, pv__predict_draws(ctx, c, data, j.plugin, k, options->level, p, NULL, NULL));
+        PV_GOTO(done, pv__predict_draws(ctx, c, data, j.plugin, k, options->level, p, log_p, NULL, NULL));
     *prevalence = made;
     made = NULL;
 done:
@@ -270,8 +272,5 @@ pv_status pv_predict_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_datas
         }
         return status;
     }
-    PV_TRY(with_draws(ctx, c, data, label, options, p, lo, hi, prevalence));
-    for (size_t i = 0; log_p && i < data->rows * (size_t)c->classes; i++)
-        log_p[i] = log(fmax(p[i], 1e-300));
-    return PV_OK;
+    return with_draws(ctx, c, data, label, options, p, log_p, lo, hi, prevalence);
 }

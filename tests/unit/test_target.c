@@ -475,6 +475,97 @@ static void test_refused(void **state) {
     }
 }
 
+/* Labels, weights and log-likelihoods that the sums cannot bear: through either door, and from one draw of many. */
+static void test_refused_masses(void **state) {
+    (void)state;
+    double loglik[2 * 10], weight[10];
+    int32_t label[10];
+    draw_pair(3, 10, 0.4, 1, loglik, NULL);
+    for (size_t i = 0; i < 10; i++) {
+        weight[i] = 1;
+        label[i] = -1;
+    }
+    pv_target_sample sample = {
+        .n = 10, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label, .weight = weight};
+    pv_target_options options = pv_target_options_default();
+    pv_target_prevalence *found;
+    fitted f = fit_nodules(2);
+    double *p = calloc(2 * f.target->rows, sizeof *p), *kept = f.target->weight;
+    int32_t *known = calloc(f.target->rows, sizeof *known);
+    f.target->weight = calloc(f.target->rows, sizeof *p);
+    assert_true(p && known && f.target->weight);
+    const double bad[] = {-1, (double)NAN, (double)INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        weight[4] = f.target->weight[4] = bad[i];
+        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        says("row 5: a weight of");
+        assert_int_equal(pv_confusion(ctx, &sample, labels, p), PV_ERR_INPUT);
+        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                         PV_ERR_INPUT);
+        says("row 5: a weight of");
+    }
+    memset(weight, 0, sizeof weight);
+    f.target->weight[4] = 0;
+    assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+    says("add up to 0");
+    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                     PV_ERR_INPUT);
+    says("add up to 0");
+    free(f.target->weight);
+    f.target->weight = kept;
+    sample.weight = NULL;
+    const int32_t wrong[] = {2, -2, 1000000};
+    for (size_t i = 0; i < 3; i++) {
+        label[3] = known[3] = wrong[i];
+        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        says("is no label");
+        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, known, &options, p, NULL, NULL, NULL, &found),
+                         PV_ERR_INPUT);
+        says("row 4:");
+    }
+    size_t dims = f.classifier->posterior->dims;
+    f.classifier->posterior->draws[5 * dims] = (double)NAN; /* the sixth draw's rows */
+    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                     PV_ERR_NUMERIC);
+    says("row 1 are not finite");
+    free(known);
+    free(p);
+    fitted_free(&f);
+}
+
+/* Rows that no draw gives a probability above the smallest number have a logarithm all the same. */
+static void test_log_of_draws(void **state) {
+    (void)state;
+    fitted f = fit_nodules(2);
+    size_t n = f.target->rows, d = (size_t)pv_model_inputs(f.classifier->model);
+    for (size_t i = 0; i < d; i++)
+        f.target->x[i] *= 1e4;
+    double *p = calloc(4 * n, sizeof *p), *log_p = p + 2 * n;
+    assert_non_null(p);
+    f.classifier->posterior->count = 2;
+    memcpy(f.classifier->posterior->draws + f.classifier->posterior->dims, f.classifier->posterior->draws,
+           f.classifier->posterior->dims * sizeof *p);
+    memcpy(f.classifier->draw_log_marginal + 2, f.classifier->draw_log_marginal, 2 * sizeof *p);
+    pv_target_options options = pv_target_options_default();
+    options.method = PV_TARGET_EM; /* one pi for both draws */
+    pv_target_prevalence *found;
+    ok(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, log_p, NULL, NULL, &found));
+    double *loglik = calloc(2 * n, sizeof *loglik);
+    assert_non_null(loglik);
+    pv_classifier at = *f.classifier;
+    at.w = f.classifier->posterior->draws;
+    ok(pv_predict_loglik(ctx, &at, f.target, loglik));
+    pv_adapt(n, 2, loglik, f.classifier->draw_log_marginal, found->value, loglik);
+    int least = loglik[0] < loglik[1] ? 0 : 1;
+    assert_true(loglik[least] < -1000);
+    for (size_t i = 0; i < 2 * n; i++)
+        near(log_p[i], loglik[i], 1e-9 * (1 + fabs(loglik[i])));
+    pv_target_prevalence_free(ctx, found);
+    free(loglik);
+    free(p);
+    fitted_free(&f);
+}
+
 /* SciPy's sici. */
 static void test_sine_integral(void **state) {
     (void)state;
@@ -501,6 +592,14 @@ static void test_kernels(void **state) {
         loglik[i] = 3 * pv_rng_normal(&rng);
     for (size_t i = 0; i < N; i++)
         v[i] = i % 7 ? pv_rng_uniform(&rng) : 0;
+    for (int isa = 0; isa <= (int)pv__isa_best(); isa++) { /* what is not a number stays so, and large odds finite */
+        const double pair[6] = {-1, -2, (double)NAN, -1, 0, -1e6};
+        double u[3];
+        all[isa]->pair_ratios(3, pair, 0, u);
+        near(u[0], 1 / (1 + exp(1)), 1e-15);
+        assert_true(isnan(u[1]));
+        near(u[2], 0, 1e-300);
+    }
     for (int isa = 0; isa <= (int)pv__isa_best(); isa++)
         for (int weighted = 0; weighted < 2; weighted++) {
             const double *w = weighted ? v : NULL;
@@ -620,6 +719,8 @@ int main(void) {
         cmocka_unit_test(test_weak),
         cmocka_unit_test(test_draws),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_masses),
+        cmocka_unit_test(test_log_of_draws),
         cmocka_unit_test(test_sine_integral),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_memory),

@@ -18,16 +18,6 @@ typedef struct worker {
     double *values; /* [ROWS][classes][draws] */
 } worker;
 
-/* The logarithm of the mean of exp(values); NaN where one is. */
-static double log_mean_exp(size_t n, const double *values) {
-    double top = -HUGE_VAL, sum = 0;
-    for (size_t s = 0; s < n; s++)
-        top = values[s] > top ? values[s] : top;
-    for (size_t s = 0; s < n; s++)
-        sum += isinf(top) && values[s] == top ? 1 : exp(values[s] - top);
-    return top + log(sum / (double)n);
-}
-
 /* target: the label distribution of draw s at s x stride; NULL: the model's own. */
 static void run_rows(const pv_classifier *c, const double *target, size_t stride, size_t rows, const double *x,
                      double level, worker *own, double *p, double *log_p, double *lo, double *hi) {
@@ -42,7 +32,7 @@ static void run_rows(const pv_classifier *c, const double *target, size_t stride
     for (size_t i = 0; i < rows * k; i++) {
         double *values = own->values + i * draws, sum = 0;
         if (log_p)
-            log_p[i] = log_mean_exp(draws, values);
+            log_p[i] = pv_log_sum_exp(draws, values) - log((double)draws);
         for (size_t s = 0; s < draws; s++)
             sum += values[s] = exp(values[s]);
         p[i] = sum / (double)draws;

@@ -122,27 +122,6 @@ failed:
     return status;
 }
 
-/* The largest move of the mean, in sd, when each point's weight is multiplied by prod pi^1/2: half an observation of
- * each label more. *swayed where it is also large in itself. */
-static double movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
-    size_t k = points->classes;
-    double most = 0;
-    for (size_t y = 0; y < k; y++) {
-        double sum = 0, moved = 0;
-        for (size_t j = 0; j < points->count; j++) {
-            double factor = points->weight[j];
-            for (size_t x = 0; x < k; x++)
-                factor *= sqrt(points->pi[j * k + x]);
-            sum += factor;
-            moved += factor * points->pi[j * k + y];
-        }
-        double move = fabs(moved / sum - mean[y]);
-        most = fmax(most, move / fmax(sd[y], 1e-300));
-        *swayed = *swayed || (move > 0.25 * sd[y] && move > 0.05);
-    }
-    return most;
-}
-
 static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points, pv_target_prevalence *out) {
     double tail = 0.5 - 0.5 * out->level;
     if (s->classes == 2) {
@@ -178,17 +157,19 @@ static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__
                               &out->effective));
         pv__points_moments(points, s->value, s->sd);
         out->iterations = s->many.passes;
+        if (s->many.diverged)
+            out->stop = PV_STOP_DIVERGED;
+        if (s->flat)
+            out->movement = pv__points_movement(points, s->value, s->sd, &out->swayed);
         for (size_t y = 0; y < k; y++)
             out->error = fmax(out->error, s->sd[y] / sqrt(out->effective));
     }
     memcpy(out->value, s->value, k * sizeof *out->value);
     memcpy(out->sd, s->sd, k * sizeof *out->sd);
-    if (s->flat)
-        out->movement = movement(points, s->value, s->sd, &out->swayed);
     return exact_interval(ctx, s, points, out);
 }
 
-/* Draws of the variational Dirichlet; two classes have its quantiles in closed form. */
+/* Draws of the variational Dirichlet; two classes need none, with its quantiles in closed form. */
 static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_target_prevalence *out) {
     size_t k = (size_t)s->classes;
     double tail = 0.5 - 0.5 * out->level, total = 0;
@@ -199,18 +180,15 @@ static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *point
         out->hi[y] = pv_beta_quantile(s->posterior[y], total - s->posterior[y], 1 - tail);
     }
     memcpy(out->sd, s->sd, k * sizeof *out->sd);
+    if (k == 2)
+        return pv__points_one(ctx, k, s->plugin, points);
     points->classes = k;
-    points->count = s->classes == 2 ? 2 : (size_t)s->options->draws;
+    points->count = (size_t)s->options->draws;
     PV_TRY(pv__alloc(ctx, points->count * k, sizeof(double), &points->pi));
     PV_TRY(pv__alloc(ctx, points->count, sizeof(double), &points->weight));
     for (size_t j = 0; j < points->count; j++) {
         double *pi = points->pi + j * k, sum = 0;
         points->weight[j] = 1 / (double)points->count;
-        if (k == 2) { /* the ends of the interval: a row's probability rises with pi */
-            pi[1] = j ? out->hi[1] : out->lo[1];
-            pi[0] = j ? out->lo[0] : out->hi[0];
-            continue;
-        }
         pv_rng rng = pv_rng_stream((uint64_t)s->options->seed, PV__STREAM_DIRICHLET, j);
         for (size_t y = 0; y < k; y++)
             sum += pi[y] = fmax(pv_rng_gamma(&rng, s->posterior[y]), 1e-300);

@@ -3,7 +3,7 @@
  * Without draws: pv_target_infer and pv_target_predict at the estimate. With draws w_s of the posterior given the
  * training data, each has its own ratios r_n and so its own posterior of pi. One pi_s is drawn from each, by inverting
  * its distribution function at evenly spaced levels in random order (two classes) or by a short Metropolis chain
- * (more); (w_s, pi_s) then are joint draws, and the probabilities of a row are means over them:
+ * (more; sampler.c); (w_s, pi_s) then are joint draws, and the probabilities of a row are means over them:
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *
@@ -49,7 +49,6 @@ typedef struct worker {
     pv__mixture mixture;
     pv__solver solver;
     double *loglik, *marginal;
-    int64_t accepted;
     pv_status status;
 } worker;
 
@@ -58,7 +57,7 @@ typedef struct joint {
     const pv_dataset *data;
     const pv_target_options *options;
     size_t *level;                 /* [draws], a random order */
-    double *value, *pi;            /* [draws][classes]: mean and draw of pi given w_s */
+    double *value, *pi;            /* [draws][classes]: mean of pi given w_s (estimated by a chain's), and a draw */
     double *plugin;                /* [draws][classes] */
     int64_t *iterations;           /* [draws] */
     pv_stop *stop;                 /* [draws] */
@@ -74,6 +73,21 @@ static void forward(const joint *j, worker *own, size_t s) {
         pv_model_forward(c->model, own->work, c->posterior->draws + s * c->posterior->dims, rows,
                          j->data->x + begin * d, own->loglik + begin * k);
     }
+}
+
+/* More than two classes: the draw, and the chain's moments in the place of the mode and the curvature there. */
+static pv_status draw_many(const joint *j, worker *own, size_t s, double *pi) {
+    pv__solver *solver = &own->solver;
+    pv__points points = {0};
+    PV_TRY(pv__many_draw(own->ctx, &own->mixture, solver->posterior, &solver->many, j->options->seed, s, pi, &points));
+    pv__points_moments(&points, solver->value, solver->sd);
+    if (solver->flat)
+        solver->movement = pv__points_movement(&points, solver->value, solver->sd, &solver->swayed);
+    solver->iterations = solver->many.passes;
+    if (solver->many.diverged)
+        solver->stop = PV_STOP_DIVERGED;
+    pv__points_clear(own->ctx, &points);
+    return PV_OK;
 }
 
 static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
@@ -93,8 +107,7 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
         pi[0] = pv_sigmoid(-z);
         pi[1] = pv_sigmoid(z);
     } else {
-        return pv__many_draw(own->ctx, &own->mixture, solver->posterior, &own->solver.many, j->options->seed, s, pi,
-                             &own->accepted);
+        return draw_many(j, own, s, pi);
     }
     return PV_OK;
 }
@@ -108,6 +121,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     PV_TRY(pv__target_check_rows(own->ctx, j->data->rows, c->classes, own->loglik));
     pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
     PV_TRY(pv__solver_run(own->ctx, &own->solver, &own->mixture, own->marginal, marginals.log_marginal));
+    PV_TRY(draw_pi(j, own, s, j->pi + s * k));
     memcpy(j->value + s * k, own->solver.value, k * sizeof(double));
     memcpy(j->plugin + s * k, own->solver.plugin, k * sizeof(double));
     memcpy(j->sd + s * k, own->solver.sd, k * sizeof(double));
@@ -116,7 +130,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     j->worth[s] = own->solver.worth;
     j->movement[s] = own->solver.movement;
     j->swayed[s] = own->solver.swayed;
-    return draw_pi(j, own, s, j->pi + s * k);
+    return PV_OK;
 }
 
 static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
@@ -191,7 +205,7 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
             column[s] = j->pi[s * k + y];
         }
         out->sd[y] = sqrt((squares + within) / (double)draws);
-        out->error = fmax(out->error, sqrt(squares) / (double)draws);
+        out->error = fmax(out->error, sqrt(squares) / (double)draws); /* of w, and of the chains behind the means */
         out->lo[y] = pv_quantile(draws, column, tail);
         out->hi[y] = pv_quantile(draws, column, 1 - tail);
     }

@@ -71,6 +71,11 @@ static int check_call(cli_call *call, const eval_options *options) {
     for (size_t i = 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves", with_curves[i]);
+    if (strcmp(options->population, "unknown") != 0) {
+        int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
+        if (code != CLI_OK)
+            return code;
+    }
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)

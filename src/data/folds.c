@@ -185,6 +185,7 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->rows = n;
     made->features = data->features;
     made->classes = data->classes;
+    made->positive_guessed = data->positive_guessed;
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, n * d, sizeof *made->x, &made->x));
     PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->table_row, &made->table_row));

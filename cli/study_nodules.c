@@ -70,7 +70,7 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
 static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
     size_t rows = w->data->rows, positives, n, *row = cli_alloc(rows, sizeof *row);
     int32_t *fold = cli_alloc(rows, sizeof *fold), half = (int32_t)(index % 2);
-    pv_status status = pv_folds_make(ctx, w->data, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
+    pv_status status = pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
     if (status == PV_OK) {
         n = list_half(w, fold, half, index, row, &positives);
         status = pv_dataset_take(ctx, w->data, 2 * positives < n ? 2 * positives : n, row, &h->training);

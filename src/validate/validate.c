@@ -104,27 +104,11 @@ done:
     return name_fold(ctx, w, at, status);
 }
 
-/* pv_folds_make knows labels by number only; here they have names. */
-static pv_status check_labels(pv_ctx *ctx, const pv_fit_input *input, const pv_validation_options *how) {
-    const pv_dataset *data = input->data;
-    for (int y = 0; y < data->classes && !how->group; y++) {
-        size_t count = 0;
-        for (size_t i = 0; i < data->rows; i++)
-            count += data->label[i] == y ? 1 : 0;
-        if (count < (size_t)how->folds)
-            return pv__fail(ctx, PV_ERR_INPUT,
-                            "label '%.60s' has %zu row%s, fewer than the %lld folds; use fewer folds", input->labels[y],
-                            count, count == 1 ? "" : "s", (long long)how->folds);
-    }
-    return PV_OK;
-}
-
 pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
                             const pv_validation_options *how, pv_validation **validation) {
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
-    PV_TRY(check_labels(ctx, input, how));
     double began = pv__seconds();
     pv_validation *v = NULL;
     size_t finished, rows = input->data->rows;
@@ -132,7 +116,7 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     PV_GOTO(fail, pv__validation_new(ctx, input->data, (size_t)how->folds, (size_t)how->repeats,
                                      options->prevalence != NULL, &v));
     for (size_t r = 0; r < v->repeats; r++)
-        PV_GOTO(fail, pv_folds_make(ctx, input->data, how->folds, how->group, (uint64_t)options->seed, r,
+        PV_GOTO(fail, pv_folds_make(ctx, input->data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
                                     v->fold + r * rows));
     work w = {.input = input, .options = options, .population = how->population, .v = v};
     PV_GOTO(fail, pv_jobs_run(ctx, "folds", v->folds * v->repeats, true, run_fold, &w, &finished));

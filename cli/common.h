@@ -184,12 +184,21 @@ typedef struct cli_training {
             "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
     }
 
+/* --population-sample */
+typedef struct cli_sample {
+    const char *path; /* NULL: none */
+} cli_sample;
+
 extern const cli_argument cli_training_arguments[];
-extern const pv_option cli_role_table[]; /* of cli_roles */
+extern const pv_option cli_role_table[];   /* of cli_roles */
+extern const pv_option cli_sample_table[]; /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* Rows of the population, as the model's columns; *sample is NULL where none were named. */
+int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
+                    pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 

@@ -8,6 +8,7 @@
 typedef struct cv_options {
     cli_roles roles;
     pv_fit_options fit;
+    cli_sample sample;
     int64_t folds, repeats;
     const char *population;
     const char *output;
@@ -174,6 +175,7 @@ static int run(cli_call *call) {
     cv_options *options = call->options;
     cli_training training = {0};
     pv_validation *validation = NULL;
+    pv_dataset *sample = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
     if (code == CLI_OK)
@@ -182,8 +184,11 @@ static int run(cli_call *call) {
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    if (code == CLI_OK)
+        code = cli_read_sample(call, &options->sample, &options->roles, &training, &sample);
     if (code == CLI_OK) {
         pv_fit_input input = cli_training_input(call, &options->roles, &training);
+        input.sample = sample;
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,
                                      .group = training.group,
@@ -205,12 +210,14 @@ static int run(cli_call *call) {
             cli_note_dropped(call, training.data);
     }
     pv_validation_free(call->ctx, validation);
+    pv_dataset_free(call->ctx, sample);
     cli_training_clear(call, &training);
     return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
 }
 
 static const cli_group groups[] = {{"Validation", cv_table, 0},
                                    {"Data", cli_role_table, offsetof(cv_options, roles)},
+                                   {"Population", cli_sample_table, offsetof(cv_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};
@@ -226,7 +233,7 @@ static const cli_example examples[] = {
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
-    .usage = "DATA --target COL --prevalence P [--folds K] [--repeats R] [options]",
+    .usage = "DATA --target COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
     .text = "Splits the rows into folds with the label shares of the whole, fits to all folds but one and predicts "
             "that one, for each. Columns of numbers are standardised by the rows of each fit alone; the levels of text "
             "columns are those of the whole table. --seed draws the folds and goes to every fit. Several fits run at a "

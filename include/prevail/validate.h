@@ -39,7 +39,8 @@ typedef struct pv_validation {
     double *loglik;       /* [repeats][rows][classes], in the true population */
     double *log_p;        /* [repeats][rows][classes], in the population asked for */
     double *log_marginal; /* [repeats][folds][classes] */
-    double *prevalence;   /* [classes], stated; NULL where none was */
+    double *prevalence;   /* [classes], stated; with a population sample alone, estimated, the mean of all fits'. NULL:
+                             none */
     pv_stop *stop;        /* [repeats][folds], why the fit stopped */
     pv_metrics *metrics;  /* [repeats][folds] */
     pv_metrics *pooled;   /* [repeats], of all rows together, each predicted by its own fold's model */
@@ -48,8 +49,8 @@ typedef struct pv_validation {
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
  * not depend on how many. Means and standard deviations of number columns are learned in each fold anew; levels of text
- * columns and the choice of features are those of input. options->seed draws the folds as well. The caller frees
- * *validation; input->data must outlive it. */
+ * columns and the choice of features are those of input, whose sample goes to every fit. options->seed draws the folds
+ * as well. The caller frees *validation; input->data must outlive it. */
 PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
                                         const pv_validation_options *how, pv_validation **validation);
 /* Fits on input and judges on other rows, encoded by input->encoding. */

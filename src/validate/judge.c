@@ -76,20 +76,25 @@ pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const 
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 
+/* The product; where there is no such number, the greatest, which no allocator has. */
+static size_t times(size_t a, size_t b) {
+    return b > 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
+
 pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats, bool with_prevalence,
                              pv_validation **validation) {
     *validation = NULL;
-    size_t classes = (size_t)data->classes, parts = folds * repeats;
+    size_t classes = (size_t)data->classes, parts = times(folds, repeats), rows = times(repeats, data->rows);
     pv_validation *v;
     PV_TRY(pv__alloc(ctx, 1, sizeof *v, &v));
     v->data = data;
     v->folds = folds;
     v->repeats = repeats;
     pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, repeats * data->rows, sizeof *v->fold, &v->fold));
-    PV_GOTO(fail, pv__alloc(ctx, repeats * data->rows * classes, sizeof *v->loglik, &v->loglik));
-    PV_GOTO(fail, pv__alloc(ctx, repeats * data->rows * classes, sizeof *v->log_p, &v->log_p));
-    PV_GOTO(fail, pv__alloc(ctx, parts * classes, sizeof *v->log_marginal, &v->log_marginal));
+    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *v->fold, &v->fold));
+    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->loglik, &v->loglik));
+    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->log_p, &v->log_p));
+    PV_GOTO(fail, pv__alloc(ctx, times(parts, classes), sizeof *v->log_marginal, &v->log_marginal));
     if (with_prevalence)
         PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->prevalence, &v->prevalence));
     PV_GOTO(fail, pv__alloc(ctx, parts, sizeof *v->stop, &v->stop));

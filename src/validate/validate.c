@@ -20,6 +20,7 @@ typedef struct work {
     const pv_fit_options *options;
     const char *population;
     pv_validation *v;
+    double *prevalence; /* [repeats][folds][classes], the fits' own; NULL: none was stated, none estimated */
 } work;
 
 static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, size_t *rows, pv_dataset **part) {
@@ -32,9 +33,19 @@ static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, s
     return pv_dataset_take(ctx, data, count, rows, part);
 }
 
-static void keep_prevalence(const work *w, const pv_classifier *c) {
-    if (w->v->prevalence && c->prevalence)
-        memcpy(w->v->prevalence, c->prevalence, (size_t)c->classes * sizeof *c->prevalence);
+/* Mean over all fits; those that were told it have the same. */
+static void mean_prevalence(size_t parts, size_t classes, const double *each, double *mean) {
+    for (size_t y = 0; y < classes; y++) {
+        mean[y] = 0;
+        for (size_t at = 0; at < parts; at++)
+            mean[y] += (each[at * classes + y] - mean[y]) / (double)(at + 1);
+    }
+}
+
+/* Why the work ended that the predictions come from: the posterior's word, unless the fit before it found trouble. */
+static pv_stop last_stop(const pv_classifier *c) {
+    bool fine = c->stop == PV_STOP_CONVERGED || c->stop == PV_STOP_COMPLETED;
+    return c->posterior && fine ? c->posterior->stop : c->stop;
 }
 
 /* Fits and predicts; the predictions of part row i go to place[i] of the validation (NULL: to i). */
@@ -57,9 +68,9 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input 
         memcpy(w->v->loglik + to, loglik + i * classes, classes * sizeof *loglik);
         memcpy(w->v->log_p + to, log_p + i * classes, classes * sizeof *log_p);
     }
-    w->v->stop[at] = c->posterior && c->stop == PV_STOP_CONVERGED ? c->posterior->stop : c->stop;
-    if (at == 0)
-        keep_prevalence(w, c);
+    w->v->stop[at] = last_stop(c);
+    if (w->prevalence && c->prevalence)
+        memcpy(w->prevalence + at * classes, c->prevalence, classes * sizeof *c->prevalence);
 done:
     pv_classifier_free(ctx, c);
     pv__free(ctx, loglik);
@@ -77,10 +88,27 @@ static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status stat
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
+/* All rows of the population sample, on the fold's scale. *sample is NULL where there is none. */
+static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_encoding *scaled, pv_dataset **sample) {
+    const pv_dataset *all = w->input->sample;
+    size_t *rows;
+    *sample = NULL;
+    if (!all)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, all->rows, sizeof *rows, &rows));
+    for (size_t i = 0; i < all->rows; i++)
+        rows[i] = i;
+    pv_status status = pv_dataset_take(ctx, all, all->rows, rows, sample);
+    if (status == PV_OK)
+        pv_dataset_rescale(w->input->encoding, scaled, *sample);
+    pv__free(ctx, rows);
+    return status;
+}
+
 static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     const work *w = state;
     const pv_encoding *encoding = w->input->encoding;
-    pv_dataset *learn = NULL, *judge = NULL;
+    pv_dataset *learn = NULL, *judge = NULL, *sample = NULL;
     size_t *rows = NULL;
     pv_encoding scaled = *encoding;
     scaled.source = NULL;
@@ -92,16 +120,39 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     PV_GOTO(done, pv_dataset_scales(ctx, encoding, learn, scaled.source));
     pv_dataset_rescale(encoding, &scaled, learn);
     pv_dataset_rescale(encoding, &scaled, judge);
+    PV_GOTO(done, take_sample(ctx, w, &scaled, &sample));
     pv_fit_input input = *w->input;
     input.data = learn;
+    input.sample = sample;
     input.encoding = &scaled;
     PV_GOTO(done, fit_and_predict(ctx, w, &input, judge, rows, at));
 done:
     pv_dataset_free(ctx, learn);
     pv_dataset_free(ctx, judge);
+    pv_dataset_free(ctx, sample);
     pv__free(ctx, scaled.source);
     pv__free(ctx, rows);
     return name_fold(ctx, w, at, status);
+}
+
+/* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
+static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
+    size_t finished, parts = w->v->folds * w->v->repeats, classes = (size_t)w->v->data->classes;
+    pv_status status;
+    if (w->v->prevalence)
+        PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->prevalence, &w->prevalence));
+    PV_GOTO(done, hold_out ? fit_and_predict(ctx, w, w->input, w->v->data, NULL, 0)
+                           : pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished));
+    if (w->v->prevalence)
+        mean_prevalence(parts, classes, w->prevalence, w->v->prevalence);
+    PV_GOTO(done, pv__validation_judge(ctx, w->v));
+done:
+    pv__free(ctx, w->prevalence);
+    return status;
+}
+
+static bool has_prevalence(const pv_fit_input *input, const pv_fit_options *options) {
+    return options->prevalence || input->sample;
 }
 
 pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
@@ -111,16 +162,15 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
         return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
     double began = pv__seconds();
     pv_validation *v = NULL;
-    size_t finished, rows = input->data->rows;
+    size_t rows = input->data->rows;
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, input->data, (size_t)how->folds, (size_t)how->repeats,
-                                     options->prevalence != NULL, &v));
+                                     has_prevalence(input, options), &v));
     for (size_t r = 0; r < v->repeats; r++)
         PV_GOTO(fail, pv_folds_make(ctx, input->data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
                                     v->fold + r * rows));
     work w = {.input = input, .options = options, .population = how->population, .v = v};
-    PV_GOTO(fail, pv_jobs_run(ctx, "folds", v->folds * v->repeats, true, run_fold, &w, &finished));
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
+    PV_GOTO(fail, run_all(ctx, &w, false));
     v->seconds = pv__seconds() - began;
     *validation = v;
     return PV_OK;
@@ -135,10 +185,9 @@ pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_optio
     double began = pv__seconds();
     pv_validation *v = NULL;
     pv_status status;
-    PV_GOTO(fail, pv__validation_new(ctx, rows, 1, 1, options->prevalence != NULL, &v));
+    PV_GOTO(fail, pv__validation_new(ctx, rows, 1, 1, has_prevalence(input, options), &v));
     work w = {.input = input, .options = options, .population = population, .v = v};
-    PV_GOTO(fail, fit_and_predict(ctx, &w, input, rows, NULL, 0));
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
+    PV_GOTO(fail, run_all(ctx, &w, true));
     v->seconds = pv__seconds() - began;
     *validation = v;
     return PV_OK;

@@ -358,6 +358,85 @@ static void cross_validation_by_hand(void **state) {
     drop(&s);
 }
 
+/* Every fold has the population's rows on its own scale: a stretched and shifted column changes nothing. */
+static void folds_rescale_the_population_sample(void **state) {
+    (void)state;
+    sample s = draw(90, 110, 15);
+    pv_simulation what = {.rows = 3000, .cases = -1, .controls = -1, .prevalence = 0.02, .seed = 16};
+    pv_table *people;
+    pv_dataset *rows;
+    ok(pv_simulate(ctx, "nodules", &what, &people, NULL));
+    ok(pv_dataset_apply(ctx, people, &(pv_roles){0}, s.encoding, s.labels, 2, &rows));
+    pv_fit_input input = input_of(&s);
+    input.sample = rows;
+    pv_fit_options options = pv_fit_options_default();
+    pv_validation_options how = pv_validation_options_default();
+    pv_validation *v, *moved;
+    ok(pv_cross_validate(ctx, &input, &options, &how, &v));
+    assert_non_null(v->prevalence);
+    CHECK_NEAR(v->prevalence[0] + v->prevalence[1], 1, 1e-12);
+    double mean = 0;
+    for (size_t f = 0; f < 3; f++)
+        mean += exp(v->log_marginal[2 * f + 1]) / 3;
+    CHECK_NEAR(v->prevalence[1], mean, 1e-12);
+    /* The same rows under an encoding with other means and sds: all of it is the folds' to set right. */
+    pv_source_column source[16];
+    pv_encoding other = *s.encoding;
+    memcpy(source, s.encoding->source, s.encoding->sources * sizeof *source);
+    for (size_t c = 0; c < other.sources; c++)
+        if (source[c].type == PV_COLUMN_NUMBER) {
+            source[c].mean += 2 * source[c].sd;
+            source[c].sd *= 3;
+        }
+    other.source = source;
+    pv_dataset_rescale(s.encoding, &other, s.data);
+    pv_dataset_rescale(s.encoding, &other, rows);
+    input.encoding = &other;
+    ok(pv_cross_validate(ctx, &input, &options, &how, &moved));
+    for (size_t i = 0; i < 400; i++)
+        CHECK_NEAR(moved->log_p[i], v->log_p[i], 1e-5);
+    CHECK_NEAR(moved->prevalence[1], v->prevalence[1], 1e-6);
+    pv_validation_free(ctx, v);
+    pv_validation_free(ctx, moved);
+    pv_dataset_free(ctx, rows);
+    pv_table_free(ctx, people);
+    drop(&s);
+}
+
+/* Minibatches end when their schedule does; what the posterior's engine says is what is reported. */
+static void folds_report_the_posterior(void **state) {
+    (void)state;
+    sample s = draw(60, 60, 17);
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = options_of(PV_LOSS_PLAIN);
+    options.batch = "20";
+    options.epochs = 3;
+    options.infer = PV_INFER_VI;
+    options.draws = 100;
+    pv_validation *v;
+    pv_validation_options how = pv_validation_options_default();
+    pv_classifier *c;
+    ok(pv_fit(ctx, &input, &options, &c));
+    assert_int_equal(c->stop, PV_STOP_COMPLETED);
+    assert_int_equal(c->posterior->stop, PV_STOP_CONVERGED);
+    ok(pv_hold_out(ctx, &input, &options, how.population, s.data, &v));
+    assert_int_equal(v->stop[0], PV_STOP_CONVERGED);
+    pv_classifier_free(ctx, c);
+    pv_validation_free(ctx, v);
+    drop(&s);
+}
+
+static void too_many_repeats_are_refused(void **state) {
+    (void)state;
+    sample s = draw(8, 8, 18);
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = options_of(PV_LOSS_PLAIN);
+    pv_validation_options how = {.folds = 4, .repeats = (int64_t)1 << 58, .population = "true"};
+    pv_validation *v;
+    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_MEMORY);
+    drop(&s);
+}
+
 static void threads_change_nothing(void **state) {
     (void)state;
     sample s = draw(60, 60, 9);
@@ -509,6 +588,9 @@ int main(void) {
         cmocka_unit_test(folds_need_labels),
         cmocka_unit_test(taken_rows_are_learned_alike),
         cmocka_unit_test(cross_validation_by_hand),
+        cmocka_unit_test(folds_rescale_the_population_sample),
+        cmocka_unit_test(folds_report_the_posterior),
+        cmocka_unit_test(too_many_repeats_are_refused),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(mixtures_average),
         cmocka_unit_test(hold_out_is_fit_and_predict),

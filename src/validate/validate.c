@@ -11,16 +11,17 @@
 #include <string.h>
 
 pv_validation_options pv_validation_options_default(void) {
-    return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true"};
+    return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true", .stated_for = "rows", .level = 0.9};
 }
 
 /* What all fits share; each writes to the rows and the slots of its own fold. */
 typedef struct work {
     const pv_fit_input *input;
     const pv_fit_options *options;
-    const char *population;
+    const pv_validation_options *how;
     pv_validation *v;
     double *prevalence; /* [repeats][folds][classes], the fits' own; NULL: none was stated, none estimated */
+    double *population; /* [repeats][folds][classes], of the population asked for */
 } work;
 
 static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, size_t *rows, pv_dataset **part) {
@@ -48,6 +49,21 @@ static pv_stop last_stop(const pv_classifier *c) {
     return c->posterior && fine ? c->posterior->stop : c->stop;
 }
 
+/* The prevalence of the population that a fit was asked to predict for. */
+static void keep_population(const work *w, const pv_classifier *c, pv_target_population population, const double *known,
+                            size_t at) {
+    size_t classes = (size_t)c->classes;
+    const pv_target_prevalence *target = w->v->target ? w->v->target[at] : NULL;
+    const double *from = population == PV_POPULATION_KNOWN    ? known
+                         : population == PV_POPULATION_DESIGN ? c->design
+                         : target                             ? target->value
+                         : c->prevalence                      ? c->prevalence
+                                                              : c->design;
+    memcpy(w->population + at * classes, from, classes * sizeof *from);
+    if (w->prevalence && c->prevalence)
+        memcpy(w->prevalence + at * classes, c->prevalence, classes * sizeof *c->prevalence);
+}
+
 /* Fits and predicts; the predictions of part row i go to place[i] of the validation (NULL: to i). */
 static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input *input, const pv_dataset *part,
                                  const size_t *place, size_t at) {
@@ -60,17 +76,17 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input 
     PV_GOTO(done, pv__alloc(ctx, part->rows * classes, sizeof *log_p, &log_p));
     PV_GOTO(done, pv__alloc(ctx, classes, sizeof *prevalence, &prevalence));
     PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
-    PV_GOTO(done, pv_target_population_parse(ctx, w->population, c, &population, prevalence));
+    PV_GOTO(done, pv_target_population_parse(ctx, w->how->population, c, &population, prevalence));
     PV_GOTO(done, pv_predict_judged(ctx, c, part, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
-                                    loglik, log_p, w->v->log_marginal + at * classes, NULL, NULL));
+                                    loglik, log_p, w->v->log_marginal + at * classes, w->how->unknown,
+                                    w->v->target ? &w->v->target[at] : NULL));
     for (size_t i = 0; i < part->rows; i++) {
         size_t to = (repeat * w->v->data->rows + (place ? place[i] : i)) * classes;
         memcpy(w->v->loglik + to, loglik + i * classes, classes * sizeof *loglik);
         memcpy(w->v->log_p + to, log_p + i * classes, classes * sizeof *log_p);
     }
     w->v->stop[at] = last_stop(c);
-    if (w->prevalence && c->prevalence)
-        memcpy(w->prevalence + at * classes, c->prevalence, classes * sizeof *c->prevalence);
+    keep_population(w, c, population, prevalence, at);
 done:
     pv_classifier_free(ctx, c);
     pv__free(ctx, loglik);
@@ -135,24 +151,67 @@ done:
     return name_fold(ctx, w, at, status);
 }
 
+/* "rows": nothing to set. "population": what the fits say; set once they are there. */
+static pv_status read_stated(pv_ctx *ctx, const work *w) {
+    const char *text = w->how->stated_for;
+    size_t classes = (size_t)w->v->data->classes;
+    double low, high;
+    if (!text || strcmp(text, "rows") == 0)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, classes, sizeof *w->v->stated, &w->v->stated));
+    if (strcmp(text, "population") == 0)
+        return PV_OK;
+    PV_TRY(pv_prevalence_parse(ctx, "--stated-for", text, w->input->labels, (int)classes, w->v->stated, &low, &high));
+    if (!isnan(low))
+        return pv__fail(ctx, PV_ERR_USAGE, "--stated-for %s: give one prevalence, not an interval", text);
+    return PV_OK;
+}
+
 /* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
 static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
-    size_t finished, parts = w->v->folds * w->v->repeats, classes = (size_t)w->v->data->classes;
+    pv_validation *v = w->v;
+    size_t finished, parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
     pv_status status;
-    if (w->v->prevalence)
+    PV_GOTO(done, read_stated(ctx, w));
+    if (v->prevalence)
         PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->prevalence, &w->prevalence));
-    PV_GOTO(done, hold_out ? fit_and_predict(ctx, w, w->input, w->v->data, NULL, 0)
+    PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->population, &w->population));
+    v->elsewhere = strcmp(w->how->population, "true") != 0;
+    if (strcmp(w->how->population, "unknown") == 0)
+        PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_target_prevalence *), &v->target));
+    PV_GOTO(done, hold_out ? fit_and_predict(ctx, w, w->input, v->data, NULL, 0)
                            : pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished));
-    if (w->v->prevalence)
-        mean_prevalence(parts, classes, w->prevalence, w->v->prevalence);
-    PV_GOTO(done, pv__validation_judge(ctx, w->v));
+    if (v->prevalence)
+        mean_prevalence(parts, classes, w->prevalence, v->prevalence);
+    mean_prevalence(parts, classes, w->population, v->population);
+    if (v->stated && strcmp(w->how->stated_for, "population") == 0)
+        memcpy(v->stated, v->population, classes * sizeof *v->stated);
+    PV_GOTO(done, pv__validation_judge(ctx, v, w->how->bootstrap, w->how->level, (uint64_t)w->options->seed));
 done:
     pv__free(ctx, w->prevalence);
+    pv__free(ctx, w->population);
     return status;
 }
 
-static bool has_prevalence(const pv_fit_input *input, const pv_fit_options *options) {
-    return options->prevalence || input->sample;
+static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                          const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
+    double began = pv__seconds();
+    const pv_dataset *data = held_out ? held_out : input->data;
+    pv_validation *v = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__validation_new(ctx, data, held_out ? 1 : (size_t)how->folds, held_out ? 1 : (size_t)how->repeats,
+                                     options->prevalence || input->sample, &v));
+    for (size_t r = 0; r < v->repeats && !held_out; r++)
+        PV_GOTO(fail, pv_folds_make(ctx, data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
+                                    v->fold + r * data->rows));
+    work w = {.input = input, .options = options, .how = how, .v = v};
+    PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
+    v->seconds = pv__seconds() - began;
+    *validation = v;
+    return PV_OK;
+fail:
+    pv_validation_free(ctx, v);
+    return status;
 }
 
 pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
@@ -160,40 +219,13 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
-    double began = pv__seconds();
-    pv_validation *v = NULL;
-    size_t rows = input->data->rows;
-    pv_status status;
-    PV_GOTO(fail, pv__validation_new(ctx, input->data, (size_t)how->folds, (size_t)how->repeats,
-                                     has_prevalence(input, options), &v));
-    for (size_t r = 0; r < v->repeats; r++)
-        PV_GOTO(fail, pv_folds_make(ctx, input->data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
-                                    v->fold + r * rows));
-    work w = {.input = input, .options = options, .population = how->population, .v = v};
-    PV_GOTO(fail, run_all(ctx, &w, false));
-    v->seconds = pv__seconds() - began;
-    *validation = v;
-    return PV_OK;
-fail:
-    pv_validation_free(ctx, v);
-    return status;
+    return validate(ctx, input, options, how, NULL, validation);
 }
 
-pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, const char *population,
-                      const pv_dataset *rows, pv_validation **validation) {
+pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                      const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation) {
     *validation = NULL;
-    double began = pv__seconds();
-    pv_validation *v = NULL;
-    pv_status status;
-    PV_GOTO(fail, pv__validation_new(ctx, rows, 1, 1, has_prevalence(input, options), &v));
-    work w = {.input = input, .options = options, .population = population, .v = v};
-    PV_GOTO(fail, run_all(ctx, &w, true));
-    v->seconds = pv__seconds() - began;
-    *validation = v;
-    return PV_OK;
-fail:
-    pv_validation_free(ctx, v);
-    return status;
+    return validate(ctx, input, options, how, rows, validation);
 }
 
 /* ---- mixtures ---------------------------------------------------------------------------------------------------- */
@@ -204,7 +236,7 @@ static pv_status check_members(pv_ctx *ctx, size_t count, const pv_validation *c
     for (size_t k = 0; k < count; k++) {
         const pv_validation *m = member[k], *first = member[0];
         if (m->data != first->data || m->folds != first->folds || m->repeats != first->repeats ||
-            !m->prevalence != !first->prevalence ||
+            !m->prevalence != !first->prevalence || !m->stated != !first->stated || m->elsewhere != first->elsewhere ||
             memcmp(m->fold, first->fold, m->repeats * m->data->rows * sizeof *m->fold) != 0)
             return pv__fail(ctx, PV_ERR_USAGE, "the members of a mixture were judged on different rows or folds");
         if (!(weight[k] >= 0 && isfinite(weight[k])))
@@ -226,6 +258,11 @@ static void add_logs(size_t n, double share, const double *in, double *out, bool
     }
 }
 
+static void add_share(size_t n, double share, const double *in, double *out) {
+    for (size_t i = 0; out && i < n; i++)
+        out[i] += share * in[i];
+}
+
 pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member, const double *weight,
                             pv_validation **validation) {
     *validation = NULL;
@@ -240,6 +277,9 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, first->data, first->folds, first->repeats, first->prevalence != NULL, &v));
     memcpy(v->fold, first->fold, first->repeats * first->data->rows * sizeof *v->fold);
+    v->elsewhere = first->elsewhere;
+    if (first->stated)
+        PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->stated, &v->stated));
     bool empty = true;
     for (size_t k = 0; k < count; k++) {
         double share = weight[k] / total;
@@ -248,14 +288,15 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
         add_logs(cells, share, member[k]->loglik, v->loglik, empty);
         add_logs(cells, share, member[k]->log_p, v->log_p, empty);
         add_logs(parts * classes, share, member[k]->log_marginal, v->log_marginal, empty);
-        for (size_t y = 0; v->prevalence && y < classes; y++)
-            v->prevalence[y] += share * member[k]->prevalence[y];
+        add_share(classes, share, member[k]->prevalence, v->prevalence);
+        add_share(classes, share, member[k]->population, v->population);
+        add_share(classes, share, member[k]->stated, v->stated);
         for (size_t f = 0; f < parts; f++)
             if (empty || v->stop[f] == PV_STOP_CONVERGED || v->stop[f] == PV_STOP_COMPLETED)
                 v->stop[f] = member[k]->stop[f]; /* the first that found trouble, if one did */
         empty = false;
     }
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
+    PV_GOTO(fail, pv__validation_judge(ctx, v, 0, 0.9, 0));
     *validation = v;
     return PV_OK;
 fail:

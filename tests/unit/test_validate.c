@@ -419,7 +419,7 @@ static void folds_report_the_posterior(void **state) {
     ok(pv_fit(ctx, &input, &options, &c));
     assert_int_equal(c->stop, PV_STOP_COMPLETED);
     assert_int_equal(c->posterior->stop, PV_STOP_CONVERGED);
-    ok(pv_hold_out(ctx, &input, &options, how.population, s.data, &v));
+    ok(pv_hold_out(ctx, &input, &options, &how, s.data, &v));
     assert_int_equal(v->stop[0], PV_STOP_CONVERGED);
     pv_classifier_free(ctx, c);
     pv_validation_free(ctx, v);
@@ -504,8 +504,9 @@ static void hold_out_is_fit_and_predict(void **state) {
     ok(pv_dataset_apply(ctx, rest.table, &roles, s.encoding, s.labels, 2, &rows));
     pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_IG);
+    pv_validation_options how = pv_validation_options_default();
     pv_validation *v;
-    ok(pv_hold_out(ctx, &input, &options, "true", rows, &v));
+    ok(pv_hold_out(ctx, &input, &options, &how, rows, &v));
     pv_classifier *c;
     ok(pv_fit(ctx, &input, &options, &c));
     double loglik[180];

@@ -133,10 +133,10 @@ static int read_weights(cli_call *call, const char *text, work *w) {
     double total = 0;
     const char *at = text;
     for (size_t i = 0; i < w->prevalences; i++) {
-        char *end;
-        w->weight[i] = text ? strtod(at, &end) : 1;
-        if (text && (end == at || !(w->weight[i] >= 0 && w->weight[i] < 1e300) ||
-                     *end != (i + 1 < w->prevalences ? ',' : '\0')))
+        const char *end = text ? pv_parse_real(at, &w->weight[i]) : NULL;
+        if (!text)
+            w->weight[i] = 1;
+        else if (!end || !(w->weight[i] >= 0 && w->weight[i] < 1e300) || *end != (i + 1 < w->prevalences ? ',' : '\0'))
             return cli_error(call, PV_ERR_USAGE, NULL,
                              "--mixture-prior %s: %zu numbers that are not negative, one for each prevalence", text,
                              w->prevalences);

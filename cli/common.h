@@ -128,6 +128,8 @@ void cli_progress_clear(cli_call *call);
 /* Refuses, before any work, a path that could not be written in the end, or that is the input (NULL: none). A path of
  * NULL or "-" is fine: standard output. */
 int cli_check_output(cli_call *call, const char *path, const char *input);
+/* Makes the folder of --output where there is none. */
+int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 

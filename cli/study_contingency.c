@@ -252,8 +252,8 @@ static void print_text(const study_table *table, bool hmc) {
     fputc('\n', stdout);
     if (table->posteriors > 4)
         printf("  npr: --prevalence-n, how many observations the stated prevalence rests on\n");
-    printf("  ELBO: a lower bound of the log evidence, estimated by sampling. Where it seems to lie above by a few of\n"
-           "  its errors, the approximation is as good as exact.\n");
+    printf("  ELBO: a lower bound of the log evidence, estimated by sampling. Where it seems to lie above it\n"
+           "  by a few of its errors, the approximation is as good as exact.\n");
     if (!hmc)
         return;
     printf("\n  %-20s %10s %8s %8s %8s %18s\n", "hmc", "mean", "sd", "error", "size", "from exact/error");

@@ -252,6 +252,20 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
     return CLI_OK;
 }
 
+int cli_make_folder(cli_call *call, const char *folder) {
+    if (!*folder)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a folder");
+    struct stat about;
+    if (mkdir(folder, 0777) == 0)
+        return CLI_OK;
+    int cause = errno;
+    if (cause == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
+        return CLI_OK;
+    if (cause == EEXIST)
+        return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
+    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
+}
+
 int cli_finish(cli_call *call, int code) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -133,6 +133,8 @@ void cli_progress_clear(cli_call *call);
     cli_check_output_of(call, path, (const char *const[]){__VA_ARGS__},                                                \
                         sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
+/* Makes the folder of --output where there is none. */
+int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 
@@ -191,24 +193,49 @@ typedef struct cli_training {
             "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
     }
 
+/* --population-sample */
+typedef struct cli_sample {
+    const char *path; /* NULL: none */
+} cli_sample;
+
 extern const cli_argument cli_training_arguments[];
-extern const pv_option cli_role_table[]; /* of cli_roles */
+extern const pv_option cli_role_table[];   /* of cli_roles */
+extern const pv_option cli_sample_table[]; /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
+ * named. */
+int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
+                    pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
 /* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
  */
 
-double cli_metric(const pv_metrics *metrics, const pv_metric_row *row);
+#define CLI_OPTION_STATED(type, field)                                                                                 \
+    {                                                                                                                  \
+        "stated-for", PV_OPTION_TEXT, offsetof(type, field), "rows", 0, 0, NULL, "P",                                  \
+            "The population that metrics are stated for, as eval --prevalence: rows, the rows as they are, but nell "  \
+            "for the true population; population, that of --population; or a prevalence as for fit --prevalence. "     \
+            "Rows are then weighted label by label."                                                                   \
+    }
+
 /* "0.1234" or "-" where undefined; size >= 16. */
 const char *cli_metric_text(double value, char *text, size_t size);
-/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it. */
+/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it; lo and hi of value
+ * where there are intervals. */
 json_t *cli_json_validation(const pv_validation *validation);
-/* Warns of fits that did not converge; true where one diverged or stopped early. */
+/* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
+int cli_validation_unknown(cli_call *call, pv_target_options *unknown, double level, int64_t seed);
+double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
+/* Whether metrics of rows with these label shares mislead about a population with others. */
+bool cli_shares_differ(int classes, const double *observed, const double *wanted);
+/* What * means in a table of these, and which population would be another. */
+void cli_print_stated(size_t count, const pv_validation *const *validation);
+/* Warns of fits that did not converge, and of folds that hardly tell an unknown prevalence; true for the former. */
 bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what);
 
 /* ---- report.c: a classifier in words and as JSON ----------------------------------------------------------------- */
@@ -256,6 +283,13 @@ double cli_ess_min(const pv_posterior *posterior);
 /* ---- predictions.c: probabilities and decisions as CSV ------------------------------------------------------------
  */
 
+/* A column of its own: words, or numbers from 1 where there are no words. */
+typedef struct cli_extra {
+    const char *name;
+    const int32_t *code; /* [rows], from 0 */
+    char *const *word;   /* NULL: none */
+} cli_extra;
+
 typedef struct cli_predictions {
     char *const *labels;
     int classes;
@@ -267,6 +301,8 @@ typedef struct cli_predictions {
     const size_t *row;     /* [rows], in the table; NULL: the same */
     const size_t *copy;    /* [copies], columns of the table that come first; none: the row's number */
     size_t copies;
+    const cli_extra *extra; /* [extras], columns between those and the probabilities */
+    size_t extras;
 } cli_predictions;
 
 /* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt

@@ -1,7 +1,6 @@
 /* What prevail eval prints and writes. */
 #include "eval.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,15 +157,6 @@ int eval_check_folder(cli_call *call, const char *folder) {
     return CLI_OK;
 }
 
-static int make_folder(cli_call *call, const char *folder) {
-    if (mkdir(folder, 0777) == 0)
-        return CLI_OK;
-    int cause = errno;
-    if (cause == EEXIST)
-        return eval_check_folder(call, folder);
-    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
-}
-
 static void write_rows(FILE *out, const pv_curve *curve) {
     for (size_t c = 0; c < curve->columns; c++)
         fprintf(out, "%s%s", c ? "," : "", curve->column[c]);
@@ -183,7 +173,7 @@ static void write_rows(FILE *out, const pv_curve *curve) {
 }
 
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves) {
-    int code = make_folder(call, folder);
+    int code = cli_make_folder(call, folder);
     for (int kind = 0; code == CLI_OK && kind < PV_CURVES; kind++) {
         const pv_curve *curve = &curves->curve[kind];
         size_t size = strlen(folder) + strlen(curve->name) + 6;

@@ -8,17 +8,10 @@
 typedef struct fit_options {
     cli_roles roles;
     pv_fit_options fit;
-    const char *sample; /* --population-sample */
+    cli_sample sample;
     const char *output;
     cli_running running;
 } fit_options;
-
-static const pv_option sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(fit_options, sample), NULL, 0,
-                                          0, NULL, "FILE",
-                                          "A CSV file with rows of the true population, their labels unknown: for ig, "
-                                          "in the place of --prevalence or beside "
-                                          "it. The model's p(y|w) is then what it predicts for them on average."},
-                                         CLI_OPTION_END};
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
@@ -26,37 +19,12 @@ static const pv_option run_table[] = {
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
 
-/* Rows of the population, as the model's columns. */
-static int read_sample(cli_call *call, const fit_options *options, const cli_training *training, pv_dataset **sample,
-                       uint64_t *hash) {
-    pv_roles roles = {.drop_missing = options->roles.missing == 1};
-    pv_table *table = NULL;
-    *sample = NULL;
-    if (!options->sample)
-        return CLI_OK;
-    int code = cli_read_for_model(call, training->encoding, options->sample, &roles, &table);
-    if (code == CLI_OK) {
-        pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
-                                            training->data->classes, sample);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-        *hash = table->hash;
-    }
-    pv_table_free(call->ctx, table);
-    return code;
-}
-
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
     pv_dataset *sample;
-    uint64_t hash = 0;
-    int code = read_sample(call, options, training, &sample, &hash);
+    int code = cli_read_sample(call, &options->sample, &options->roles, training, &input, &sample);
     if (code != CLI_OK)
         return code;
-    input.sample = sample;
-    input.sample_source = options->sample;
-    input.sample_hash = hash;
-    if (sample && hash == input.data_hash)
-        cli_warn(call, "the population sample is the training table itself, whose people were chosen by their labels");
     pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -223,7 +191,7 @@ static int run(cli_call *call) {
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0], options->sample);
+        code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)
@@ -251,7 +219,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
-                                   {"Population", sample_table, 0},
+                                   {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};

@@ -49,6 +49,9 @@ typedef struct pv_metric_row {
 } pv_metric_row;
 extern const pv_metric_row pv_metric_table[];
 
+double pv_metric_get(const pv_metrics *metrics, const pv_metric_row *row);
+void pv_metric_set(pv_metrics *metrics, const pv_metric_row *row, double value);
+
 /* targets [n]; loglik [n][classes] the model's likelihood in the true population and log_marginal its p(y|w);
  * log_p [n][classes] the predictions judged (those of the population asked for); prevalence [classes] of the true
  * population (NULL: that of the targets). nell, nell_upper, holdout_nll and information_gain judge loglik, the others

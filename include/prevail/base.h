@@ -185,6 +185,10 @@ const pv_option *pv_option_find(const pv_option *table, const char *name); /* NU
 /* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
 
+/* Reads the finite number that text begins with, as in the C locale whatever the process's is, and returns where it
+ * ends; NULL where there is none. No spaces before it. */
+const char *pv_parse_real(const char *text, double *value);
+
 /* The entry of words (count of them) closest to given by edit distance, or NULL where none is near. */
 const char *pv_nearest(const char *given, const char *const *words, size_t count);
 

@@ -1,4 +1,5 @@
 /* Status texts, option tables, nearest words, files written whole or not at all, memory. */
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,30 @@ static void test_fit_defaults(void **state) {
     assert_int_equal(options.marginal, PV_MARGINAL_PROFILE);
     assert_string_equal(options.prior, "normal:2.5");
     pv_ctx_free(ctx);
+}
+
+/* A decimal point is one in every locale; lists are read number by number. */
+static void test_parse_real(void **state) {
+    (void)state;
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
+        if (!setlocale(LC_NUMERIC, locales[i]))
+            continue; /* not on this machine */
+        double value;
+        const char *text = "0.25,1e-3", *end = pv_parse_real(text, &value);
+        assert_ptr_equal(end, text + 4);
+        assert_true(value == 0.25);
+        end = pv_parse_real(end + 1, &value);
+        assert_ptr_equal(end, text + 9);
+        assert_true(value == 1e-3);
+        assert_null(pv_parse_real("", &value));
+        assert_null(pv_parse_real(" 1", &value));
+        assert_null(pv_parse_real("x", &value));
+        assert_null(pv_parse_real("nan", &value));
+        assert_null(pv_parse_real("inf", &value));
+        assert_null(pv_parse_real("1e999", &value));
+    }
+    setlocale(LC_NUMERIC, "C");
 }
 
 static void test_nearest(void **state) {
@@ -244,9 +269,9 @@ static void test_children(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_status),       cmocka_unit_test(test_options),
-                                       cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),
-                                       cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_memory),       cmocka_unit_test(test_children)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status),    cmocka_unit_test(test_options),    cmocka_unit_test(test_fit_defaults),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real), cmocka_unit_test(test_output),
+        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),     cmocka_unit_test(test_children)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

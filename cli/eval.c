@@ -87,10 +87,13 @@ static int check_call(cli_call *call, const eval_options *options) {
 
 static pv_status judge(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_assessment *found,
                        eval_curves *curves) {
+    /* What is gained over the prevalence is gained in the population of the predictions. */
+    bool moved = inputs->prevalence && strcmp(options->population, "true") != 0;
+    double *log_prevalence = moved ? cli_log(inputs->prevalence, inputs->classes) : NULL;
     pv_judged judged = {.log_p = inputs->log_p,
                         .prevalence = inputs->prevalence,
-                        .loglik = inputs->loglik,
-                        .log_marginal = inputs->log_marginal};
+                        .loglik = moved ? inputs->log_p : inputs->loglik,
+                        .log_marginal = moved ? log_prevalence : inputs->log_marginal};
     pv_assess_options assess = {.prevalence = inputs->stated,
                                 .positive = inputs->positive,
                                 .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
@@ -104,6 +107,7 @@ static pv_status judge(cli_call *call, const eval_options *options, const eval_i
     pv_status status = pv_assess_intervals(call->ctx, &inputs->targets, &judged, &assess, found);
     for (int kind = 0; options->curves && status == PV_OK && kind < PV_CURVES; kind++)
         status = pv_curve_make(call->ctx, found->ranking, (pv_curve_kind)kind, &drawn, &curves->curve[kind]);
+    free(log_prevalence);
     return status;
 }
 

@@ -554,29 +554,23 @@ static void test_not_converged(void **state) {
     (void)state;
     enum { N = 60 };
     double loglik[3 * N], weight[N], log_marginal[] = {-1.1, -1.1, -1.1}, alpha[] = {1, 1, 1};
-    size_t settled = 0;
     for (uint64_t s = 0; s < 40; s++) {
         pv_rng rng = pv_rng_stream(s, 5, 5);
         for (size_t i = 0; i < 3 * N; i++)
-            loglik[i] = (s % 2 ? 3 : 1e-6) * pv_rng_normal(&rng);
+            loglik[i] = (s % 2 ? 3 : 1e-10) * pv_rng_normal(&rng);
         for (size_t i = 0; i < N; i++)
-            weight[i] = s % 2 ? 1 : 1e10 * pv_rng_uniform(&rng);
-        for (size_t y = 0; y < 3; y++)
-            alpha[y] = s % 2 ? 1 : 1e-9;
+            weight[i] = s % 2 ? 1 : 1e16 * pv_rng_uniform(&rng);
         pv_target_sample sample = {
             .n = N, .classes = 3, .loglik = loglik, .log_marginal = log_marginal, .weight = weight};
         pv__mixture m;
         pv__many many;
         ok(pv__mixture_init(ctx, &sample, true, &m));
         ok(pv__many_init(ctx, 3, &many));
-        ok(pv__many_mode(ctx, &m, alpha, &many));
-        settled += many.converged;
-        assert_true(many.converged || s % 2 == 0);
+        pv_status status = pv__many_mode(ctx, &m, alpha, &many);
+        assert_true(s % 2 == 0 ? status == PV_ERR_NUMERIC || !many.converged : status == PV_OK && many.converged);
         pv__many_clear(ctx, &many);
         pv__mixture_clear(ctx, &m);
     }
-    print_message("%zu of 40 settled\n", settled);
-    assert_true(settled <= 24);
     loglik[1] = (double)NAN;
     pv_target_sample pair = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
     pv__mixture m;

@@ -100,6 +100,8 @@ void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+/* Refuses options of one of the command's tables that would do nothing: they are for something else (when). */
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 
@@ -125,9 +127,12 @@ char *cli_copy(const char *text);
 int cli_start(cli_call *call);
 void cli_progress_clear(cli_call *call);
 
-/* Refuses, before any work, a path that could not be written in the end, or that is the input (NULL: none). A path of
- * NULL or "-" is fine: standard output. */
-int cli_check_output(cli_call *call, const char *path, const char *input);
+/* Refuses, before any work, a path that could not be written in the end, or that is one of the inputs (any number of
+ * them; NULL: none such). A path of NULL or "-" is fine: standard output. */
+#define cli_check_output(call, path, ...)                                                                              \
+    cli_check_output_of(call, path, (const char *const[]){__VA_ARGS__},                                                \
+                        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
 /* Makes the folder of --output where there is none. */
 int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
@@ -164,6 +169,8 @@ int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv
 /* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
 int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table);
+/* The column of weights: given, or that of the fit where the table has it; NULL: none. */
+const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */
 
@@ -198,9 +205,10 @@ extern const pv_option cli_sample_table[]; /* of cli_sample */
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
-/* Rows of the population, as the model's columns; *sample is NULL where none were named. */
+/* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
+ * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
-                    pv_dataset **sample);
+                    pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
@@ -242,6 +250,7 @@ json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
+json_t *cli_json_sample(const pv_classifier *classifier);        /* {source, rows, estimated}; null: none */
 
 /* ---- posterior.c: what draws say --------------------------------------------------------------------------------- */
 
@@ -336,6 +345,7 @@ cli_check *cli_check_add(cli_checks *checks, const char *name, const char *title
 void cli_check_fail(cli_checks *checks, cli_check *check, const char *format, ...) PV_PRINTF(3, 4);
 
 void cli_check_posterior(cli_checks *checks, const pv_classifier *classifier); /* the engine's own reports */
+void cli_check_marginal(cli_checks *checks, const pv_classifier *classifier);  /* the prevalence in the model */
 /* All that need no data. options: those recorded with the model. */
 int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *classifier, const pv_fit_options *options);
 

@@ -207,11 +207,12 @@ static int run(cli_call *call) {
         code = cli_validation_unknown(call, &options->unknown, options->interval, options->fit.seed);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
-    if (code == CLI_OK)
-        code = cli_read_sample(call, &options->sample, &options->roles, &training, &sample);
+    pv_fit_input input = {0};
     if (code == CLI_OK) {
-        pv_fit_input input = cli_training_input(call, &options->roles, &training);
-        input.sample = sample;
+        input = cli_training_input(call, &options->roles, &training);
+        code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
+    }
+    if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,
                                      .group = training.group,

@@ -22,10 +22,9 @@ static const pv_option run_table[] = {
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
     pv_dataset *sample;
-    int code = cli_read_sample(call, &options->sample, &options->roles, training, &sample);
+    int code = cli_read_sample(call, &options->sample, &options->roles, training, &input, &sample);
     if (code != CLI_OK)
         return code;
-    input.sample = sample;
     pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -44,6 +43,14 @@ static void warn_of_posterior(cli_call *call, const pv_classifier *classifier) {
 }
 
 static void warn_of_marginal(cli_call *call, const pv_classifier *classifier) {
+    if (classifier->estimated) {
+        cli_checks *checks = cli_alloc(1, sizeof *checks);
+        cli_check_marginal(checks, classifier);
+        if (checks->failed)
+            cli_warn(call, "%s %s", checks->check[0].text, checks->check[0].remedy);
+        free(checks);
+        return;
+    }
     cli_spread *marginal = cli_alloc((size_t)classifier->classes, sizeof *marginal);
     cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
     for (int y = 0; y < classifier->classes; y++)
@@ -103,6 +110,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "marginal", cli_json_marginal(c));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    cli_json_set(object, "population_sample", cli_json_sample(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     cli_json_posterior(object, c, CLI_LEVEL);
@@ -131,9 +139,7 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
         return options->fit.intercept_prior;
     if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
         return "normal:10";
-    return c->posterior && c->marginal == PV_MARGINAL_PROFILE && isfinite(c->prevalence_n)
-               ? "the stated prevalence with Jeffreys' half counts"
-               : "the stated prevalence";
+    return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
@@ -149,6 +155,10 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
                intercept_prior(options, c));
+    if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
+        printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
+    else if (c->loss == PV_LOSS_IG && !c->estimated)
+        printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     cli_print_posterior(c);
@@ -181,7 +191,7 @@ static int run(cli_call *call) {
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0]);
+        code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)

@@ -118,7 +118,7 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
 }
 
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
-                    pv_dataset **sample) {
+                    pv_fit_input *input, pv_dataset **sample) {
     *sample = NULL;
     if (!from->path)
         return CLI_OK;
@@ -132,6 +132,12 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
         if (code == CLI_OK && (*sample)->dropped)
             cli_note(call, "%s: %zu row%s with missing cells left out", from->path, (*sample)->dropped,
                      (*sample)->dropped == 1 ? "" : "s");
+        input->sample = *sample;
+        input->sample_source = from->path;
+        input->sample_hash = table->hash;
+        if (code == CLI_OK && table->hash == input->data_hash)
+            cli_warn(call,
+                     "the population sample is the training table itself, whose people were chosen by their labels");
     }
     pv_table_free(call->ctx, table);
     return code;

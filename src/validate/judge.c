@@ -138,7 +138,8 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 /* The rows of one fold, or all of a repeat, side by side. */
 typedef struct part {
     int32_t *label;
-    double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x,w) - log p(y|w); none: log 1, [classes] */
+    double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
+                                                       population asked for; none: log 1, [classes] */
     size_t n;
 } part;
 
@@ -175,8 +176,10 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
         p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
         memcpy(p->loglik + p->n * classes, loglik, classes * sizeof *p->loglik);
         memcpy(p->log_p + p->n * classes, v->log_p + (repeat * rows + i) * classes, classes * sizeof *p->log_p);
+        const double *log_p = p->log_p + p->n * classes;
         for (size_t y = 0; y < classes; y++)
-            p->gain[p->n * classes + y] = loglik[y] - marginal[y];
+            p->gain[p->n * classes + y] =
+                v->elsewhere && v->population ? log_p[y] - log(v->population[y]) : loglik[y] - marginal[y];
         p->n++;
     }
 }

@@ -129,6 +129,9 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
         pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
                                             training->data->classes, sample);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+        if (code == CLI_OK && (*sample)->dropped)
+            cli_note(call, "%s: %zu row%s with missing cells left out", from->path, (*sample)->dropped,
+                     (*sample)->dropped == 1 ? "" : "s");
         input->sample = *sample;
         input->sample_source = from->path;
         input->sample_hash = table->hash;

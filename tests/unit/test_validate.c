@@ -535,6 +535,9 @@ static pv_status validate_poorly(pv_ctx *poor) {
     pv_fit_input input = input_of(&small);
     pv_validation_options how = pv_validation_options_default();
     how.folds = 2;
+    how.population = "unknown";
+    how.stated_for = "population";
+    how.bootstrap = 2;
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     options.max_iter = 3;
     pv_validation *v = NULL, *mixed = NULL;

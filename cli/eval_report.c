@@ -79,8 +79,7 @@ static const char *shown(double value, char *text, size_t size) {
     return text;
 }
 
-/* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */
-static bool shares_differ(const eval_inputs *inputs) {
+bool eval_shares_differ(const eval_inputs *inputs) {
     for (int y = 0; !inputs->stated && inputs->prevalence && y < inputs->classes; y++) {
         double share = inputs->observed[y], wanted = inputs->prevalence[y];
         if (fabs(pv_logit(share) - pv_logit(wanted)) > 0.25 || share == 0)
@@ -102,7 +101,7 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
                inputs->prevalence ? " (nell: of the population)" : "");
-    if (shares_differ(inputs))
+    if (eval_shares_differ(inputs))
         printf("  The population judged has %.4g: --prevalence population states the metrics for it.\n",
                inputs->prevalence[inputs->positive]);
 }

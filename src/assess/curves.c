@@ -59,7 +59,10 @@ double pv__npv(double prevalence, pv__rates rates) {
 }
 
 size_t pv__point_at(const pv_ranking *ranking, double threshold) {
-    double least = pv_logit(threshold);
+    return pv__point_at_odds(ranking, pv_logit(threshold));
+}
+
+size_t pv__point_at_odds(const pv_ranking *ranking, double least) {
     least -= 1e-12 * fmax(1, fabs(least));  /* a probability equal to the threshold may have lost a bit */
     size_t low = 0, high = ranking->points; /* points below low are at least that high */
     while (low < high) {
@@ -72,8 +75,7 @@ size_t pv__point_at(const pv_ranking *ranking, double threshold) {
     return low == 0 ? SIZE_MAX : low - 1;
 }
 
-/* Thresholds evenly spread over both labels; *count of them, the first and last always. */
-static pv_status pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked, size_t *count) {
+pv_status pv__pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked, size_t *count) {
     size_t points = ranking->points, taken = 0;
     most = most == 0 || points <= most ? points : most < 2 ? 2 : most;
     PV_TRY(pv__alloc(ctx, most, sizeof **picked, picked));
@@ -188,7 +190,7 @@ static pv_status make_walk(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind
                            double z, pv_curve *curve) {
     size_t *picked = NULL, count;
     pv_status status;
-    PV_GOTO(done, pick_points(ctx, ranking, options->points, &picked, &count));
+    PV_GOTO(done, pv__pick_points(ctx, ranking, options->points, &picked, &count));
     switch (kind) {
     case PV_CURVE_roc:
         PV_GOTO(done,

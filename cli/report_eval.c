@@ -1,0 +1,91 @@
+/* The report of prevail eval. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval.h"
+#include "report_page.h"
+
+static void put_probs(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    char name[200];
+    pv_text_short(options->probs, 60, name, sizeof name);
+    report_say(report, "Probabilities of another model, from the file %s: %zu rows%s.", name, inputs->rows,
+               options->from ? "" : ". The prevalence that they were made for is not stated (--from)");
+}
+
+/* The log odds of the prevalence that log_p is for; NaN: unknown. */
+static double offset_of(const eval_options *options, const eval_inputs *inputs) {
+    size_t positive = (size_t)inputs->positive;
+    if (strcmp(options->population, "true") == 0)
+        return inputs->log_marginal ? pv_logit(exp(inputs->log_marginal[positive])) : NAN;
+    return inputs->prevalence ? pv_logit(inputs->prevalence[positive]) : NAN;
+}
+
+static int put_provenance(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
+    const pv_classifier *c = inputs->classifier;
+    json_t *record = c && c->record ? json_loads(c->record, 0, NULL) : NULL;
+    const char *fitted = json_string_value(json_object_get(record, "command"));
+    char hash[2][24], seed[2][24];
+    snprintf(hash[0], sizeof hash[0], "%016" PRIx64, table->hash);
+    snprintf(hash[1], sizeof hash[1], "%016" PRIx64, c ? c->data_hash : 0);
+    snprintf(seed[0], sizeof seed[0], "%lld", (long long)options->seed);
+    snprintf(seed[1], sizeof seed[1], "%lld", c ? (long long)c->seed : 0LL);
+    const char *const names[] = {
+        "data judged",   "its hash (XXH3-64)", "seed of the bootstrap", c ? "command of the fit" : NULL,
+        "training data", "its hash (XXH3-64)", "seed of the fit",       NULL};
+    const char *const values[] = {table->source,      hash[0], seed[0], fitted ? fitted : "not recorded",
+                                  c ? c->source : "", hash[1], seed[1]};
+    report_put_provenance(call, report, names, values);
+    json_decref(record);
+    return CLI_OK;
+}
+
+int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                      const pv_assessment *found) {
+    pv_report *report = NULL;
+    const char *data = options->probs ? options->probs : call->argument[1];
+    char title[200], lead[300], label[160], advice[400];
+    pv_text_short(options->probs ? options->probs : call->argument[0], 60, title, sizeof title);
+    pv_text_short(data, 60, lead, sizeof lead);
+    char heading[300], below[600];
+    snprintf(heading, sizeof heading, "How good is %s?", title);
+    snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, inputs->rows);
+    pv_text_short(inputs->labels[inputs->positive], 40, label, sizeof label);
+    report_judged judged = {.labels = inputs->labels,
+                            .classes = inputs->classes,
+                            .positive = inputs->positive,
+                            .rows = inputs->rows,
+                            .observed = inputs->observed,
+                            .stated = inputs->stated ? inputs->stated : inputs->observed,
+                            .population = inputs->prevalence,
+                            .found = found,
+                            .level = options->interval,
+                            .bins = (int)options->bins,
+                            .offset = offset_of(options, inputs),
+                            .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
+    if (eval_shares_differ(inputs)) {
+        snprintf(advice, sizeof advice,
+                 "Metrics and charts are stated for the rows as they are, where %.4g are %s; the probabilities are for "
+                 "a population "
+                 "where %.4g are. Add --prevalence population to state them for it.",
+                 inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
+        judged.advice = advice;
+    }
+    int code = report_begin(call, &options->report, heading, below, &report);
+    if (code != CLI_OK)
+        return code;
+    pv_report_section(report, "fit", "What was judged");
+    if (inputs->classifier)
+        code = report_put_model(call, report, call->argument[0], inputs->classifier);
+    else
+        put_probs(report, options, inputs);
+    if (code == CLI_OK)
+        code = report_put_judged(call, report, &judged);
+    if (code == CLI_OK && inputs->classifier)
+        code = report_put_coefficients(call, report, inputs->classifier, options->interval);
+    if (code == CLI_OK)
+        code = put_provenance(call, report, options, inputs);
+    return report_end(call, &options->report, report, code);
+}

@@ -146,7 +146,8 @@ static pv_status put_calibration(const drawing *d) {
             "lower and upper edge are single rows (at most %d of each label). Rows count so that their label shares "
             "are those the metrics are stated for.%s",
             d->rows, RUG, d->log ? " Axes are logarithmic; a bin without positives cannot be shown on them." : "");
-        pv_figure figure = {.name = "calibration", .title = "Calibration.", .text = text, .panel = panels, .panels = n};
+        pv_figure figure = {
+            .name = "calibration", .title = "Observed against predicted.", .text = text, .panel = panels, .panels = n};
         status = put(d, &figure);
     }
     for (int i = 0; i < 2; i++) {
@@ -286,11 +287,12 @@ static pv_status put_histogram(const drawing *d) {
     snprintf(x, sizeof x, "predicted probability of %.60s", d->label);
     snprintf(text, sizeof text,
              "Each label's rows sum to 1; the less the two overlap, the better they are told apart. %s.", d->rows);
-    const pv_panel panel = {.series = series,
-                            .n_series = 2,
-                            .x = {.label = x, .log = d->log},
-                            .y = {.label = "share of the label's rows"},
-                            .width = 560};
+    const pv_panel panel = {
+        .series = series,
+        .n_series = 2,
+        .x = {.label = x, .log = d->log},
+        .y = {.label = "share of the label's rows"},
+    };
     pv_figure figure = {.name = "histogram",
                         .title = "Predicted probability by true label.",
                         .text = text,
@@ -325,12 +327,14 @@ static pv_status put_decision(const drawing *d) {
              "thresholds "
              "where its line is the highest. At prevalence %.3g. %s.",
              pv_ranking_prevalence(d->judged->found->ranking), d->rows);
-    const pv_panel panel = {.series = series,
-                            .n_series = 4,
-                            .x = {.label = "threshold on the probability", .log = d->log},
-                            .y = {.label = "net benefit per person", .lo = -0.25 * most, .hi = 1.08 * most},
-                            .width = 560};
-    pv_figure figure = {.name = "decision", .title = "Decision curve.", .text = text, .panel = &panel, .panels = 1};
+    const pv_panel panel = {
+        .series = series,
+        .n_series = 4,
+        .x = {.label = "threshold on the probability", .log = d->log},
+        .y = {.label = "net benefit per person", .lo = -0.25 * most, .hi = 1.08 * most},
+    };
+    pv_figure figure = {
+        .name = "decision", .title = "Net benefit at each threshold.", .text = text, .panel = &panel, .panels = 1};
     status = put(d, &figure);
     pv_curve_clear(d->call->ctx, &curve);
     return status;
@@ -344,8 +348,10 @@ pv_status report_put_curves(cli_call *call, pv_report *report, const report_judg
     char n[3][32];
     pv_ranking_rows(ranking, &d.rows_p, &d.rows_n);
     d.log = pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
-    pv_text_short(judged->labels[judged->positive], 24, d.label, sizeof d.label);
-    snprintf(d.rows, sizeof d.rows, "n = %s rows, %s of them %.90s",
+    char name[400];
+    report_label(judged, judged->positive, name, sizeof name);
+    pv_text_short(name, 30, d.label, sizeof d.label);
+    snprintf(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s",
              pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
              d.label);
     bool both = d.rows_p > 0 && d.rows_n > 0;

@@ -46,14 +46,16 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                       const pv_assessment *found) {
     pv_report *report = NULL;
     const char *data = options->probs ? options->probs : call->argument[1];
-    char title[200], lead[300], label[160], advice[400];
+    char title[200], lead[300], label[400], advice[800];
     pv_text_short(options->probs ? options->probs : call->argument[0], 60, title, sizeof title);
     pv_text_short(data, 60, lead, sizeof lead);
     char heading[300], below[600];
     snprintf(heading, sizeof heading, "How good is %s?", title);
     snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, inputs->rows);
-    pv_text_short(inputs->labels[inputs->positive], 40, label, sizeof label);
     report_judged judged = {.labels = inputs->labels,
+                            .target = options->target      ? options->target
+                                      : inputs->classifier ? inputs->classifier->target
+                                                           : NULL,
                             .classes = inputs->classes,
                             .positive = inputs->positive,
                             .rows = inputs->rows,
@@ -65,11 +67,13 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                             .bins = (int)options->bins,
                             .offset = offset_of(options, inputs),
                             .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
+    report_label(&judged, judged.positive, label, sizeof label);
     if (eval_shares_differ(inputs)) {
         snprintf(advice, sizeof advice,
-                 "Metrics and charts are stated for the rows as they are, where %.4g are %s; the probabilities are for "
+                 "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
+                 "probabilities are for "
                  "a population "
-                 "where %.4g are. Add --prevalence population to state them for it.",
+                 "where %.4g have it. Add --prevalence population to state them for it.",
                  inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
         judged.advice = advice;
     }

@@ -5,6 +5,16 @@
 
 #include "report_page.h"
 
+const char *report_label(const report_judged *j, int label, char *to, size_t size) {
+    const char *text = j->labels[label];
+    char value[160], target[160];
+    bool number = strchr("0123456789.+-", text[0]) != NULL; /* the empty text as well */
+    pv_text_short(text, 30, value, sizeof value);
+    pv_text_short(j->target ? j->target : "label", 24, target, sizeof target);
+    snprintf(to, size, "%s%s%s", number ? target : "", number ? " = " : "", value);
+    return to;
+}
+
 /* ---- the explorer --------------------------------------------------------------------------------------------------
  */
 
@@ -15,7 +25,7 @@ static double two_digits(double value) {
 
 /* It starts in the population that the metrics are stated for, where this is said, else in that of the predictions;
  * with costs that call those above its average risk, unless a threshold was asked for. */
-void report_explorer(const report_judged *j, pv_explorer *e) {
+void report_explorer(const report_judged *j, report_names *names, pv_explorer *e) {
     double pi = j->advice && j->population ? j->population[j->positive] : j->stated[j->positive];
     pi = fmin(fmax(pi, 1e-6), 1 - 1e-6);
     double ratio = isnan(j->threshold) ? two_digits((1 - pi) / pi) : (1 - j->threshold) / j->threshold;
@@ -24,8 +34,9 @@ void report_explorer(const report_judged *j, pv_explorer *e) {
                        .prevalence = pi,
                        .cost_fp = 1,
                        .cost_fn = ratio,
-                       .positive = j->labels[j->positive],
-                       .negative = j->classes == 2 ? j->labels[1 - j->positive] : NULL};
+                       .positive = report_label(j, j->positive, names->positive, sizeof names->positive)};
+    if (j->classes == 2)
+        e->negative = report_label(j, 1 - j->positive, names->negative, sizeof names->negative);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------------------------
@@ -50,7 +61,7 @@ static void say_ranking(pv_report *report, const report_judged *j, const char *l
         report_say(report,
                    "The probabilities rank rows of different labels rightly with probability %.3f (AUC; %.4g %% "
                    "interval %.3f to "
-                   "%.3f), judged on %s rows, %.4g %% of them %s.",
+                   "%.3f), judged on %s rows, %.4g %% of them with %s.",
                    v->auc, 100 * j->level, lo->auc, hi->auc, rows, 100 * j->observed[j->positive], label);
 }
 
@@ -64,7 +75,7 @@ static void say_decision(pv_report *report, const report_judged *j, const pv_exp
     pv_text_number(round(o->tp + o->fp), called, sizeof called);
     pv_text_number(round(o->fn), missed, sizeof missed);
     report_say(report,
-               "In a population where %.3g %% are %s, calling everyone with a probability of at least %.3g finds %.1f "
+               "In a population where %.3g %% have %s, calling everyone with a probability of at least %.3g finds %.1f "
                "%% of them; "
                "of 100,000 people %s are called, %.3g %% of these rightly, and %s are missed.",
                100 * e->prevalence, label, o->threshold, 100 * o->tpr, called, isnan(o->ppv) ? 0 : 100 * o->ppv,
@@ -90,14 +101,15 @@ static pv_status say_calibration(cli_call *call, pv_report *report, const report
     pv_curve_clear(call->ctx, &curve);
     double ratio = promised / seen, ece = j->found->value.ece;
     if (!(seen > 0))
-        report_say(report, "Whether the probabilities are of the right size cannot be said: no row judged is %s.",
+        report_say(report, "Whether the probabilities are of the right size cannot be said: no row judged has %s.",
                    label);
     else
-        report_say(report,
-                   "Summed over the rows, the probabilities promise %.3g times as many %s as there are (1 is right); "
-                   "the expected "
-                   "calibration error is %.3g.",
-                   ratio, label, ece);
+        report_say(
+            report,
+            "Summed over the rows, the probabilities promise %.3g times as many with %s as there are (1 is right); "
+            "the expected "
+            "calibration error is %.3g.",
+            ratio, label, ece);
     return PV_OK;
 }
 
@@ -119,20 +131,20 @@ static void put_metrics(pv_report *report, const report_judged *j) {
         report_cell_number(&cells, metric_of(&j->found->hi, row));
         report_cell(&cells, row->text);
     }
-    static const char *const heads[] = {"metric", "value", "from", "to", "what it is", NULL};
+    static const char *const heads[] = {"metric", "value", "from", "to", "what it is"};
     char caption[160];
     if (j->found->replicates > 0)
         snprintf(caption, sizeof caption, "Metrics with %.4g %% intervals from %lld bootstrap replicates within labels",
                  100 * j->level, (long long)j->found->replicates);
     else
         snprintf(caption, sizeof caption, "Metrics, without intervals");
-    report_put_cells(report, &cells, caption, heads, 1, false);
-    char label[160];
-    pv_text_short(j->labels[j->positive], 40, label, sizeof label);
+    report_put_cells(report, &cells, caption, "tnnnt", heads, false);
+    char label[400];
+    report_label(j, j->positive, label, sizeof label);
     report_say(report,
                "* changes with the prevalence, and is stated for one of %.4g (the rows have %.4g). A dash: undefined "
                "on these rows. "
-               "Positive is the label %s. Decisions in this table are for the most probable label, those of the "
+               "Positive is %s. Decisions in this table are for the most probable label, those of the "
                "explorer by costs.",
                j->stated[j->positive], j->observed[j->positive], label);
 }
@@ -142,10 +154,11 @@ static void put_metrics(pv_report *report, const report_judged *j) {
 
 int report_put_judged(cli_call *call, pv_report *report, const report_judged *j) {
     pv_explorer explorer;
-    char label[160];
-    report_explorer(j, &explorer);
+    report_names names;
+    char label[400];
+    report_explorer(j, &names, &explorer);
     pv_operating at = pv_explorer_at(&explorer);
-    pv_text_short(j->labels[j->positive], 40, label, sizeof label);
+    report_label(j, j->positive, label, sizeof label);
     pv_report_section(report, "answer", "The answer");
     say_ranking(report, j, label);
     say_decision(report, j, &explorer, &at, label);

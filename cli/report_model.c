@@ -13,7 +13,6 @@ enum { CLASSES_SHOWN = 20, COEFFICIENTS_DRAWN = 30, DENSITY = 80 };
 
 static void put_fit(pv_report *report, const char *path, const pv_classifier *c) {
     report_cells cells = {0};
-    static const char *const heads[] = {"", "", NULL};
     report_cell(&cells, "model file");
     report_cell(&cells, path);
     report_cell(&cells, "model");
@@ -35,11 +34,11 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
         report_cell_format(&cells, "%.6g, known as from %.6g people", c->prevalence[c->classes - 1], c->prevalence_n);
     report_cell(&cells, "posterior");
     report_cell(&cells, c->posterior ? cli_posterior_name(c) : "none: one estimate");
-    report_put_cells(report, &cells, "The model", heads, 2, false);
+    report_put_cells(report, &cells, "The model", "tt", NULL, false);
 }
 
 static void put_classes(pv_report *report, const pv_classifier *c) {
-    static const char *const heads[] = {"label", "in the training data", "stated", "in the model", NULL};
+    static const char *const heads[] = {"label", "in the training data", "stated", "in the model"};
     report_cells cells = {0};
     cli_spread *marginal = cli_alloc((size_t)c->classes, sizeof *marginal);
     cli_marginal_spreads(c, CLI_LEVEL, marginal);
@@ -50,7 +49,7 @@ static void put_classes(pv_report *report, const pv_classifier *c) {
         report_cell_number(&cells, marginal[y].mean);
     }
     free(marginal);
-    report_put_cells(report, &cells, "Shares of the labels", heads, 1, false);
+    report_put_cells(report, &cells, "Shares of the labels", "tnnn", heads, false);
     if (c->classes > CLASSES_SHOWN)
         report_note(report, PV_NOTE_MISSING, "%d more labels; the table shows the first %d.",
                     c->classes - CLASSES_SHOWN, CLASSES_SHOWN);
@@ -65,7 +64,7 @@ static pv_status recorded_prior(cli_call *call, json_t *record, pv_fit_options *
 }
 
 static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c) {
-    static const char *const heads[] = {"check", "what was found", NULL};
+    static const char *const heads[] = {"check", "what was found"};
     cli_checks *checks = cli_alloc(1, sizeof *checks);
     json_t *record = c->record ? json_loads(c->record, 0, NULL) : NULL;
     pv_fit_options options;
@@ -83,7 +82,7 @@ static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c)
         report_note(report, PV_NOTE_GOOD, "prevail diagnose made %zu checks of the fit and found nothing wrong.",
                     checks->count);
     if (code == CLI_OK)
-        report_put_cells(report, &cells, "What prevail diagnose checked", heads, 2, true);
+        report_put_cells(report, &cells, "What prevail diagnose checked", "tt", heads, true);
     json_decref(record);
     free(checks);
     return code;
@@ -154,8 +153,8 @@ static int read_coefficients(cli_call *call, const pv_classifier *c, double leve
 }
 
 static void put_table(pv_report *report, const pv_classifier *c, const coefficient *list, size_t count) {
-    static const char *const heads[] = {"column", "label", "coefficient",       "from", "to", "odds ratio",
-                                        "from",   "to",    "odds ratio per sd", NULL};
+    static const char *const heads[] = {"column", "label", "coefficient",      "from", "to", "odds ratio",
+                                        "from",   "to",    "odds ratio per sd"};
     report_cells cells = {0};
     size_t shown = count < 200 ? count : 200;
     for (size_t i = 0; i < shown; i++) {
@@ -167,7 +166,7 @@ static void put_table(pv_report *report, const pv_classifier *c, const coefficie
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             report_cell_number(&cells, numbers[k]);
     }
-    report_put_cells(report, &cells, "Coefficients and odds ratios, per unit of the column", heads, 2, true);
+    report_put_cells(report, &cells, "Coefficients and odds ratios, per unit of the column", "ttnnnnnnn", heads, true);
     if (count > shown)
         report_note(report, PV_NOTE_MISSING, "%zu more coefficients; prevail summary prints all.", count - shown);
 }
@@ -238,7 +237,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
                       .n_series = n,
                       .x = {.label = "odds ratio, per standard deviation of a column of numbers", .log = true},
                       .y = {.name = names, .n_names = shown},
-                      .width = 560,
+                      .width = 420,
                       .height = 100 + 30 * (double)shown};
     char text[300];
     snprintf(text, sizeof text,
@@ -284,7 +283,6 @@ int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifi
  */
 
 void report_put_provenance(cli_call *call, pv_report *report, const char *const *names, const char *const *values) {
-    static const char *const heads[] = {"", "", NULL};
     report_cells cells = {0};
     pv_report_section(report, "reproduce", "How to reproduce this");
     report_cell(&cells, "version");
@@ -295,5 +293,5 @@ void report_put_provenance(cli_call *call, pv_report *report, const char *const 
         report_cell(&cells, names[i]);
         report_cell(&cells, values[i]);
     }
-    report_put_cells(report, &cells, "Provenance", heads, 2, false);
+    report_put_cells(report, &cells, "Provenance", "tt", NULL, false);
 }

@@ -72,18 +72,16 @@ void report_cell_format(report_cells *cells, const char *format, ...) {
     free(text);
 }
 
-void report_put_cells(pv_report *report, report_cells *cells, const char *caption, const char *const *head,
-                      size_t names, bool folded) {
-    size_t columns = 0;
-    while (head[columns])
-        columns++;
+void report_put_cells(pv_report *report, report_cells *cells, const char *caption, const char *columns,
+                      const char *const *head, bool folded) {
     pv_report_table table = {.caption = caption,
-                             .rows = cells->count / columns,
-                             .columns = columns,
+                             .columns = strlen(columns),
                              .head = head,
                              .cell = (const char *const *)cells->cell,
-                             .names = names,
                              .folded = folded};
+    table.rows = cells->count / table.columns;
+    for (size_t c = 0; c < table.columns; c++)
+        table.text |= columns[c] == 't' ? 1U << c : 0;
     pv_report_put_table(report, &table);
     for (size_t i = 0; i < cells->count; i++)
         free(cells->cell[i]);

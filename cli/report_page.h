@@ -52,9 +52,9 @@ typedef struct report_cells {
 void report_cell(report_cells *cells, const char *text); /* NULL: empty */
 void report_cell_number(report_cells *cells, double value);
 void report_cell_format(report_cells *cells, const char *format, ...) PV_PRINTF(2, 3);
-/* Into the report; the cells are freed. head ends with NULL. */
-void report_put_cells(pv_report *report, report_cells *cells, const char *caption, const char *const *head,
-                      size_t names, bool folded);
+/* Into the report; the cells are freed. columns: a letter for each, t for text, n for numbers. head may be NULL. */
+void report_put_cells(pv_report *report, report_cells *cells, const char *caption, const char *columns,
+                      const char *const *head, bool folded);
 
 /* A paragraph or note of any length. */
 void report_say(pv_report *report, const char *format, ...) PV_PRINTF(2, 3);
@@ -65,6 +65,7 @@ void report_note(pv_report *report, pv_note kind, const char *format, ...) PV_PR
 
 typedef struct report_judged {
     char *const *labels;
+    const char *target; /* name of the column; NULL: unknown */
     int classes, positive;
     size_t rows;
     const double *observed;   /* [classes] */
@@ -79,10 +80,15 @@ typedef struct report_judged {
     const char *advice;         /* how the metrics would be stated for the population; NULL: they are */
 } report_judged;
 
+/* A label as sentences name it: itself, or TARGET = LABEL where it is a number. */
+const char *report_label(const report_judged *judged, int label, char *to, size_t size);
 /* The sections from the answer to the decision curve. */
 int report_put_judged(cli_call *call, pv_report *report, const report_judged *judged);
 pv_status report_put_curves(cli_call *call, pv_report *report, const report_judged *judged, const pv_operating *at);
-void report_explorer(const report_judged *judged, pv_explorer *explorer);
+typedef struct report_names {
+    char positive[400], negative[400];
+} report_names;
+void report_explorer(const report_judged *judged, report_names *names, pv_explorer *explorer);
 
 /* ---- models: report_model.c ----------------------------------------------------------------------------------------
  */

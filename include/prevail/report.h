@@ -36,9 +36,9 @@ void pv_report_note(pv_report *report, pv_note kind, const char *text); /* set a
 typedef struct pv_report_table {
     const char *caption;
     size_t rows, columns;
-    const char *const *head; /* [columns] */
+    const char *const *head; /* [columns]; NULL: no heads */
     const char *const *cell; /* [rows][columns]; NULL: empty */
-    size_t names;            /* so many first columns are text, the others numbers */
+    unsigned text;           /* bit c: column c is text; the others are numbers */
     bool folded;             /* shown on request */
 } pv_report_table;
 

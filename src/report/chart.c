@@ -4,6 +4,7 @@
 
 #include "report/svg.h"
 
+enum { CLOUD = 200 }; /* more points than this are drawn as one */
 static const double TEXT = 11, TITLE = 13, ROW = 16, MARGIN = 14;
 
 typedef struct layout {
@@ -80,9 +81,12 @@ static bool in_domain(const pv__scale *scale, double value) {
     return isfinite(value) && !(scale->log && value <= 0);
 }
 
-/* A bound that a logarithmic axis cannot show lies on its edge. */
+/* A bound beyond the axis lies on its edge. */
 static double edge(const pv__scale *scale, double value) {
-    return scale->log && value <= 0 ? scale->from : pv__scale_at(scale, value);
+    double at = scale->log && value <= 0 ? scale->from : pv__scale_at(scale, value);
+    if (isnan(at))
+        return NAN;
+    return fmin(fmax(at, fmin(scale->from, scale->to)), fmax(scale->from, scale->to));
 }
 
 static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
@@ -129,7 +133,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
     double radius = s->size > 0 ? s->size : 3.4;
     if (s->lo && s->hi)
         put_segments(svg, l, s, s->mark == PV_MARK_SPANS);
-    if (s->n > 200) { /* a cloud: one path of lines without length, whose round ends are the points */
+    if (s->n > CLOUD) { /* a cloud: one path of lines without length, whose round ends are the points */
         fprintf(svg->out,
                 "<path class=\"l-%s\" stroke-width=\"%g\" stroke-opacity=\"0.35\" stroke-linecap=\"round\" d=\"",
                 pv__ink_word(s->ink), s->size > 0 ? 2 * s->size : 2.4);
@@ -143,7 +147,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
     }
     for (size_t i = 0; i < s->n; i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
-        if (!isfinite(x) || !isfinite(y))
+        if (!(x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5))
             continue;
         fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"", pv__ink_word(s->ink), x, y,
                 radius);
@@ -369,6 +373,11 @@ static void put_scales(const pv__svg *svg, const pv_panel *panel, const layout *
     fputs(">\n", svg->out);
 }
 
+/* Points on the frame are shown whole, those beyond it not at all; all else is cut at it. */
+static bool is_whole(const pv_series *s) {
+    return (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS) && s->n <= CLOUD;
+}
+
 void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     layout l = lay_out(panel);
     int id = svg->ids++;
@@ -381,8 +390,12 @@ void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     fprintf(svg->out, "<g clip-path=\"url(#%s-clip%d)\">\n", svg->prefix, id);
     put_scales(svg, panel, &l);
     for (size_t i = 0; i < panel->n_series; i++)
-        draw_series(svg, &l, &panel->series[i]);
+        if (!is_whole(&panel->series[i]))
+            draw_series(svg, &l, &panel->series[i]);
     fputs("</g></g>\n", svg->out);
+    for (size_t i = 0; i < panel->n_series; i++)
+        if (is_whole(&panel->series[i]))
+            draw_series(svg, &l, &panel->series[i]);
     fprintf(svg->out, "<path class=\"l-muted\" stroke-width=\"1\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", l.left, l.top,
             l.bottom, l.right);
     draw_ticks(svg, panel, &l);

@@ -152,10 +152,10 @@ static void put_control(FILE *out, const control *c) {
 
 static void put_controls(FILE *out, const pv_explorer *e) {
     static const control controls[] = {
-        {"pi", "Prevalence", "share of the people who have it, 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
+        {"pi", "Prevalence", "share of people: 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
         {"fp", "Cost of a false positive", "in any unit", -2, 4, "0.000001", "1000000000"},
         {"fn", "Cost of a false negative", "in the same unit", -2, 4, "0.000001", "1000000000"},
-        {"t", "Threshold", "the least probability that is called positive", -13.8, 13.8, "0.000001", "0.999999"}};
+        {"t", "Threshold", "least probability called positive", -13.8, 13.8, "0.000001", "0.999999"}};
     fputs("<form id=\"explorer-controls\" hidden autocomplete=\"off\">\n", out);
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
         put_control(out, &controls[i]);

@@ -139,11 +139,11 @@ void pv_report_note(pv_report *report, pv_note kind, const char *text) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-enum { CELL = 60 }; /* characters */
+enum { NAME = 60, CELL = 600 }; /* characters that are shown of a row's name and of other cells */
 
-static void put_cell(FILE *out, const char *text) {
+static void put_cell(FILE *out, const char *text, size_t most) {
     char shown[4 * CELL + 8];
-    pv__shorten(text, CELL, shown, sizeof shown);
+    pv__shorten(text, most, shown, sizeof shown);
     if (strlen(text) > strlen(shown)) {
         char whole[4 * 1000 + 8];
         pv__shorten(text, 1000, whole, sizeof whole);
@@ -161,8 +161,8 @@ static void put_row(FILE *out, const pv_report_table *t, const char *const *cell
     fputs("<tr>", out);
     for (size_t c = 0; c < t->columns; c++) {
         const char *text = cell[c] ? cell[c] : "";
-        fputs(c == 0 ? "<th scope=\"row\">" : c < t->names ? "<td class=\"name\">" : "<td>", out);
-        put_cell(out, text);
+        fputs(c == 0 ? "<th scope=\"row\">" : t->text >> c & 1 ? "<td class=\"name\">" : "<td>", out);
+        put_cell(out, text, c == 0 ? NAME : CELL);
         fputs(c == 0 ? "</th>" : "</td>", out);
     }
     fputs("</tr>\n", out);
@@ -181,13 +181,15 @@ void pv_report_put_table(pv_report *report, const pv_report_table *t) {
     pv__put_html(out, t->caption);
     fputs("\"><table>\n<caption>", out);
     pv__put_html(out, t->caption);
-    fputs("</caption>\n<thead><tr>", out);
-    for (size_t c = 0; c < t->columns; c++) {
-        fprintf(out, "<th scope=\"col\"%s>", c < t->names ? " class=\"name\"" : "");
-        put_cell(out, t->head[c]);
+    fputs("</caption>\n", out);
+    if (t->head)
+        fputs("<thead><tr>", out);
+    for (size_t c = 0; t->head && c < t->columns; c++) {
+        fprintf(out, "<th scope=\"col\"%s>", t->text >> c & 1 ? " class=\"name\"" : "");
+        put_cell(out, t->head[c], NAME);
         fputs("</th>", out);
     }
-    fputs("</tr></thead>\n<tbody>\n", out);
+    fputs(t->head ? "</tr></thead>\n<tbody>\n" : "<tbody>\n", out);
     for (size_t r = 0; r < t->rows; r++)
         put_row(out, t, t->cell + r * t->columns);
     fputs("</tbody></table></div>\n", out);
@@ -224,7 +226,8 @@ void pv__page_figure(pv_report *report, const pv_figure *figure) {
     pv__put_html(out, figure->title);
     fputs("</strong> ", out);
     pv__put_html(out, figure->text);
-    fputs("</figcaption>\n<div class=\"panels\">\n", out);
+    fputs("</figcaption>\n", out);
+    fprintf(out, "<div class=\"panels%s\">\n", figure->columns == 2 ? " two" : "");
     for (size_t p = 0; p < figure->panels; p++)
         put_panel(report, figure, p, &svg);
     fputs("</div>\n</figure>\n", out);

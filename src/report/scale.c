@@ -33,7 +33,7 @@ static void include_series(range *r, const pv_series *s, int which, bool log) {
 static range find_range(const pv_panel *panel, int which) {
     const pv_axis *axis = which == 0 ? &panel->x : &panel->y;
     if (axis->n_names)
-        return (range){-0.6, (double)axis->n_names - 0.4};
+        return (range){-0.5, (double)axis->n_names}; /* a density above the last has room */
     if (axis->lo != axis->hi)
         return (range){axis->lo, axis->hi};
     range r = {HUGE_VAL, -HUGE_VAL};

@@ -12,6 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS, COLUMNS = 500_000, 50
 CSV_ROWS, CSV_COLUMNS = 500_000, 20
+EM_ROWS = 1_000_000
 ASSESS_ROWS = 10_000_000
 
 
@@ -38,11 +39,11 @@ def better(best, new):
 
 
 def row(what, mine, theirs, ratio, goal, reached):
-    print(f"{what:<58} {mine:>12} {theirs:>14} {ratio:>8} {goal:>9}  {'yes' if reached else 'NO'}")
+    print(f"{what:<62} {mine:>12} {theirs:>14} {ratio:>8} {goal:>9}  {'yes' if reached else 'NO'}")
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = judge = None
+    fit = learn = step = csv = pandas = vi = torch = unknown = em = judge = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -51,13 +52,17 @@ def main(prevail, rounds=3):
             fit = better(fit, ours(prevail, "--work", "fit", "--rows", str(ROWS), "--columns", str(COLUMNS),
                                    "--tolerance", f"{tolerance:.3g}", "--repeats", "5"))
             step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
+            torch = better(torch, peer("torch_vi.py", 500, 3))
+            vi = better(vi, ours(prevail, "--work", "vi", "--repeats", "3"))
+            em = better(em, peer("numpy_em.py", EM_ROWS))
+            unknown = better(unknown, ours(prevail, "--work", "unknown", "--repeats", "3"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
     peers_judge = peer("sklearn_assess.py", ASSESS_ROWS, 1)  # a minute a turn: once is enough beside a ratio of ten
     for _ in range(rounds):
         judge = better(judge, ours(prevail, "--work", "assess", "--rows", str(ASSESS_ROWS), "--repeats", "1"))
-    print(f"{'work':<58} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
+    print(f"{'work':<62} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
     if learn:
         ratio = learn["seconds"] / fit["fit_ig_seconds"]
         row(f"ig fit {ROWS} x {COLUMNS} (scikit-learn lbfgs, plain; to {fit['fit_tolerance']:.1g})",
@@ -74,6 +79,21 @@ def main(prevail, rounds=3):
     ratio = step["step_ig_seconds"] / step["step_plain_seconds"] - 1
     row("training step of mlp 50-64-64-2, batch 256: ig (plain)", f"{step['step_ig_seconds'] * 1e6:.0f} us",
         f"{step['step_plain_seconds'] * 1e6:.0f} us", f"{100 * ratio:+.1f} %", "<= +5 %", ratio <= 0.05)
+    if torch:
+        ratio = torch["seconds"] / vi["vi_plugin_seconds"]
+        row("vi, 302 rows, 8 parameters, 8 components, 500 steps (PyTorch)", f"{vi['vi_plugin_seconds']:.4f} s",
+            f"{torch['seconds']:.3f} s", f"{ratio:.1f}x", ">= 20x", ratio >= 20)
+    ratio = vi["vi_profile_seconds"] / vi["vi_plugin_seconds"]
+    row("the same with the profile marginal (plug-in)", f"{vi['vi_profile_seconds']:.4f} s",
+        f"{vi['vi_plugin_seconds']:.4f} s", f"{ratio:.2f}", "<= 2", ratio <= 2)
+    if em:
+        ratio = em["iteration_seconds"] / unknown["unknown_em_iteration_seconds"]
+        row(f"unknown prevalence, {EM_ROWS} rows, an iteration of EM (NumPy)",
+            f"{unknown['unknown_em_iteration_seconds'] * 1e3:.2f} ms", f"{em['iteration_seconds'] * 1e3:.1f} ms",
+            f"{ratio:.0f}x", ">= 20x", ratio >= 20)
+        ratio = em["seconds"] / unknown["unknown_exact_seconds"]
+        row("its posterior, to the interval (NumPy's EM, no interval)", f"{unknown['unknown_exact_seconds'] * 1e3:.0f} ms",
+            f"{em['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", "", True)
     if peers_judge:
         ratio = peers_judge["seconds"] / judge["assess_seconds"]
         row(f"all metrics and curves of {ASSESS_ROWS} rows (scikit-learn's share)", f"{judge['assess_seconds']:.2f} s",

@@ -11,9 +11,11 @@ typedef struct bench_options {
     int64_t rows, columns, repeats;
     double tolerance;
     const char *csv;
-    int work; /* 0 all, 1 fit, 2 step, 3 assess */
+    int work; /* WORK_ALL ... */
     cli_running running;
 } bench_options;
+
+enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS };
 
 static const pv_option option_table[] = {
     {"rows", PV_OPTION_INT, offsetof(bench_options, rows), "500000", 1000, 1e8, NULL, NULL,
@@ -25,8 +27,9 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|assess", NULL,
-     "What to measure: the logistic fit, the training step, metrics and curves of predictions, or all."},
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi|unknown|assess", NULL,
+     "What to measure: the logistic fit, the training step, variational inference, an unknown prevalence, metrics and "
+     "curves of predictions, or all."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -208,6 +211,84 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     return PV_OK;
 }
 
+/* The paper's calibration study: 302 rows, 8 parameters, 8 components with 8 samples each, 500 steps, Student-t prior
+ * with 0.002 degrees of freedom, N_pr = 10. Whole fits: the maximum, the steps, the bound, 2000 draws. */
+static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
+    bench_data data;
+    make_data(&data, 302, 7);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = "10";
+    options.prior = "student:0.002";
+    options.infer = PV_INFER_VI;
+    timing plugin = {.seconds = HUGE_VAL}, profile = plugin, one;
+    pv_status status = PV_OK;
+    for (int64_t r = 0; r < 5 * o->repeats && status == PV_OK; r++) {
+        options.marginal = PV_MARGINAL_PLUGIN;
+        status = time_fit(call, &data, data.set.rows, &options, 1, &one);
+        plugin.seconds = fmin(plugin.seconds, one.seconds);
+        options.marginal = PV_MARGINAL_PROFILE;
+        if (status == PV_OK)
+            status = time_fit(call, &data, data.set.rows, &options, 1, &one);
+        profile.seconds = fmin(profile.seconds, one.seconds);
+    }
+    free_data(&data);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "vi_plugin_seconds", cli_json_real(plugin.seconds));
+    cli_json_set(out, "vi_profile_seconds", cli_json_real(profile.seconds));
+    return PV_OK;
+}
+
+/* An unknown prevalence of a million rows of two-class probabilities, uniform as the peer's: the whole of em and of
+ * exact, from log-likelihoods to the prevalence with its interval; and the probabilities of all rows. */
+static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *out) {
+    enum { ROWS = 1000000 };
+    static char zero[] = "0", one[] = "1";
+    char *labels[] = {zero, one};
+    double *loglik = cli_alloc(2 * ROWS, sizeof *loglik), *p = cli_alloc(2 * ROWS, sizeof *p);
+    const double half[2] = {log(0.5), log(0.5)};
+    pv_rng rng = pv_rng_stream(1, 3, 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        double u = pv_rng_uniform(&rng);
+        loglik[2 * i] = log(u);
+        loglik[2 * i + 1] = log1p(-u);
+    }
+    pv_target_sample sample = {.n = ROWS, .classes = 2, .loglik = loglik, .log_marginal = half};
+    double seconds[2] = {HUGE_VAL, HUGE_VAL}, rows_seconds = HUGE_VAL;
+    int64_t iterations = 1;
+    pv_status status = PV_OK;
+    for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++)
+        for (int method = 0; method < 2 && status == PV_OK; method++) {
+            pv_target_options options = pv_target_options_default();
+            options.method = method ? PV_TARGET_EM : PV_TARGET_EXACT;
+            pv_target_prevalence *found = NULL;
+            double start = now();
+            status = pv_target_infer(call->ctx, &sample, labels, &options, &found);
+            double middle = now();
+            seconds[method] = fmin(seconds[method], middle - start);
+            if (status == PV_OK && method == 0) {
+                status = pv_target_predict(call->ctx, &sample, found, p, NULL, NULL, NULL);
+                rows_seconds = fmin(rows_seconds, now() - middle);
+            } else if (status == PV_OK) {
+                iterations = found->iterations;
+            }
+            pv_target_prevalence_free(call->ctx, found);
+        }
+    free(loglik);
+    free(p);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "unknown_rows", json_integer(ROWS));
+    cli_json_set(out, "unknown_em_seconds", cli_json_real(seconds[1]));
+    cli_json_set(out, "unknown_em_iterations", json_integer(iterations));
+    cli_json_set(out, "unknown_em_iteration_seconds", cli_json_real(seconds[1] / (double)iterations));
+    cli_json_set(out, "unknown_exact_seconds", cli_json_real(seconds[0]));
+    cli_json_set(out, "unknown_probabilities_seconds", cli_json_real(rows_seconds));
+    return PV_OK;
+    return PV_OK;
+}
+
 /* Predictions that are right by construction: normal log odds, labels drawn from them. */
 static void make_predictions(size_t rows, double *log_p, int32_t *label) {
 #pragma omp parallel for schedule(static)
@@ -305,10 +386,14 @@ static int run(cli_call *call) {
         status = bench_csv(call, options, out);
     } else {
         int work = options->work;
-        status = work == 0 || work == 2 ? bench_step(call, options, out) : PV_OK;
-        if (status == PV_OK && (work == 0 || work == 1))
+        status = work == WORK_ALL || work == WORK_STEP ? bench_step(call, options, out) : PV_OK;
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_VI))
+            status = bench_vi(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_FIT))
             status = bench_fit(call, options, out);
-        if (status == PV_OK && (work == 0 || work == 3))
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_UNKNOWN))
+            status = bench_unknown(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_ASSESS))
             status = bench_assess(call, options, out);
     }
     if (status != PV_OK) {
@@ -338,9 +423,12 @@ const cli_command cli_bench = {
     .usage = "[options]",
     .text =
         "Times logistic fits with the information gain and with plain log-loss, the rate at which they read the matrix "
-        "beside that of a plain copy loop, training steps of a small network with either loss, all metrics and "
-        "curves of as many predictions, and with --csv the reading of a file. In the source tree, make bench runs "
-        "other software beside it.",
+        "beside that of a plain copy loop, training steps of a small network with either loss, variational inference "
+        "in the setting of the paper's calibration study, an unknown prevalence of a million rows, all metrics and "
+        "curves "
+        "of predictions, and with --csv the reading of a file. In the source tree, make bench runs other software "
+        "beside "
+        "it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(bench_options),

@@ -24,7 +24,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(eval_options, interval, "0.9", "The level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
-     "at least 100, for more than 100,000 rows of more than two labels."},
+     "at least 100, for more than 50,000 rows of more than two labels."},
     {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
     CLI_OPTION_MISSING(eval_options, missing),
     CLI_OPTION_THREADS(eval_options, running.threads),

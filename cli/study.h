@@ -9,8 +9,11 @@ typedef struct study_options {
     const char *prevalence_n; /* NULL: the study's own default */
     int64_t draws, seed;
     const char *table; /* contingency */
+    bool hmc;          /* contingency */
     int64_t cases, controls;
-    int64_t replicates; /* 0: the study's own default */
+    int64_t replicates;                      /* 0: the study's own default */
+    const char *prevalences, *data, *target; /* calibration */
+    int64_t population_rows, splits;
     const char *infer;
     int64_t components, samples, steps; /* vi */
     int64_t chains, warmup;             /* hmc */
@@ -21,7 +24,9 @@ typedef struct study_options {
 
 int study_contingency(cli_call *call, const study_options *options);
 int study_coverage(cli_call *call, const study_options *options);
-int study_calibration(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_calibration(cli_call *call, const study_options *options);
+int study_bias(cli_call *call, const study_options *options);
 
 /* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
 
@@ -30,11 +35,8 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
 
-/* Runs job(ctx, state, i) for i = 0 .. jobs-1, each in a context of one thread, as many at a time as the call's context
- * has threads. The first failure, or a signal, lets no further one start; *finished counts those that ran. Returns an
- * exit code after printing why; a signal is a warning. */
-typedef pv_status (*study_job)(pv_ctx *ctx, void *state, size_t index);
-int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished);
+/* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
 
 double study_seconds(void); /* monotonic clock */
 
@@ -92,6 +94,11 @@ double study_mixture_lor_density(const pv_mixture *mixture, double lor);
 /* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ----------------
  */
 
+/* The log odds ratio by sampling; mcse: the Monte-Carlo standard error of its mean. */
+typedef struct study_sampled {
+    double mean, sd, mcse, ess, rhat;
+} study_sampled;
+
 typedef struct study_posterior {
     char name[40];       /* "ig_npr_10" */
     const char *loss;    /* "ig" */
@@ -100,6 +107,7 @@ typedef struct study_posterior {
     double elbo, elbo_se;
     study_exact exact;
     pv_posterior *posterior;
+    study_sampled hmc; /* with --hmc */
 } study_posterior;
 
 typedef struct study_table {

@@ -69,6 +69,31 @@ static int read_strengths(cli_call *call, const char *text, work *held) {
 
 /* ---- posteriors -------------------------------------------------------------------------------------------------- */
 
+static pv_status sample(pv_ctx *ctx, const pv_density *density, const double mode[2], uint64_t seed,
+                        study_sampled *out) {
+    pv_hmc_options options = pv_hmc_options_default();
+    options.seed = seed;
+    pv_posterior *p;
+    pv_status status = pv_hmc(ctx, density, mode, &options, &p);
+    if (status != PV_OK)
+        return status;
+    double *lor = cli_alloc(p->count, sizeof *lor), sum = 0, squares = 0, n = (double)p->count;
+    for (size_t i = 0; i < p->count; i++) {
+        lor[i] = p->draws[2 * i + 1] - p->draws[2 * i];
+        sum += lor[i];
+    }
+    out->mean = sum / n;
+    for (size_t i = 0; i < p->count; i++)
+        squares += (lor[i] - out->mean) * (lor[i] - out->mean);
+    out->sd = sqrt(squares / (n - 1));
+    out->rhat = pv_split_rhat(ctx, p->chains, p->count / p->chains, lor);
+    out->ess = pv_effective_size(ctx, p->chains, p->count / p->chains, lor);
+    out->mcse = out->sd / sqrt(out->ess);
+    free(lor);
+    pv_posterior_free(ctx, p);
+    return PV_OK;
+}
+
 static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
     const work *held = state;
     const study_options *options = held->options;
@@ -99,6 +124,8 @@ static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
         status = study_density_mode(ctx, &density, mode);
     if (status == PV_OK)
         status = pv_vi(ctx, &density, mode, &vi, &out->posterior);
+    if (status == PV_OK && options->hmc)
+        status = sample(ctx, &density, mode, vi.seed, &out->hmc);
     if (status == PV_OK) {
         study_mixture_numbers(&out->posterior->mixture, &out->vi);
         out->elbo = out->posterior->elbo;
@@ -153,6 +180,16 @@ static json_t *json_numbers(const study_numbers *numbers) {
     return object;
 }
 
+static json_t *json_sampled(const study_sampled *hmc) {
+    json_t *object = json_object();
+    cli_json_set(object, "mean", cli_json_real(hmc->mean));
+    cli_json_set(object, "sd", cli_json_real(hmc->sd));
+    cli_json_set(object, "mcse", cli_json_real(hmc->mcse));
+    cli_json_set(object, "ess", cli_json_real(hmc->ess));
+    cli_json_set(object, "rhat", cli_json_real(hmc->rhat));
+    return object;
+}
+
 static json_t *json_result(cli_call *call, const study_options *options, const work *held) {
     const study_table *table = &held->table;
     json_t *object = json_object(), *counts = json_array(), *strengths = json_array(), *posteriors = json_object();
@@ -170,6 +207,8 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
         cli_json_set(entry, "elbo", cli_json_real(p->elbo));
         cli_json_set(entry, "elbo_se", cli_json_real(p->elbo_se));
         cli_json_set(entry, "stop", cli_json_text(pv_stop_name(p->posterior->stop)));
+        if (options->hmc)
+            cli_json_set(entry, "hmc", json_sampled(&p->hmc));
         cli_json_set(exact, "log_evidence", cli_json_real(p->exact.log_evidence));
         cli_json_set(entry, "exact", exact);
         cli_json_set(posteriors, p->name, entry);
@@ -191,7 +230,7 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
     return object;
 }
 
-static void print_text(const study_table *table) {
+static void print_text(const study_table *table, bool hmc) {
     printf(
         "Rows X=0,1; columns Y=0,1: %g,%g; %g,%g. Prevalence %g. Frequentist log odds\nratio %.2f, standard deviation "
         "%.2f.\n\n",
@@ -210,6 +249,14 @@ static void print_text(const study_table *table) {
         const study_posterior *p = &table->posterior[i];
         printf("  %-20s %12.4f %9.4f %14.4f %11.4f\n", p->name, p->elbo, p->elbo_se, p->exact.log_evidence,
                p->exact.log_evidence - p->elbo);
+    }
+    if (!hmc)
+        return;
+    printf("\n  %-20s %10s %8s %8s %8s %18s\n", "hmc", "mean", "sd", "error", "size", "from exact/error");
+    for (size_t i = 0; i < table->posteriors; i++) {
+        const study_posterior *p = &table->posterior[i];
+        printf("  %-20s %10.4f %8.4f %8.4f %8.0f %18.2f\n", p->name, p->hmc.mean, p->hmc.sd, p->hmc.mcse, p->hmc.ess,
+               (p->hmc.mean - p->exact.numbers.mean[STUDY_LOR]) / p->hmc.mcse);
     }
 }
 
@@ -235,7 +282,7 @@ int study_contingency(cli_call *call, const study_options *options) {
     if (code == CLI_OK && options->running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
-        print_text(&held.table);
+        print_text(&held.table, options->hmc);
     json_decref(object);
     for (size_t i = 0; i < held.table.posteriors; i++) {
         study_exact_clear(&held.table.posterior[i].exact);

@@ -58,6 +58,10 @@ static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value,
         s->loglik[2 * i + 1] = pv_log_sigmoid(logit);
     }
     pv_status status = pv_full_loss_eval(ctx, s->full, s->loglik, value, gradient ? s->dloglik : NULL);
+    if (status == PV_ERR_NUMERIC) { /* so far out that doubles cannot tell the density from 0 */
+        *value = HUGE_VAL;
+        return PV_OK;
+    }
     if (status != PV_OK)
         return status;
     double precision = 1 / (p->prior_sd * p->prior_sd);

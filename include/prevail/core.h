@@ -16,11 +16,14 @@ extern "C" {
 
 /* ---- what was observed, and what is known ------------------------------------------------------------------------ */
 
+/* A row that only says what the population's x look like: the information gain's full-batch loss takes such rows. */
+enum { PV_UNLABELLED = -1 };
+
 /* Exactly one of label and frequency is given. Borrowed: the arrays must outlive the use. */
 typedef struct pv_targets {
     size_t n;
     int classes;
-    const int32_t *label;    /* [n], 0 .. classes-1 */
+    const int32_t *label;    /* [n], 0 .. classes-1; PV_UNLABELLED where allowed */
     const double *frequency; /* [n][classes], soft labels (vote frequencies), each row sums to 1 */
     const double *weight;    /* [n], >= 0; NULL: all 1 */
 } pv_targets;
@@ -254,6 +257,9 @@ double pv_log_sigmoid(double x);
 double pv_logit(double p);
 double pv_normal_cdf(double x);
 double pv_normal_quantile(double p); /* p in (0,1) */
+double pv_digamma(double x);         /* x > 0 */
+double pv_beta_cdf(double a, double b, double x);
+double pv_beta_quantile(double a, double b, double p);
 
 #ifdef __cplusplus
 }

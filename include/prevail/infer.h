@@ -106,6 +106,9 @@ typedef struct pv_classifier {
  * but no rows; ml on separable data. */
 typedef struct pv_fit_input {
     const pv_dataset *data;
+    const pv_dataset *sample; /* ig, full batch: rows of the true population, encoded alike, labels not read; NULL:
+                                 none. They stand for p(x), and options->prevalence may then be NULL: the classifier's
+                                 prevalence is the model's estimate of it */
     const pv_encoding *encoding;
     char *const *labels;
     const char *target;

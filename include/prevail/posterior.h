@@ -16,18 +16,21 @@ extern "C" {
 /* ---- what is sampled --------------------------------------------------------------------------------------------- */
 
 /* A negative log density, normalised or not, with its gradient.
- *   eval   writes *value and gradient [dims]; *value = +INFINITY where the density is 0 (then the gradient is not
- * read). Returns a status other than PV_OK only where the work must stop (memory, a defect). batch  optional: the same
- * at count points w [count][dims] at once, values [count], gradients [count][dims]; NULL: eval is called for each.
- *   clone  optional: a density of its own for another thread; released with release. NULL: one thread at a time. ctx is
- *          the context the clone is to use. */
+ *   eval      writes *value and gradient [dims]; *value = +INFINITY where the density is 0 (then the gradient is not
+ *             read). Returns a status other than PV_OK only where the work must stop (memory, a defect).
+ *   clone     optional: a density of its own for another thread; released with release. NULL: one thread at a time. ctx
+ *             is the context the clone is to use.
+ *   estimate  optional: an unbiased estimate at count points w [count][dims], another one at each call (a minibatch of
+ *             the data, say): values [count], gradients [count][dims]. vi takes its steps with it; all else is exact.
+ */
 typedef struct pv_density {
     size_t dims;
     void *state;
     pv_status (*eval)(pv_ctx *ctx, void *state, const double *w, double *value, double *gradient);
-    pv_status (*batch)(pv_ctx *ctx, void *state, size_t count, const double *w, double *values, double *gradients);
     pv_status (*clone)(pv_ctx *ctx, void *state, void **copy);
     void (*release)(pv_ctx *ctx, void *copy);
+    void *source;
+    pv_status (*estimate)(pv_ctx *ctx, void *source, size_t count, const double *w, double *values, double *gradients);
 } pv_density;
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
@@ -35,10 +38,12 @@ typedef struct pv_density {
 typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTERIOR_HMC } pv_posterior_kind;
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
- * [components][dims][dims]. Laplace: one component. */
+ * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one
+ * component. */
 typedef struct pv_mixture {
     size_t components, dims;
     double *weight, *mean, *factor;
+    bool diagonal;
 } pv_mixture;
 
 typedef struct pv_posterior {

@@ -23,5 +23,6 @@
 #include "prevail/predict.h"
 #include "prevail/probs.h"
 #include "prevail/report.h"
+#include "prevail/validate.h"
 
 #endif

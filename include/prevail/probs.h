@@ -11,11 +11,12 @@ extern "C" {
 /* Lists are comma-separated, quoted as in CSV. */
 typedef struct pv_probs_options {
     const char *columns;  /* "LABEL=COLUMN,..."; NULL: the columns named p__LABEL. Two classes: one is enough, the other
-                             label is then the target's other one */
+                             label is then the target's other one, without a target "not LABEL" */
     const char *target;   /* observed labels; NULL: none */
     const char *weights;  /* NULL: none */
     const char *also;     /* further columns to keep in table, "A,B" or "LABEL=A,..."; NULL: none */
     const char *positive; /* two classes: the label to put last; NULL: as the columns stand */
+    bool all;             /* keep every column in table; those that hold no probabilities are read as text */
     bool drop_missing;    /* drop rows with missing cells instead of refusing */
 } pv_probs_options;
 
@@ -23,8 +24,9 @@ typedef struct pv_probs {
     pv_table *table;
     pv_dataset *data; /* label, weight, table_row, dropped; its x means nothing */
     int classes;
-    char **labels; /* [classes], in the order of the columns */
-    double *p;     /* [data->rows][classes], each row adds up to 1 */
+    char **labels;  /* [classes], in the order of the columns */
+    size_t *column; /* [classes], in the table; its number of columns where a label has none */
+    double *p;      /* [data->rows][classes], each row adds up to 1 */
 } pv_probs;
 
 /* Reads path as pv_table_read does. Probabilities outside [0,1], and rows that do not add up to 1 to 0.001, are refused

@@ -99,7 +99,7 @@ static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, 
     for (int l = 0; l < count; l++) {
         pv__ladder *ladder = &ladders[l];
         int a = classes == 2 ? 1 : l;
-        PV_GOTO(done, pv__ladder_new(ctx, judged, l, ladder));
+        PV_GOTO(done, pv__ladder_new(ctx, judged, l, most > 0, ladder));
         if (a < classes)
             sum += pv__ladder_area(ladder->points, ladder->channels, ladder->mass, a, scratch);
         if (ladder->p)
@@ -185,7 +185,7 @@ pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, const double *l
     PV_GOTO(done, pv__case_init(ctx, targets, &given, NULL, &options, &judged));
     PV_GOTO(done, pv__tally_new(ctx, targets->classes, &tally));
     PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally)); /* refuses what is no number */
-    PV_GOTO(done, pv__ladder_new(ctx, &judged, targets->classes == 2 ? 0 : judged.positive, &ladder));
+    PV_GOTO(done, pv__ladder_new(ctx, &judged, targets->classes == 2 ? 0 : judged.positive, false, &ladder));
     status = pv__ranking_make(ctx, &judged, &ladder, ranking);
 done:
     pv__ladder_clear(ctx, &ladder);

@@ -93,8 +93,8 @@ void pv__tally_metrics(const pv__case *judged, pv__tally *tally, pv_metrics *met
 
 /* ---- order (sort.c, ladder.c) ------------------------------------------------------------------------------------ */
 
-/* Sorts scores (no NaN) ascending, equal ones in order of their rows; row [n] receives where each came from. */
-PV_MUST_USE pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *row);
+/* Sorts scores (no NaN) ascending, and carried [n] with them; equal ones keep their order. */
+PV_MUST_USE pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *carried);
 
 /* Two classes have one ladder, by the log odds. More have one for each class by its log probability, channels the
  * labels, and one by that of the decision, channels wrong and right (stated masses). */
@@ -104,14 +104,15 @@ typedef struct pv__ladder {
     double *score;  /* [points], ascending */
     double *mass;   /* [points][channels] */
     double *p;      /* [points], mean probability; NULL where ece does not need it */
-    uint32_t *code; /* [n], the point of each row */
+    uint32_t *code; /* [n], the point of each row; NULL where not wanted */
 } pv__ladder;
 
 /* Bootstrap replicates draw single rows up to so many, then points of so coarse a ladder. */
 enum { PV_EXACT_ROWS = 8192, PV_COARSE_POINTS = 4096 };
 
 int pv__ladders(int classes); /* how many there are */
-PV_MUST_USE pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, pv__ladder *ladder);
+PV_MUST_USE pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool want_code,
+                                     pv__ladder *ladder);
 /* Joins neighbours until at most `most` points are left, an even share of each label in each; drops the scores. */
 PV_MUST_USE pv_status pv__ladder_coarsen(pv_ctx *ctx, size_t rows, size_t most, pv__ladder *ladder);
 void pv__ladder_clear(pv_ctx *ctx, pv__ladder *ladder);

@@ -27,7 +27,7 @@ enum {
     MEMBERS_MAX = 65536, /* rows of a label that are drawn one by one */
 };
 
-static const double WORK = 1e8; /* cells drawn where the number of replicates is ours to choose */
+static const double WORK = 5e7; /* cells drawn where the number of replicates is ours to choose */
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 

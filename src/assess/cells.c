@@ -4,6 +4,8 @@
  */
 #include "assess.h"
 
+#include "core/vector.h"
+
 static void add_row(const pv__tally *tally, const pv__row_view *view, int y, double mass, const pv__losses *losses,
                     pv__cell *cell) {
     double off = losses->nell - tally->nell_mean[y];
@@ -17,13 +19,11 @@ static void add_row(const pv__tally *tally, const pv__row_view *view, int y, dou
     cell->decision = view->decision;
 }
 
-/* Cells of two classes, one for each (point, decision, label); empty ones stay where they are. */
-static pv_status join_rows(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally, const pv__ladder *ladder,
-                           pv__cells *cells) {
+/* Rows begin .. end-1 of two classes, to the cell of their point, decision and label. */
+static void add_rows(const pv__case *judged, const pv__tally *tally, const pv__ladder *ladder, size_t begin, size_t end,
+                     pv__cell *cell) {
     const pv_targets *targets = judged->targets;
-    PV_TRY(pv__alloc(ctx, 4 * ladder->points, sizeof *cells->cell, &cells->cell));
-    PV_TRY(pv__alloc(ctx, 4 * ladder->points, sizeof *cells->code, &cells->code));
-    for (size_t n = 0; n < targets->n; n++) {
+    for (size_t n = begin; n < end; n++) {
         pv__row_view view = pv__row_open(judged, n);
         pv__row row = pv__row_labels(targets, n);
         for (int y = row.first; y < row.last; y++) {
@@ -32,13 +32,42 @@ static pv_status join_rows(pv_ctx *ctx, const pv__case *judged, const pv__tally 
                 continue;
             pv__losses losses = pv__row_losses(judged, &view, y);
             size_t at = 4 * (size_t)ladder->code[n] + 2 * (size_t)view.decision + (size_t)y;
-            add_row(tally, &view, y, mass, &losses, &cells->cell[at]);
+            add_row(tally, &view, y, mass, &losses, &cell[at]);
         }
     }
-    for (size_t at = 0; at < 4 * ladder->points; at++)
-        if (cells->cell[at].rows > 0) {
+}
+
+static void add_cell(const pv__cell *from, pv__cell *to) {
+    if (from->rows == 0)
+        return;
+    to->rows += from->rows;
+    to->nell += from->nell;
+    to->nell_square += from->nell_square;
+    to->holdout += from->holdout;
+    to->gain += from->gain;
+    to->brier += from->brier;
+    to->y = from->y;
+    to->decision = from->decision;
+}
+
+/* Rows are split into groups by their number alone, whose cells are added in order; empty cells are left out. */
+static pv_status join_rows(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally, const pv__ladder *ladder,
+                           pv__cells *cells) {
+    enum { GROUPS = 32, ROWS_EACH = 65536 };
+    size_t n = judged->targets->n, most = 4 * ladder->points, groups = n / ROWS_EACH + 1;
+    pv__cell *own;
+    groups = groups < GROUPS ? groups : GROUPS;
+    PV_TRY(pv__alloc(ctx, most, sizeof *cells->code, &cells->code));
+    PV_TRY(pv__alloc(ctx, groups * most, sizeof *own, &own));
+    cells->cell = own;
+    PV__EACH_CHUNK(ctx, groups, g,
+                   { add_rows(judged, tally, ladder, g * n / groups, (g + 1) * n / groups, own + g * most); });
+    for (size_t i = most; i < groups * most; i++)
+        add_cell(&own[i], &own[i % most]);
+    for (size_t at = 0; at < most; at++)
+        if (own[at].rows > 0) {
             cells->code[cells->count] = (uint32_t)(at / 4);
-            cells->cell[cells->count++] = cells->cell[at];
+            own[cells->count++] = own[at];
         }
     return PV_OK;
 }

@@ -75,17 +75,37 @@ size_t pv__point_at_odds(const pv_ranking *ranking, double least) {
     return low == 0 ? SIZE_MAX : low - 1;
 }
 
+/* The share of both labels' rows at this point or above, which only grows. */
+static double share_at(const pv_ranking *ranking, size_t point) {
+    pv__rates at = pv__rates_at(ranking, point);
+    return isnan(at.tpr) ? at.fpr : isnan(at.fpr) ? at.tpr : (at.tpr + at.fpr) / 2;
+}
+
+/* The first point from `low` on of at least this share, or the last one. */
+static size_t first_of_share(const pv_ranking *ranking, size_t low, double share) {
+    size_t high = ranking->points - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (share_at(ranking, middle) >= share)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 pv_status pv__pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked, size_t *count) {
     size_t points = ranking->points, taken = 0;
-    most = most == 0 || points <= most ? points : most < 2 ? 2 : most;
+    bool all = most == 0 || points <= most;
+    most = all ? points : most < 2 ? 2 : most;
     PV_TRY(pv__alloc(ctx, most, sizeof **picked, picked));
-    for (size_t i = 0; i < points; i++) {
-        pv__rates at = pv__rates_at(ranking, i);
-        double share = isnan(at.tpr) ? at.fpr : isnan(at.fpr) ? at.tpr : (at.tpr + at.fpr) / 2;
-        bool due = most == points || i == 0 || i == points - 1 ||
-                   (taken + 1 < most && share * (double)(most - 1) >= (double)taken);
-        if (due)
-            (*picked)[taken++] = i;
+    for (size_t i = 0; all && i < points; i++)
+        (*picked)[taken++] = i;
+    for (size_t i = 0; !all && i < most && (taken == 0 || (*picked)[taken - 1] < points - 1); i++) {
+        size_t next = taken == 0 ? 0 : (*picked)[taken - 1] + 1;
+        (*picked)[taken++] = i == 0          ? 0
+                             : i == most - 1 ? points - 1
+                                             : first_of_share(ranking, next, (double)i / (double)(most - 1));
     }
     *count = taken;
     return PV_OK;
@@ -166,7 +186,7 @@ static void walk_im(const pv_ranking *ranking, const size_t *picked, size_t coun
         put(to, prevalence);
         put(to, threshold_of(ranking, picked[i]));
         put(to, informedness);
-        put_bounds(to, (pv__bounds){informedness - z * sd, informedness + z * sd});
+        put_bounds(to, (pv__bounds){fmax(informedness - z * sd, -1), fmin(informedness + z * sd, 1)});
         put(to, ppv + npv - 1);
         put(to, ppv);
         put(to, npv);

@@ -33,19 +33,33 @@ static void set_edges(const pv_ranking *ranking, int bins, bin *made) {
     }
 }
 
-/* Right ends belong to a bin; probabilities that lost a bit do not change it. */
+/* The number of points above p; right ends belong to a bin, and probabilities that lost a bit do not change it. */
+static size_t points_above(const pv_ranking *ranking, double p) {
+    size_t low = 0, high = ranking->points;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pv_sigmoid(ranking->log_odds[middle]) > p * (1 + 1e-12))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void fill_bins(const pv_ranking *ranking, int bins, bin *made) {
-    double tp = 0, fp = 0;
-    int b = bins - 1;
-    for (size_t i = 0; i < ranking->points; i++) {
-        double p = pv_sigmoid(ranking->log_odds[i]), own = ranking->tp[i] - tp, rest = ranking->fp[i] - fp;
-        while (b > 0 && p <= made[b].lo * (1 + 1e-12))
-            b--;
-        made[b].positive += own;
-        made[b].negative += rest;
-        made[b].promised += (ranking->weight_p * own + ranking->weight_n * rest) * p;
-        tp = ranking->tp[i];
-        fp = ranking->fp[i];
+    double tp = 0, fp = 0, expected = 0;
+    size_t before = 0;
+    for (int b = bins - 1; b >= 0; b--) {
+        size_t points = b > 0 ? points_above(ranking, made[b].lo) : ranking->points;
+        if (points == before)
+            continue;
+        made[b].positive = ranking->tp[points - 1] - tp;
+        made[b].negative = ranking->fp[points - 1] - fp;
+        made[b].promised = ranking->expected[points - 1] - expected;
+        tp = ranking->tp[points - 1];
+        fp = ranking->fp[points - 1];
+        expected = ranking->expected[points - 1];
+        before = points;
     }
 }
 

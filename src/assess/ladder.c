@@ -49,9 +49,15 @@ static void add_mass(const pv__case *judged, int which, size_t n, double *mass) 
     }
 }
 
-/* score [n] sorted, from [n] the rows: points of equal score, their masses, and each row's point. */
-static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const uint32_t *from, pv__ladder *ladder) {
+/* Rows of one label, no weights and no need to know the row: the sort carries labels, and gathering stays in order. */
+static bool carries_labels(const pv__case *judged, int which, bool want_code) {
+    return judged->targets->label && !judged->targets->weight && which < judged->targets->classes && !want_code;
+}
+
+/* score [n] sorted, carried [n] with them: points of equal score, their masses, and each row's point. */
+static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const uint32_t *carried, pv__ladder *ladder) {
     size_t n = judged->targets->n, point = 0, channels = (size_t)ladder->channels;
+    bool labels = carries_labels(judged, which, ladder->code != NULL);
     for (size_t i = 1; i < n; i++)
         point += ladder->score[i] != ladder->score[i - 1];
     ladder->points = point + 1;
@@ -60,35 +66,47 @@ static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const ui
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && ladder->score[i] != ladder->score[point]) /* score[point] may be overwritten, never ahead of i */
             ladder->score[++point] = ladder->score[i];
-        ladder->code[from[i]] = (uint32_t)point;
-        add_mass(judged, which, from[i], ladder->mass + point * channels);
+        if (labels) {
+            ladder->mass[point * channels + carried[i]] += 1;
+            continue;
+        }
+        if (ladder->code)
+            ladder->code[carried[i]] = (uint32_t)point;
+        add_mass(judged, which, carried[i], ladder->mass + point * channels);
     }
     return PV_OK;
 }
 
-pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, pv__ladder *ladder) {
+static pv_status set_probabilities(pv_ctx *ctx, bool by_decision, pv__ladder *ladder) {
+    PV_TRY(pv__alloc(ctx, ladder->points, sizeof *ladder->p, &ladder->p));
+    PV__EACH_CHUNK(ctx, pv__chunks(ladder->points), c, {
+        size_t end = c * PV_CHUNK + pv__chunk_rows(ladder->points, c);
+        for (size_t i = c * PV_CHUNK; i < end; i++)
+            ladder->p[i] = by_decision ? exp(ladder->score[i]) : pv_sigmoid(ladder->score[i]);
+    });
+    return PV_OK;
+}
+
+pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool want_code, pv__ladder *ladder) {
     size_t n = judged->targets->n;
     int classes = judged->targets->classes;
-    bool by_decision = which == classes;
-    uint32_t *from = NULL;
+    bool by_decision = which == classes, labels = carries_labels(judged, which, want_code);
+    uint32_t *carried = NULL;
     *ladder = (pv__ladder){.channels = by_decision ? 2 : classes};
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->score, &ladder->score));
-    PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->code, &ladder->code));
-    PV_GOTO(done, pv__alloc(ctx, n, sizeof *from, &from));
+    if (want_code)
+        PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->code, &ladder->code));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *carried, &carried));
     score_rows(ctx, judged, which, ladder->score);
-    PV_GOTO(done, pv__sort_scores(ctx, n, ladder->score, from));
-    PV_GOTO(done, gather(ctx, judged, which, from, ladder));
-    if (classes == 2 || by_decision) {
-        PV_GOTO(done, pv__alloc(ctx, ladder->points, sizeof *ladder->p, &ladder->p));
-        PV__EACH_CHUNK(ctx, pv__chunks(ladder->points), c, {
-            size_t end = c * PV_CHUNK + pv__chunk_rows(ladder->points, c);
-            for (size_t i = c * PV_CHUNK; i < end; i++)
-                ladder->p[i] = by_decision ? exp(ladder->score[i]) : pv_sigmoid(ladder->score[i]);
-        });
-    }
+    for (size_t i = 0; i < n; i++)
+        carried[i] = labels ? (uint32_t)judged->targets->label[i] : (uint32_t)i;
+    PV_GOTO(done, pv__sort_scores(ctx, n, ladder->score, carried));
+    PV_GOTO(done, gather(ctx, judged, which, carried, ladder));
+    if (classes == 2 || by_decision)
+        status = set_probabilities(ctx, by_decision, ladder);
 done:
-    pv__free(ctx, from);
+    pv__free(ctx, carried);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* A stable radix sort of scores that carry their rows' numbers: eleven bits a pass from the lowest on, passes in which
+/* A stable radix sort of scores that carry a number each: eleven bits a pass from the lowest on, passes in which
  * all keys agree left out. Each pass counts digits block by block, then moves every block to its places; the order is
  * that of a stable sort for any number of threads.
  */
@@ -11,7 +11,7 @@ enum { BITS = 11, DIGITS = 1 << BITS, PASSES = 6 };
 
 typedef struct items {
     uint64_t *key;
-    uint32_t *row;
+    uint32_t *carried;
 } items;
 
 /* Bits whose order as unsigned numbers is that of the doubles; -0 counts as 0. */
@@ -55,25 +55,24 @@ static void run_pass(size_t n, int blocks, int pass, const items *from, const it
         for (size_t i = (size_t)b * n / (size_t)blocks; i < end; i++) {
             size_t at = own[digit(from->key[i], pass)]++;
             to->key[at] = from->key[i];
-            to->row[at] = from->row[i];
+            to->carried[at] = from->carried[i];
         }
     }
 }
 
-pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *row) {
+pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
     int blocks = pv__team(ctx, pv__chunks(n));
-    items one = {0}, other = {.row = NULL};
+    items one = {0}, other = {0};
     size_t *places = NULL;
     uint64_t differ = 0;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *one.key, &one.key));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *other.key, &other.key));
-    PV_GOTO(done, pv__alloc(ctx, n, sizeof *other.row, &other.row));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *other.carried, &other.carried));
     PV_GOTO(done, pv__alloc(ctx, (size_t)blocks * DIGITS, sizeof *places, &places));
-    one.row = row;
+    one.carried = carried;
     for (size_t i = 0; i < n; i++) {
         one.key[i] = to_key(score[i]);
-        row[i] = (uint32_t)i;
         differ |= one.key[i] ^ one.key[0];
     }
     items from = one, to = other;
@@ -87,12 +86,12 @@ pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *row) {
     }
     for (size_t i = 0; i < n; i++)
         score[i] = from_key(from.key[i]);
-    if (from.row != row)
-        memcpy(row, from.row, n * sizeof *row);
+    if (from.carried != carried)
+        memcpy(carried, from.carried, n * sizeof *carried);
 done:
     pv__free(ctx, one.key);
     pv__free(ctx, other.key);
-    pv__free(ctx, other.row);
+    pv__free(ctx, other.carried);
     pv__free(ctx, places);
     return status;
 }

@@ -65,6 +65,10 @@ void pv_ctx_clear_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 0;
 }
 
+bool pv_ctx_interrupted(const pv_ctx *ctx) {
+    return pv__interrupted(ctx);
+}
+
 bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }
@@ -172,6 +176,17 @@ void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
 void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
     if (ctx->options.progress)
         ctx->options.progress(ctx->options.state, progress);
+}
+
+pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
+    pv_ctx_options options = {.allocator = ctx->options.allocator, .threads = 1};
+    if (pv_ctx_new(&options, child) != PV_OK)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    return PV_OK;
+}
+
+pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child) {
+    return pv__fail(ctx, child->error.status, "%s", child->error.message);
 }
 
 double pv__seconds(void) {

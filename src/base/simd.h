@@ -39,6 +39,12 @@ static inline vd v_min(vd a, vd b) {
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 }
+/* 1/x for x between 1e-300 and 1e300, to an ulp: the divider would take three times as long. */
+static inline vd v_inverse(vd x) {
+    vd y = (vd)_mm512_rcp14_pd((__m512d)x), one = v_set(1);
+    y += y * (one - x * y);
+    return y + y * (one - x * y);
+}
 static inline double v_sum(vd v) {
     return _mm512_reduce_add_pd((__m512d)v);
 }
@@ -68,6 +74,9 @@ static inline vd v_min(vd a, vd b) {
 }
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+static inline vd v_inverse(vd x) {
+    return v_set(1) / x;
 }
 static inline double v_sum(vd v) {
     return (v[0] + v[2]) + (v[1] + v[3]);
@@ -102,6 +111,9 @@ static inline vd v_min(vd a, vd b) {
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm_max_pd((__m128d)a, (__m128d)b);
 }
+static inline vd v_inverse(vd x) {
+    return v_set(1) / x;
+}
 static inline double v_sum(vd v) {
     return v[0] + v[1];
 }
@@ -122,6 +134,29 @@ static inline vd v_load(const double *p) {
 
 static inline void v_store(double *p, vd v) {
     memcpy(p, &v, sizeof v);
+}
+
+typedef long long vi __attribute__((vector_size(sizeof(vd))));
+
+static inline vd v_where_positive(vd x, vd then, vd otherwise) {
+    vi positive = (vi)(x > v_set(0));
+    return (vd)(((vi)then & positive) | ((vi)otherwise & ~positive));
+}
+
+/* exp(x) for x <= 0, within an ulp; not below exp(-708). Inline, where a call in the middle of a loop would spill every
+ * register: x = n log 2 + r, |r| <= log(2)/2, the series of exp(r), and n added to the exponent. */
+static inline vd v_exp_negative(vd x) {
+    const vd shift = v_set(6755399441055744.0); /* 1.5 2^52: the sum's low bits are the rounded integer */
+    x = v_max(x, v_set(-708));
+    vd sum = x * v_set(1.44269504088896340736) + shift, n = sum - shift;
+    vd r = x - n * v_set(0x1.62e42feep-1) - n * v_set(1.9082149292705877e-10);
+    vd r2 = r * r, r4 = r2 * r2; /* Estrin's order: short chains */
+    vd low = (v_set(1) + r) + r2 * (v_set(0.5) + r * v_set(1. / 6));
+    vd next = (v_set(1. / 24) + r * v_set(1. / 120)) + r2 * (v_set(1. / 720) + r * v_set(1. / 5040));
+    vd high = (v_set(1. / 40320) + r * v_set(1. / 362880)) + r2 * (v_set(1. / 3628800) + r * v_set(1. / 39916800));
+    vd top = v_set(1. / 479001600) + r * v_set(1. / 6227020800);
+    vd y = low + r4 * (next + r4 * (high + r4 * top));
+    return (vd)((vi)y + ((vi)sum << 52));
 }
 
 /* As v_load_head, the others filled with fill. */

@@ -17,6 +17,9 @@ static inline double pv__weight(const pv_targets *targets, size_t n) {
     return targets->weight ? targets->weight[n] : 1;
 }
 
+/* pv_targets_check, with unlabelled rows allowed or not. */
+pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabelled);
+
 /* rows begin .. begin+n-1 of targets, borrowed. */
 pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n);
 
@@ -29,7 +32,8 @@ double pv__data_term(const pv_targets *targets, const double *factor, const doub
 double pv__selection_rows(const pv_targets *targets, const double *row_factor, const double *log_ratio,
                           const double *loglik, double *dloglik, double *dlog_ratio, double *sums);
 
-/* rho_n = v_n sum_y t_ny prevalence_y / mass_y: the weights of the plug-in marginal, summing to 1. */
+/* rho_n = v_n sum_y t_ny prevalence_y / mass_y: the weights of the plug-in marginal, summing to 1. Where there are
+ * unlabelled rows, a sample of the population, they alone count, by their weights. */
 void pv__plugin_weights(const pv_targets *targets, const double *prevalence, const double *mass, double *rho);
 
 /* log sum_n rho_n exp f_n(y), and e [n][classes] = exp(f_n(y) - top_y) with sum [classes] = sum_n rho_n e_n(y) on the

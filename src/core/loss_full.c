@@ -7,6 +7,9 @@
  *     plugin      p(y|w) = sum_n rho_n exp f_n(y)                    (Eq. empirical marginal estimate, full batch)
  *     profile     p(x) profiled out: profile.c
  *
+ * Unlabelled rows, drawn from the population itself, stand for p(x): with plugin p(y|w) is their mean of p(y|x,w)
+ * (section 10.2 of the paper), with profile they have their theta beside the others, and no label term.
+ *
  * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Everything is done on logarithms, so that prevalences
  * of 1e-9 and logits of 1e4 stay finite.
  */
@@ -38,6 +41,8 @@ double pv__data_term(const pv_targets *targets, const double *factor, const doub
         memset(dloglik, 0, targets->n * classes * sizeof *dloglik);
     for (size_t n = 0; n < targets->n; n++) {
         double weight = pv__weight(targets, n);
+        if (targets->label && targets->label[n] == PV_UNLABELLED)
+            continue;
         if (targets->label) {
             size_t at = n * classes + (size_t)targets->label[n];
             double w = weight * factor[targets->label[n]];
@@ -60,9 +65,14 @@ double pv__data_term(const pv_targets *targets, const double *factor, const doub
 }
 
 void pv__plugin_weights(const pv_targets *targets, const double *prevalence, const double *mass, double *rho) {
+    double sample = 0;
+    for (size_t n = 0; targets->label && n < targets->n; n++)
+        sample += targets->label[n] == PV_UNLABELLED ? pv__weight(targets, n) : 0;
     for (size_t n = 0; n < targets->n; n++) {
         double ratio = 0;
-        if (targets->label)
+        if (sample > 0)
+            ratio = targets->label[n] == PV_UNLABELLED ? 1 / sample : 0;
+        else if (targets->label)
             ratio = prevalence[targets->label[n]] / mass[targets->label[n]];
         else
             for (int y = 0; y < targets->classes; y++)
@@ -191,7 +201,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_population *p
 pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
                            const pv_population *population, pv_full_loss **full) {
     *full = NULL;
-    PV_TRY(pv_targets_check(ctx, targets));
+    PV_TRY(pv__targets_check(ctx, targets, loss == PV_LOSS_IG));
     if (!population && loss != PV_LOSS_PLAIN)
         return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", pv_loss_name(loss));
     pv_full_loss *made;

@@ -3,6 +3,7 @@
  *   value = - max over theta in the simplex of [ sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y ],
  *   lambda_y = sum_n theta_n p_ny,   c_y = n_y - N_pr prevalence_y,   W = sum_n v_n ;
  *   N_pr infinite: lambda is held at the prevalence and c_y = n_y. A row of weight v stands for v equal rows.
+ * Unlabelled rows count in W and not in n_y (Lancaster and Imbens 1996: a supplementary sample of x).
  *
  * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, with m the
  * maximiser of the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0; j runs over all classes but a
@@ -42,6 +43,8 @@ pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *
         if (population->prevalence[y] > population->prevalence[profile->reference])
             profile->reference = (int)y;
     }
+    for (size_t n = 0; targets->label && n < targets->n; n++)
+        profile->total += targets->label[n] == PV_UNLABELLED ? pv__weight(targets, n) : 0;
     return PV_OK;
 }
 
@@ -402,12 +405,12 @@ static bool reference_is_common(const pv__profile *profile) {
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
-    if (!profile->known && !solved)
-        PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!profile->known && (!solved || !reference_is_common(profile))) {
         profile->reference = pv__profile_commonest(profile, loglik);
         solved = attempt(ctx, profile, loglik, &log_q);
     }
+    if (!profile->known && !solved)
+        PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!solved && profile->known) {
         *value = HUGE_VAL;
         return PV_OK;

@@ -67,7 +67,9 @@ static bool minimise(convex *c) {
         double worst = 0, slope = 0, shrink = 1, size = 0, next = HUGE_VAL;
         for (size_t y = 0; y < k; y++) {
             worst = fmax(worst, fabs(c->gradient[y]) / fabs(c->profile->counts[y]));
-            c->matrix[y * k + y] *= 1 + 1e-13; /* N_pr = 0: a common shift of x changes nothing */
+            /* N_pr = 0: a common shift of x changes nothing. And b has stretches, between rows whose probabilities are
+             * far apart, that are straight to rounding: steps go on downhill there, as long as they may be. */
+            c->matrix[y * k + y] += 1e-12 * (c->matrix[y * k + y] + fabs(c->profile->counts[y]));
         }
         if (!isfinite(value) || worst <= 1e-12)
             return isfinite(value);
@@ -118,9 +120,11 @@ static void prepare(convex *c, const double *loglik, double *shift) {
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += fabs(c->profile->counts[y]);
-    /* s_y = sum a for every class makes every denominator sum v. */
-    for (size_t y = 0; y < k; y++)
-        c->x[y] = log(total) + shift[y];
+    /* lambda at the largest p; for s, half way to where the denominators could reach 0. */
+    for (size_t y = 0; y < k; y++) {
+        double count = fabs(c->profile->counts[y]);
+        c->x[y] = log(c->negative ? 0.5 * c->strength * count / total : count);
+    }
 }
 
 /* Stores the solution as pv__profile_keep does, with q_n straight from the denominators: at large N_pr their sums

@@ -23,6 +23,10 @@ const char *pv_marginal_name(pv_marginal marginal) {
 }
 
 pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
+    return pv__targets_check(ctx, targets, false);
+}
+
+pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabelled) {
     if (targets->n == 0)
         return pv__fail(ctx, PV_ERR_INPUT, "no rows");
     if (targets->classes < 2)
@@ -35,6 +39,8 @@ pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
             return pv__fail(ctx, PV_ERR_INPUT, "row %zu: weight %g; weights must be finite and not negative", n + 1,
                             weight);
         if (targets->label) {
+            if (unlabelled && targets->label[n] == PV_UNLABELLED)
+                continue;
             if (targets->label[n] < 0 || targets->label[n] >= targets->classes)
                 return pv__fail(ctx, PV_ERR_INPUT, "row %zu: label %d, outside 0 to %d", n + 1, (int)targets->label[n],
                                 targets->classes - 1);
@@ -73,7 +79,8 @@ void pv_label_mass(const pv_targets *targets, double *mass) {
     memset(mass, 0, (size_t)targets->classes * sizeof *mass);
     for (size_t n = 0; n < targets->n; n++) {
         if (targets->label) {
-            mass[targets->label[n]] += pv__weight(targets, n);
+            if (targets->label[n] != PV_UNLABELLED)
+                mass[targets->label[n]] += pv__weight(targets, n);
             continue;
         }
         for (int y = 0; y < targets->classes; y++)

@@ -89,7 +89,7 @@ static pv__profile_sums profile_sums(size_t n, const double *a, const double *v,
             q[lane] = vv[lane] > 0 ? q[lane] : 1;
         }
         smallest = v_min(smallest, seen);
-        vd inverse = one / q, share = vv * inverse;
+        vd inverse = v_inverse(q), share = vv * inverse;
         weight += share;
         r1 += share * r;
         vd ratio = r * inverse;

@@ -86,7 +86,12 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     pv_csv_options csv = {.text = text, .n_text = options->target ? 1 : 0};
     if (options->columns)
         PV_GOTO(done, pairs_parse(ctx, "--columns", options->columns, found));
-    if (strcmp(path, "-") == 0) {
+    if (options->all) {
+        csv.number_prefix = options->columns ? "" : PREFIX;
+        csv.number = (const char *const *)found->column;
+        csv.n_number = found->n;
+    }
+    if (options->all || strcmp(path, "-") == 0) {
         PV_GOTO(done, pv_table_read(ctx, path, &csv, table));
         status = options->columns ? PV_OK : pairs_by_prefix(ctx, *table, found);
         goto done;
@@ -123,10 +128,36 @@ done:
     return status;
 }
 
+/* The label goes first; it is the list's from here on. */
+static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
+    pv_status status = pv__resize(ctx, 2, sizeof *found->label, &found->label);
+    if (status != PV_OK) {
+        pv__free(ctx, label);
+        return status;
+    }
+    found->label[1] = found->label[0];
+    found->label[0] = label;
+    return PV_OK;
+}
+
+/* Without a target there is no name for the other label. A column of its own might just be missing, so the one must
+ * have been named. */
+static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
+    const char *label = found->label[0];
+    if (!named)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "'%s' is the only column of probabilities; if it is that of one of two labels, say so with "
+                        "--columns %s=%s",
+                        pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
+    char *other;
+    PV_TRY(pv__alloc(ctx, strlen(label) + 5, 1, &other));
+    memcpy(other, "not ", 4);
+    memcpy(other + 4, label, strlen(label));
+    return put_first(ctx, other, found);
+}
+
 /* One column for two classes: the other label is the target's other one, and comes first. */
 static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
-    if (!target)
-        return pv__fail(ctx, PV_ERR_USAGE, "one label has a column of probabilities; name a column for each");
     size_t c;
     PV_TRY(pv_table_find(ctx, table, "--target", target, &c));
     const pv_column *column = &table->column[c];
@@ -148,14 +179,7 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
                         pv__show(target).text, pv__show(found->label[0]).text);
     char *copy;
     PV_TRY(pv__strdup(ctx, other, &copy));
-    pv_status status = pv__resize(ctx, 2, sizeof *found->label, &found->label);
-    if (status != PV_OK) {
-        pv__free(ctx, copy);
-        return status;
-    }
-    found->label[1] = found->label[0];
-    found->label[0] = copy;
-    return PV_OK;
+    return put_first(ctx, copy, found);
 }
 
 static pv_status check_numbers(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
@@ -196,8 +220,11 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
         for (size_t i = 0; i < width; i++) {
             if (!(from[i] >= 0 && from[i] <= 1))
                 return PV__FAIL_CELL(ctx, made->table, row, column[i],
-                                     "%g in column '%s' is no probability: it must lie in 0 to 1", from[i],
-                                     pv__show(made->table->column[column[i]].name).text);
+                                     "%g in column '%s' is no probability: it must lie in 0 to 1%s", from[i],
+                                     pv__show(made->table->column[column[i]].name).text,
+                                     from[i] > 1 && from[i] <= 100 ? "; percentages are to be divided by 100"
+                                     : from[i] < 0 ? "; a log probability or logit is to be turned into one first"
+                                                   : "");
             to[classes - width + i] = from[i];
             sum += from[i];
         }
@@ -205,7 +232,7 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
             to[0] = 1 - from[0];
         else if (!(fabs(sum - 1) <= SUM_TOLERANCE))
             return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
-                               "the probabilities of this row add up to %.6g, not to 1", sum);
+                               "the probabilities of row %zu add up to %.6g, not to 1", row + 1, sum);
         else
             for (size_t y = 0; y < classes; y++)
                 to[y] /= sum;
@@ -221,8 +248,11 @@ static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
     if (made->classes > 2 || y == 1)
         return PV_OK;
     char *label = made->labels[0];
+    size_t column = made->column[0];
     made->labels[0] = made->labels[1];
     made->labels[1] = label;
+    made->column[0] = made->column[1];
+    made->column[1] = column;
     for (size_t n = 0; n < made->data->rows; n++) {
         double p = made->p[2 * n];
         made->p[2 * n] = made->p[2 * n + 1];
@@ -255,9 +285,13 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
         PV_GOTO(done, check_numbers(ctx, made->table, "--columns", found.column[i], &column[i]));
     made->classes = found.n == 1 ? 2 : (int)found.n;
     if (found.n == 1)
-        PV_GOTO(done, find_other_label(ctx, made->table, options->target, &found));
+        PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, &found)
+                                      : name_other_label(ctx, options->columns != NULL, &found));
     made->labels = found.label;
     found.label = NULL;
+    PV_GOTO(done, pv__alloc(ctx, (size_t)made->classes, sizeof *made->column, &made->column));
+    made->column[0] = made->table->columns;
+    memcpy(made->column + made->classes - found.n, column, found.n * sizeof *column);
     PV_GOTO(done, make_dataset(ctx, options, &found, made));
     PV_GOTO(done, take_probabilities(ctx, column, found.n, made));
     if (options->positive)
@@ -277,6 +311,7 @@ void pv_probs_free(pv_ctx *ctx, pv_probs *probs) {
     pv_table_free(ctx, probs->table);
     pv_dataset_free(ctx, probs->data);
     pv_string_list_free(ctx, probs->labels, probs->labels ? (size_t)probs->classes : 0);
+    pv__free(ctx, probs->column);
     pv__free(ctx, probs->p);
     pv__free(ctx, probs);
 }

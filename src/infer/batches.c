@@ -22,6 +22,7 @@ typedef struct deck {
 } deck;
 
 struct pv__batches {
+    const pv__problem *problem;
     design_kind kind;
     size_t size;
     int classes;
@@ -32,6 +33,9 @@ struct pv__batches {
     size_t extra;            /* balanced: whose turn the remainder is */
     double *full, *expected; /* [classes] */
     pv_sampling sampling;
+    size_t *rows; /* [size], the batch */
+    int32_t *label;
+    double *x, *weight;
 };
 
 static size_t deal(pv__batches *b, size_t which) {
@@ -114,6 +118,7 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     size_t k = (size_t)problem->targets.classes;
     pv__batches *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->problem = problem;
     made->size = problem->batch;
     made->classes = (int)k;
     made->seed = (uint64_t)problem->options->seed;
@@ -123,6 +128,10 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(size_t), &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, 2 * k, sizeof(double), &made->full));
     made->expected = made->full + k;
+    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(size_t), &made->rows));
+    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(int32_t), &made->label));
+    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(double), &made->weight));
+    PV_GOTO(fail, pv__alloc(ctx, made->size, (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
     fill_decks(problem, made);
     for (size_t y = 0; y < k && made->kind == OPTIMAL; y++) /* until the first estimate */
@@ -143,11 +152,15 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     pv__free(ctx, batches->decks);
     pv__free(ctx, batches->counts);
     pv__free(ctx, batches->full);
+    pv__free(ctx, batches->rows);
+    pv__free(ctx, batches->label);
+    pv__free(ctx, batches->weight);
+    pv__free(ctx, batches->x);
     pv__free(ctx, batches);
 }
 
-void pv__batches_next(pv__batches *b, size_t *rows) {
-    size_t k = (size_t)b->classes, at = 0;
+static void deal_batch(pv__batches *b) {
+    size_t *rows = b->rows, k = (size_t)b->classes, at = 0;
     if (b->kind == UNIFORM) {
         while (at < b->size)
             rows[at++] = deal(b, 0);
@@ -164,12 +177,38 @@ void pv__batches_next(pv__batches *b, size_t *rows) {
             rows[at++] = deal(b, y);
 }
 
+pv__batch pv__batches_next(pv__batches *b) {
+    const pv_targets *all = &b->problem->targets;
+    size_t inputs = (size_t)pv_model_inputs(b->problem->model);
+    deal_batch(b);
+    for (size_t i = 0; i < b->size; i++) {
+        size_t n = b->rows[i];
+        memcpy(b->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *b->x);
+        b->label[i] = all->label[n];
+        b->weight[i] = pv__weight(all, n);
+    }
+    return (pv__batch){{b->size, b->classes, b->label, NULL, all->weight ? b->weight : NULL}, b->x};
+}
+
 size_t pv__batches_size(const pv__batches *batches) {
     return batches->size;
 }
 
-const pv_sampling *pv__batches_sampling(const pv__batches *batches) {
-    return &batches->sampling;
+pv_batch_loss pv__batches_loss(const pv__batches *b) {
+    const pv_fit_options *options = b->problem->options;
+    pv_batch_loss loss = {.loss = (pv_loss)options->loss,
+                          .marginal = (pv_marginal)options->marginal,
+                          .implementation = (pv_implementation)(options->implementation + 1),
+                          .design = {.sampling = b->sampling,
+                                     .mass = b->problem->mass,
+                                     .population = b->problem->population,
+                                     .population_weight = (pv_weighting)options->population_weight,
+                                     .epoch_weight = (pv_weighting)options->epoch_weight,
+                                     .direct = options->direct}};
+    /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
+    if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
+        loss.design.population.prevalence_n = pv__known_strength(b->problem);
+    return loss;
 }
 
 /* ---- optimal ----------------------------------------------------------------------------------------------------- */

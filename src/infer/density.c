@@ -19,7 +19,7 @@ typedef struct state {
     pv__rows rows;
     bool own_rows;           /* clones share them */
     double *p1, *p0, *extra; /* [padded] */
-    double log_lambda;       /* profile: the start of the next solve */
+    double log_lambda;       /* profile: of the last solve */
 } state;
 
 extern const pv__density_kernels pv__density_kernels_baseline, pv__density_kernels_avx2, pv__density_kernels_avx512;
@@ -34,7 +34,8 @@ const pv__density_kernels *pv__density_kernels_get(void) {
 
 static bool can_be_fast(const pv__problem *problem) {
     size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
-    return pv_model_is_linear(problem->model) && problem->targets.classes == 2 && bytes <= FAST_BYTES;
+    return pv_model_is_linear(problem->model) && problem->targets.classes == 2 && !problem->unlabelled &&
+           bytes <= FAST_BYTES;
 }
 
 static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *rows) {
@@ -133,21 +134,25 @@ static bool profile_fast(state *s, double start, double *value, double *scale) {
         double d = -(sums.r + sums.weight) + m * (sums.rr + sums.rq) - sums.rr * slope;
         if (!(d < 0))
             return false;
-        if (fabs(sums.r) <= 1e-10 * total) {
+        double step = -sums.r / d, miss = fabs(sums.r) / total;
+        log_lambda += step > 1 ? 1 : step < -1 ? -1 : step;
+        /* Close by, one more step squares the error: its sums need not be looked at. */
+        if (miss <= 1e-10 || (miss <= 1e-5 && fabs(step) <= 1e-4 && sums.smallest > 0.01)) {
+            lambda = exp(log_lambda);
+            m = (c1 - c0 * lambda / (1 - lambda)) / total;
             s->log_lambda = log_lambda;
             *scale = m / lambda;
-            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, s->extra) + c1 * log_lambda +
-                     c0 * log1p(-lambda);
+            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, 0.5 * sums.smallest, s->extra);
+            *value += c1 * log_lambda + c0 * log1p(-lambda);
             return true;
         }
-        double step = -sums.r / d;
-        log_lambda += step > 1 ? 1 : step < -1 ? -1 : step;
     }
     return false;
 }
 
 static bool likelihood_fast(state *s, const double *w, double *value, double *gradient) {
     const pv__problem *problem = s->problem;
+    const pv_population *population = &problem->population;
     const pv__density_kernels *kernels = pv__density_kernels_get();
     pv__row_sums sums = kernels->forward(&s->rows, w, s->p1, s->p0);
     *value = sums.loss;
@@ -155,23 +160,47 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
         kernels->backward(&s->rows, s->p1, s->p0, NULL, 0, gradient);
         return true;
     }
+    if (isinf(population->prevalence_n))
+        return false;
     if (problem->options->marginal == PV_MARGINAL_PLUGIN) {
-        if (!(sums.mean0 > 1e-280 && sums.mean1 > 1e-280) || isinf(problem->population.prevalence_n))
+        if (!(sums.mean0 > 1e-280 && sums.mean1 > 1e-280))
             return false;
-        double strength = problem->population.prevalence_n;
-        double c0 = problem->mass[0] - strength * problem->population.prevalence[0];
-        double c1 = problem->mass[1] - strength * problem->population.prevalence[1];
+        double c0 = problem->mass[0] - population->prevalence_n * population->prevalence[0];
+        double c1 = problem->mass[1] - population->prevalence_n * population->prevalence[1];
         *value += c0 * log(sums.mean0) + c1 * log(sums.mean1);
         kernels->backward(&s->rows, s->p1, s->p0, s->rows.rho, c1 / sums.mean1 - c0 / sums.mean0, gradient);
         return true;
     }
     double term, scale;
-    if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) ||
-        !profile_fast(s, sums.mean1, &term, &scale))
+    if (population->prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) || !profile_fast(s, sums.mean1, &term, &scale))
         return false;
     *value += term;
     kernels->backward(&s->rows, s->p1, s->p0, s->extra, scale, gradient);
     return true;
+}
+
+/* The prior's loss, its gradient added. Student's on slopes: one logarithm for all, of the product. */
+static double prior_all(const pv__problem *problem, const double *w, double *gradient) {
+    const pv_prior *prior = &problem->prior;
+    bool student = problem->map && prior->kind == PV_PRIOR_STUDENT;
+    double value = 0, product = 1, nu = prior->df;
+    for (size_t i = 0; i < pv_model_params(problem->model); i++) {
+        double slope, away = w[i] - problem->centre[i];
+        if (!student || problem->is_bias[i]) {
+            value += pv__prior_at(problem, i, w[i], &slope);
+        } else {
+            double one_and = 1 + away * away / nu;
+            slope = (nu + 1) / nu * away / one_and;
+            product *= one_and;
+            value += prior->constant;
+            if (product > 1e150) {
+                value += 0.5 * (nu + 1) * log(product);
+                product = 1;
+            }
+        }
+        gradient[i] += slope;
+    }
+    return value + (student ? 0.5 * (nu + 1) * log(product) : 0);
 }
 
 /* ---- evaluating ----------------------------------------------------------------------------------------------------
@@ -180,20 +209,16 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
 static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, double *gradient) {
     (void)ctx;
     state *s = from;
-    if (!s->fast || !likelihood_fast(s, w, value, gradient)) {
-        pv_status status = pv__objective_eval(s->objective, w, false, value, gradient);
-        if (status == PV_ERR_NUMERIC || (status == PV_OK && isnan(*value))) {
-            *value = HUGE_VAL; /* beyond what doubles can tell from 0 */
-            return PV_OK;
-        }
-        return status;
+    if (s->fast && likelihood_fast(s, w, value, gradient)) {
+        *value += prior_all(s->problem, w, gradient);
+        return PV_OK;
     }
-    for (size_t i = 0; i < pv_model_params(s->problem->model); i++) {
-        double slope;
-        *value += pv__prior_at(s->problem, i, w[i], &slope);
-        gradient[i] += slope;
+    pv_status status = pv__objective_eval(s->objective, w, false, value, gradient);
+    if (status == PV_ERR_NUMERIC || (status == PV_OK && isnan(*value))) {
+        *value = HUGE_VAL; /* beyond what doubles can tell from 0 */
+        return PV_OK;
     }
-    return PV_OK;
+    return status;
 }
 
 /* The marginal from the fast path's sums; false where they do not serve. */

@@ -28,8 +28,10 @@ typedef struct pv__density_kernels {
      */
     void (*backward)(const pv__rows *rows, const double *p1, const double *p0, const double *extra, double scale,
                      double *dw);
-    /* extra_n = v_n/q_n with q_n = 1 + m (scale p1_n - 1); returns sum_n v_n log q_n. v NULL: all 1 */
-    double (*profile_rows)(size_t n, const double *p1, const double *v, double scale, double m, double *extra);
+    /* extra_n = v_n/q_n with q_n = 1 + m (scale p1_n - 1), none below least; returns sum_n v_n log q_n. v NULL: all 1
+     */
+    double (*profile_rows)(size_t n, const double *p1, const double *v, double scale, double m, double least,
+                           double *extra);
 } pv__density_kernels;
 
 const pv__density_kernels *pv__density_kernels_get(void);

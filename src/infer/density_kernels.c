@@ -12,11 +12,9 @@ static pv__row_sums forward(const pv__rows *rows, const double *w, double *p1, d
         vd z = v_set(w[0]);
         for (size_t j = 0; j < rows->inputs; j++)
             z += v_set(w[1 + j]) * v_load(rows->x + j * rows->padded + i);
-        vd tail = v_exp(v_min(z, -z)); /* exp(-|z|) */
-        vd big = one / (one + tail), small = tail * big;
-        /* Where z > 0 the positive class has the big share. */
-        vd positive = (vd)(((__typeof__(z > zero))big & (z > zero)) | ((__typeof__(z > zero))small & ~(z > zero)));
-        vd negative = (vd)(((__typeof__(z > zero))small & (z > zero)) | ((__typeof__(z > zero))big & ~(z > zero)));
+        vd tail = v_exp_negative(v_min(z, -z)); /* exp(-|z|) */
+        vd big = v_inverse(one + tail), small = tail * big;
+        vd positive = v_where_positive(z, big, small), negative = v_where_positive(z, small, big);
         vd v = v_load(rows->weight + i), t = v_load(rows->target + i), rho = v_load(rows->rho + i);
         /* - t log p1 - (v - t) log p0 = v softplus(z) - t z */
         if (rows->unit) {
@@ -61,8 +59,11 @@ static void backward(const pv__rows *rows, const double *p1, const double *p0, c
     }
 }
 
-static double profile_rows(size_t n, const double *p1, const double *v, double scale, double m, double *extra) {
-    vd one = v_set(1), sum = v_set(0);
+/* Without row weights logarithms are taken of products of q, of as many as stay finite: each between least and most. */
+static double profile_rows(size_t n, const double *p1, const double *v, double scale, double m, double least,
+                           double *extra) {
+    vd one = v_set(1), sum = v_set(0), product = one;
+    double most = 1 + fabs(m) * (scale + 1), together = 600 / fmax(fabs(log(least)), log(most)), held = 0;
     for (size_t i = 0; i < n; i += VL) {
         size_t left = n - i < VL ? n - i : VL;
         bool whole = left == VL;
@@ -72,14 +73,23 @@ static double profile_rows(size_t n, const double *p1, const double *v, double s
         vd q = one + (p * scale - one) * m;
         for (int lane = 0; (v || !whole) && lane < VL; lane++) /* rows of weight 0 do not count */
             q[lane] = weight[lane] > 0 ? q[lane] : 1;
-        sum += weight * v_log(q);
-        vd share = weight / q;
+        if (v) {
+            sum += weight * v_log(q);
+        } else {
+            if (++held > together) {
+                sum += v_log(product);
+                product = one;
+                held = 1;
+            }
+            product *= q;
+        }
+        vd share = weight * v_inverse(q);
         if (whole)
             v_store(extra + i, share);
         else
             v_store_head(extra + i, share, left);
     }
-    return v_sum(sum);
+    return v_sum(sum + v_log(product));
 }
 
 extern const pv__density_kernels PV_KERNEL(pv__density_kernels);

@@ -44,11 +44,17 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (!text && problem->unlabelled) { /* the training shares, to start from */
+        memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
+        problem->has_prevalence = problem->estimated = true;
+        return PV_OK;
+    }
     if (!text) {
         if (problem->options->loss != PV_LOSS_PLAIN)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "--loss %s needs --prevalence P: how common is '%s' in the true population?",
-                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1]);
+                            "--loss %s needs --prevalence P: how common is '%s' in the true population?%s",
+                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1],
+                            problem->options->loss == PV_LOSS_IG ? " Or --population-sample FILE, rows of it" : "");
         return PV_OK;
     }
     double low, high;
@@ -73,14 +79,41 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     return PV_OK;
 }
 
+/* Jeffreys' prior of the prevalence: half an observation of each label more than what it was stated from. With a prior
+ * flat in the log odds alone, a prevalence that rests on few cases has intervals too low (docs/method.md). What the
+ * classifier records as stated stays as it was. */
+static void add_half_counts(pv__problem *problem) {
+    size_t k = (size_t)problem->targets.classes;
+    double n = problem->population.prevalence_n;
+    if (isinf(n))
+        return;
+    problem->population.prevalence_n = n + 0.5 * (double)k;
+    problem->population.prevalence = problem->believed;
+    for (size_t y = 0; y < k; y++)
+        problem->believed[y] = (n * problem->prevalence[y] + 0.5) / problem->population.prevalence_n;
+}
+
 /* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
  * it where the outcome is rare. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
-    const char *text = problem->options->intercept_prior;
-    bool stated = problem->options->loss == PV_LOSS_IG && problem->population.prevalence_n > 0;
-    if (strcmp(text, "auto") == 0)
-        text = stated ? "none" : "normal:10";
-    return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
+    const pv_fit_options *o = problem->options;
+    const char *text = o->intercept_prior;
+    bool profile = o->loss == PV_LOSS_IG && o->marginal == PV_MARGINAL_PROFILE;
+    if (strcmp(text, "auto") == 0) {
+        if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
+            text = "normal:10";
+        else
+            text = profile && o->infer > PV_INFER_ML ? "jeffreys" : "none";
+    }
+    if (strcmp(text, "jeffreys") != 0)
+        return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
+    if (!profile)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--intercept-prior jeffreys is for --loss ig with --marginal profile: choose normal:SCALE, "
+                        "student:NU or none");
+    if (o->infer != PV_INFER_ML)
+        add_half_counts(problem);
+    return pv_prior_parse(ctx, "--intercept-prior", "none", &problem->intercept_prior);
 }
 
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
@@ -98,8 +131,14 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
+    if (problem->unlabelled && !ig)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample belongs to --loss ig; leave it out with --loss %s",
+                        pv_loss_name((pv_loss)o->loss));
+    if (problem->unlabelled && problem->batch > 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample takes all rows at once: leave --batch out");
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
-    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0)
+    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
+        !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--prevalence-n 0 without a prior on the intercept leaves it undetermined: give --prevalence-n "
                         "a value, or an "
@@ -150,6 +189,35 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
     return PV_OK;
 }
 
+/* The labelled rows and, after them, the sample's, in arrays of the problem's own. */
+static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
+    size_t rows = data->rows + sample->rows, d = (size_t)data->features;
+    if (sample->features != data->features)
+        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
+                        data->features);
+    if (!problem->targets.label)
+        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only");
+    if (sample->rows == 0)
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows");
+    PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
+    PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
+    double *weight = problem->joined + rows * d;
+    memcpy(problem->joined, data->x, data->rows * d * sizeof(double));
+    memcpy(problem->joined + data->rows * d, sample->x, sample->rows * d * sizeof(double));
+    for (size_t i = 0; i < rows; i++) {
+        bool own = i < data->rows;
+        problem->joined_label[i] = own ? data->label[i] : PV_UNLABELLED;
+        const double *of = own ? data->weight : sample->weight;
+        weight[i] = of ? of[own ? i : i - data->rows] : 1;
+    }
+    problem->n = rows;
+    problem->unlabelled = sample->rows;
+    problem->x = problem->joined;
+    bool weighted = data->weight || sample->weight;
+    problem->targets = (pv_targets){rows, data->classes, problem->joined_label, NULL, weighted ? weight : NULL};
+    return PV_OK;
+}
+
 static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_model *model,
                              pv__problem *problem) {
     size_t k = (size_t)input->data->classes, params = pv_model_params(model);
@@ -163,10 +231,13 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
-    PV_TRY(pv__alloc(ctx, 3 * k + params, sizeof(double), &problem->mass));
+    if (input->sample)
+        PV_TRY(join_sample(ctx, input->data, input->sample, problem));
+    PV_TRY(pv__alloc(ctx, 4 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
-    problem->centre = problem->prevalence + k;
+    problem->believed = problem->prevalence + k;
+    problem->centre = problem->believed + k;
     PV_TRY(pv__alloc(ctx, params, sizeof(bool), &problem->is_bias));
     for (size_t i = 0; i < params; i++)
         problem->is_bias[i] = pv_model_is_bias(model, i);
@@ -180,6 +251,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     PV_TRY(pv_prior_parse(ctx, "--prior", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
+    problem->stated_n = problem->population.prevalence_n;
     PV_TRY(read_intercept_prior(ctx, problem));
     warn_of_idle_options(ctx, problem);
     return check_combination(ctx, problem);
@@ -191,8 +263,8 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     size_t k = (size_t)problem->targets.classes;
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
-    c->prevalence_n = problem->population.prevalence_n;
-    c->rows = problem->n;
+    c->prevalence_n = problem->stated_n;
+    c->rows = problem->n - problem->unlabelled;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;
     c->seed = problem->options->seed;
@@ -245,6 +317,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
             problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
     if (options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, pv__fit_posterior(ctx, &problem, &solution, c));
+    for (int y = 0; problem.estimated && y < c->classes; y++)
+        c->prevalence[y] = exp(c->log_marginal[y]);
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;
@@ -254,6 +328,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
 done:
     pv__free(ctx, problem.mass);
     pv__free(ctx, problem.is_bias);
+    pv__free(ctx, problem.joined);
+    pv__free(ctx, problem.joined_label);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

@@ -217,28 +217,30 @@ static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
     /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. */
     bool same_optimum = problem->options->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n > 0 &&
-                        (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
+                        problem->unlabelled == 0 && (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
+    pv__problem labelled = pv__labelled(problem);
     pv__precondition metric = {0};
     pv__objective *selection = NULL, *joint = NULL;
     pv_status status;
-    PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_SELECTION, solution));
+    PV_GOTO(done, fit_sample(ctx, &labelled, PV_FORM_SELECTION, solution));
     if (many)
-        PV_GOTO(done, pv__precondition_new(ctx, problem, solution->w, &metric));
-    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_SELECTION, &selection));
-    PV_GOTO(done, descend(ctx, problem, selection, coarse, false, many ? &metric : NULL, solution));
+        PV_GOTO(done, pv__precondition_new(ctx, &labelled, solution->w, &metric));
+    PV_GOTO(done, pv__objective_new(ctx, &labelled, PV_FORM_SELECTION, &selection));
+    PV_GOTO(done, descend(ctx, &labelled, selection, coarse, false, many ? &metric : NULL, solution));
     if (same_optimum && tolerance < coarse && solution->stop == PV_STOP_CONVERGED)
-        PV_GOTO(done, descend(ctx, problem, selection, tolerance, true, many ? &metric : NULL, solution));
+        PV_GOTO(done, descend(ctx, &labelled, selection, tolerance, true, many ? &metric : NULL, solution));
     if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
-        PV_GOTO(done, pv__refuse_separation(ctx, problem, solution->w));
+        PV_GOTO(done, pv__refuse_separation(ctx, &labelled, solution->w));
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &joint));
-    pv__objective_take_over(joint, selection);
+    if (!problem->unlabelled)
+        pv__objective_take_over(joint, selection);
     bool done_already = same_optimum && solution->stop == PV_STOP_CONVERGED;
     if (known_plugin && solution->stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, descend_known_plugin(ctx, problem, joint, solution));
+        PV_GOTO(done, descend_known_plugin(ctx, &labelled, joint, solution));
     else if (!done_already && solution->stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, descend(ctx, problem, joint, tolerance, true, many ? &metric : NULL, solution));
+        PV_GOTO(done, descend(ctx, &labelled, joint, tolerance, true, many ? &metric : NULL, solution));
     if (!known_plugin && solution->stop == PV_STOP_NO_PROGRESS)
-        PV_GOTO(done, descend_twice(ctx, problem, joint, solution));
+        PV_GOTO(done, descend_twice(ctx, &labelled, joint, solution));
     status = final_marginal(ctx, problem, joint, solution);
 done:
     solution->passes += (double)(pv__objective_passes(selection) + pv__objective_passes(joint));
@@ -269,6 +271,7 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
     bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;
     if (proper || !pv_model_is_linear(problem->model))
         return PV_OK;
-    PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
-    return refuse_unbounded(ctx, problem, solution->w);
+    pv__problem labelled = pv__labelled(problem);
+    PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
+    return refuse_unbounded(ctx, &labelled, solution->w);
 }

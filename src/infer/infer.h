@@ -20,15 +20,29 @@ typedef struct pv__problem {
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
     bool has_prevalence;
-    pv_population population; /* prevalence [classes] is owned by the problem */
-    double *prevalence;
+    double *prevalence; /* [classes], as stated, from stated_n observations */
+    double stated_n;
+    double *believed;         /* [classes], with the half counts of Jeffreys' prior */
+    pv_population population; /* what the losses take: as stated, or as believed */
     pv_prior prior, intercept_prior;
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
     bool *is_bias;  /* [params] */
     bool map;
-    size_t batch;         /* 0: full */
+    size_t batch;      /* 0: full */
+    size_t unlabelled; /* of the n rows, the last: a sample of the population */
+    double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
+    int32_t *joined_label;
+    bool estimated;       /* no prevalence was stated: the sample stands for it */
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
+
+/* The problem without its unlabelled rows. Borrowed. */
+static inline pv__problem pv__labelled(const pv__problem *problem) {
+    pv__problem labelled = *problem;
+    labelled.n = labelled.targets.n = problem->n - problem->unlabelled;
+    labelled.unlabelled = 0;
+    return labelled;
+}
 
 /* What inference leaves in the caller's hands. */
 typedef struct pv__solution {
@@ -49,6 +63,8 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+
+pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
 
 /* ---- the full-batch objective ------------------------------------------------------------------------------------ */
 
@@ -123,11 +139,15 @@ typedef struct pv__batches pv__batches;
 
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches);
 void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
-/* The next batch: which rows, [size]. The sampling (rows of each class in the full data, expected shares) is borrowed.
- */
-void pv__batches_next(pv__batches *batches, size_t *rows);
+/* One batch: targets, and x [n][inputs]. Lent until the next is taken. */
+typedef struct pv__batch {
+    pv_targets targets;
+    const double *x;
+} pv__batch;
+pv__batch pv__batches_next(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
-const pv_sampling *pv__batches_sampling(const pv__batches *batches);
+/* The loss of a batch as an estimate of the full data's. It borrows from the problem and the batches. */
+pv_batch_loss pv__batches_loss(const pv__batches *batches);
 /* The counts of `optimal`, from the variance within classes of each row's own gradient. */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);

@@ -17,26 +17,14 @@ typedef struct trainer {
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
     pv_model_work *work;
-    size_t params, inputs, classes, size;
+    size_t params, classes, size;
     double *w;                         /* the solution's */
     double *dw, *mean, *square, *good; /* [params]; good: the last epoch's finite parameters */
-    size_t *rows;                      /* [size] of the batch */
-    int32_t *label;
-    double *weight, *x, *loglik, *dloglik;
-    double *log_q, *log_target; /* [classes] */
+    double *loglik, *dloglik;          /* [size][classes] */
+    double *log_q, *log_target;        /* [classes] */
     int64_t step, steps;
     double value;
 } trainer;
-
-static void gather(trainer *t) {
-    const pv_targets *all = &t->problem->targets;
-    for (size_t i = 0; i < t->size; i++) {
-        size_t n = t->rows[i];
-        memcpy(t->x + i * t->inputs, t->problem->x + n * t->inputs, t->inputs * sizeof *t->x);
-        t->label[i] = all->label[n];
-        t->weight[i] = pv__weight(all, n);
-    }
-}
 
 static double rate_factor(const trainer *t) {
     return 0.5 * (1 + cos(3.14159265358979323846 * (double)t->step / (double)t->steps));
@@ -54,16 +42,14 @@ static void adam_step(trainer *t) {
 
 static pv_status train_step(trainer *t) {
     const pv_model *model = t->problem->model;
-    pv_targets batch = {t->size, (int)t->classes, t->label, NULL, t->problem->targets.weight ? t->weight : NULL};
-    pv__batches_next(t->batches, t->rows);
-    gather(t);
-    pv_model_forward(model, t->work, t->w, t->size, t->x, t->loglik);
+    pv__batch batch = pv__batches_next(t->batches);
+    pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
-    PV_TRY(
-        pv_batch_loss_eval(t->ctx, &t->loss, &batch, NULL, t->loglik, t->log_q, &t->value, t->dloglik, t->log_target));
+    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, NULL, t->loglik, t->log_q, &t->value, t->dloglik,
+                              t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
-    pv_model_backward(model, t->work, t->w, t->size, t->x, t->loglik, t->dloglik, t->dw);
+    pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
     add_prior(t);
     if (t->auxiliary) {
         pv_auxiliary_backward(t->auxiliary, t->w, t->log_q, t->log_target, 1);
@@ -74,29 +60,18 @@ static pv_status train_step(trainer *t) {
     return PV_OK;
 }
 
-/* ---- setting up -------------------------------------------------------------------------------------------------- */
-
-static void set_loss(trainer *t) {
-    const pv__problem *problem = t->problem;
-    const pv_fit_options *options = problem->options;
-    t->loss = (pv_batch_loss){.loss = (pv_loss)options->loss,
-                              .marginal = (pv_marginal)options->marginal,
-                              .implementation = (pv_implementation)(options->implementation + 1),
-                              .design = {.sampling = *pv__batches_sampling(t->batches),
-                                         .mass = problem->mass,
-                                         .population = problem->population,
-                                         .population_weight = (pv_weighting)options->population_weight,
-                                         .epoch_weight = (pv_weighting)options->epoch_weight,
-                                         .direct = options->direct}};
-    /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
-    if (isinf(problem->population.prevalence_n) && t->loss.marginal != PV_MARGINAL_PROFILE)
-        t->loss.design.population.prevalence_n = pv__known_strength(problem);
+pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
+    pv_auxiliary_options rates = pv_auxiliary_options_default(problem->options->rate);
+    rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
+    rates.sparsity = problem->options->auxiliary_sparsity;
+    return rates;
 }
+
+/* ---- setting up -------------------------------------------------------------------------------------------------- */
 
 static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {
     *t = (trainer){.ctx = ctx, .problem = problem, .w = solution->w};
     t->params = pv_model_params(problem->model);
-    t->inputs = (size_t)pv_model_inputs(problem->model);
     t->classes = (size_t)problem->targets.classes;
     PV_TRY(pv__batches_new(ctx, problem, &t->batches));
     t->size = pv__batches_size(t->batches);
@@ -106,23 +81,16 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->mean = t->dw + t->params;
     t->square = t->mean + t->params;
     t->good = t->square + t->params;
-    PV_TRY(pv__alloc(ctx, t->size, sizeof(size_t), &t->rows));
-    PV_TRY(pv__alloc(ctx, t->size, sizeof(int32_t), &t->label));
-    PV_TRY(pv__alloc(ctx, t->size, (1 + t->inputs + 2 * t->classes) * sizeof(double), &t->weight));
-    t->x = t->weight + t->size;
-    t->loglik = t->x + t->size * t->inputs;
+    PV_TRY(pv__alloc(ctx, t->size, 2 * t->classes * sizeof(double), &t->loglik));
     t->dloglik = t->loglik + t->size * t->classes;
     PV_TRY(pv__alloc(ctx, 2 * t->classes, sizeof(double), &t->log_q));
     t->log_target = t->log_q + t->classes;
-    set_loss(t);
+    t->loss = pv__batches_loss(t->batches);
     for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
     if (t->loss.loss == PV_LOSS_IG && t->loss.marginal != PV_MARGINAL_PROFILE) {
-        const pv_fit_options *options = problem->options;
-        t->auxiliary_rates = pv_auxiliary_options_default(options->rate);
-        t->auxiliary_rates.rate_bias = options->rate * options->auxiliary_rate;
-        t->auxiliary_rates.sparsity = options->auxiliary_sparsity;
-        const double *start = options->start == PV_START_PREVALENCE ? t->log_q : NULL;
+        const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
+        t->auxiliary_rates = pv__auxiliary_rates(problem);
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
     }
     return PV_OK;
@@ -133,9 +101,7 @@ static void trainer_free(trainer *t) {
     pv_auxiliary_free(t->ctx, t->auxiliary);
     pv_model_work_free(t->ctx, t->work);
     pv__free(t->ctx, t->dw);
-    pv__free(t->ctx, t->rows);
-    pv__free(t->ctx, t->label);
-    pv__free(t->ctx, t->weight);
+    pv__free(t->ctx, t->loglik);
     pv__free(t->ctx, t->log_q);
 }
 

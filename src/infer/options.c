@@ -30,10 +30,12 @@ const pv_option pv_fit_option_table[] = {
      "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference)."},
     {"prior", PV_OPTION_TEXT, AT(prior), "normal:2.5", 0, 0, NULL, "normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator."},
-    {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL, "auto|normal:S|student:NU|none",
-     "Prior on intercepts and biases, centred at the log odds of the prevalence. auto: none for ig, whose prior the "
+    {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
+     "auto|jeffreys|normal:S|student:NU|none",
+     "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
+     "an observation of each label besides the N of --prevalence-n. auto: normal:10, but for ig, whose prior the "
      "stated "
-     "prevalence is; normal:10 otherwise."},
+     "prevalence is, none, or jeffreys for a posterior with the profile marginal."},
     {"batch", PV_OPTION_TEXT, AT(batch), "full", 0, 0, NULL, "full|N",
      "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam)."},
     {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",

@@ -1,5 +1,5 @@
 /* The posterior of a fit: which engine, its options, and the marginal at each draw. */
-#include "infer/density.h"
+#include "infer/estimate.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,13 +11,19 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     size_t params = pv_model_params(problem->model);
     bool ig = o->loss == PV_LOSS_IG;
-    if (problem->batch > 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--infer vi, hmc and laplace take all rows at once: leave --batch out");
-    if (ig && o->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n))
+    if (problem->batch > 0 && o->infer != PV_INFER_VI)
+        return pv__fail(ctx, PV_ERR_USAGE, "--infer hmc and laplace take all rows at once: leave --batch out");
+    if (problem->batch > 0 && ig && o->marginal == PV_MARGINAL_PROFILE)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--prevalence-n known with --marginal plugin leaves no posterior (it lives on a surface): use "
-                        "--marginal profile, or a large --prevalence-n");
-    if (ig && problem->population.prevalence_n == 0 && problem->intercept_prior.kind == PV_PRIOR_NONE)
+                        "--marginal profile has its posterior from all rows at once: leave --batch out, or choose "
+                        "--marginal auxiliary:linear");
+    if (ig && o->marginal != PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n known with --marginal %s leaves no posterior (it lives on a surface): use "
+                        "--marginal profile, or a large --prevalence-n",
+                        pv_marginal_name((pv_marginal)o->marginal));
+    if (ig && problem->population.prevalence_n == 0 && !problem->unlabelled &&
+        problem->intercept_prior.kind == PV_PRIOR_NONE)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--prevalence-n 0 without a prior on the intercept leaves it undetermined, and the posterior has no "
@@ -70,11 +76,16 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier) {
     size_t k = (size_t)problem->targets.classes;
+    pv__problem labelled = pv__labelled(problem);
     if (problem->prior.kind == PV_PRIOR_NONE)
-        PV_TRY(pv__refuse_separation(ctx, problem, solution->w));
-    pv_density density;
-    PV_TRY(pv__density_new(ctx, problem, &density));
+        PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
+    pv_density density = {0};
+    pv__estimator *estimator = NULL;
     pv_status status;
+    if (problem->batch > 0)
+        PV_GOTO(done, pv__estimator_new(ctx, problem, solution->w, &estimator, &density));
+    else
+        PV_GOTO(done, pv__density_new(ctx, problem, &density));
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
     PV_GOTO(done, pv__alloc(ctx, posterior->count, k * sizeof(double), &classifier->draw_log_marginal));
@@ -82,6 +93,9 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
         PV_GOTO(done, pv__density_marginal(ctx, &density, posterior->draws + i * posterior->dims,
                                            classifier->draw_log_marginal + i * k));
 done:
-    pv__density_free(ctx, &density);
+    if (estimator)
+        pv__estimator_free(ctx, estimator); /* the density with it */
+    else
+        pv__density_free(ctx, &density);
     return status;
 }

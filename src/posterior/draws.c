@@ -58,12 +58,23 @@ static double log_kernel(size_t d, const double *mean, const double *factor, con
     return end < d ? total + log_kernel(d, mean, factor, w, end, &here) : total;
 }
 
+static double log_diagonal(size_t d, const double *mean, const double *sd, const double *w) {
+    double total = 0;
+    for (size_t i = 0; i < d; i++) {
+        double z = (w[i] - mean[i]) / sd[i];
+        total -= 0.5 * z * z + log(sd[i]);
+    }
+    return total;
+}
+
 double pv_mixture_log_density(const pv_mixture *mixture, const double *w) {
     size_t d = mixture->dims;
     double top = -INFINITY, sum = 0; /* sum of exp(term - top) */
     for (size_t k = 0; k < mixture->components; k++) {
-        double term =
-            log(mixture->weight[k]) + log_kernel(d, mixture->mean + k * d, mixture->factor + k * d * d, w, 0, NULL);
+        const double *mean = mixture->mean + k * d;
+        double term = log(mixture->weight[k]);
+        term += mixture->diagonal ? log_diagonal(d, mean, mixture->factor + k * d, w)
+                                  : log_kernel(d, mean, mixture->factor + k * d * d, w, 0, NULL);
         if (isnan(term))
             return NAN;
         if (term > top) {

@@ -178,10 +178,8 @@ static pv_status open_chain(pv_ctx *ctx, const pv_density *density, const pv__wh
     c->seed = options->seed;
     c->nuts = (pv__nuts){.density = density, .state = density->state, .whiten = whiten, .depth = (int)options->depth};
     if (density->clone) {
-        pv_ctx_options own = {.allocator = ctx->options.allocator, .threads = 1};
         pv_ctx *child;
-        if (pv_ctx_new(&own, &child) != PV_OK)
-            return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a chain's context");
+        PV_TRY(pv__ctx_child(ctx, &child));
         c->ctx = child;
         c->nuts.state = NULL;
         PV_TRY(density->clone(c->ctx, density->state, &c->nuts.state));

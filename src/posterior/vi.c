@@ -56,6 +56,7 @@ typedef struct run {
     size_t dims, components, samples;
     size_t padded, stride; /* points of a component and of all, with the padding */
     size_t each;           /* gradient entries of a component: mean, factor, weight */
+    double most;           /* a gradient entry may be; none where they are noisy, as cutting would bias their mean */
     const pv__vi_kernels *kernels;
     pv__vi_target *target;
     pv__vi_mix mix, average, best;
@@ -115,6 +116,7 @@ static pv_status run_new(pv_ctx *ctx, const pv_density *density, const double *w
     r->stride = k * r->padded;
     r->kernels = pv__vi_kernels_get();
     r->best_window = -INFINITY;
+    r->most = density->estimate ? HUGE_VAL : most_gradient;
     PV_TRY(pv__vi_mix_new(ctx, k, d, o->diagonal, &r->mix));
     PV_TRY(pv__vi_mix_new(ctx, k, d, o->diagonal, &r->average));
     PV_TRY(pv__vi_mix_new(ctx, k, d, o->diagonal, &r->best));
@@ -159,7 +161,7 @@ static pv_status sample(pv_ctx *ctx, run *r, int64_t step) {
         pv__vi_normals(r->kernels, &rng, r->dims, r->samples, r->stride, r->buffer, eps);
         r->kernels->place(&r->mix, k, r->padded, r->stride, eps, r->u + k * r->padded);
     }
-    PV_TRY(pv__vi_target_eval(ctx, r->target, r->components, r->samples, r->padded, r->u, r->log_p, r->h));
+    PV_TRY(pv__vi_target_eval(ctx, r->target, false, r->components, r->samples, r->padded, r->u, r->log_p, r->h));
     r->kernels->density(&r->mix, r->stride, r->stride, r->u, r->scratch, r->log_q, r->dlog_q);
     r->kernels->contrast(r->dims, r->stride, r->log_p, r->dlog_q, r->h);
     return PV_OK;
@@ -196,8 +198,8 @@ static void gradients(run *r) {
         r->kernels->local(&r->mix, k, r->samples, r->stride, r->h + k * r->padded, r->eps + k * r->padded, r->scratch,
                           g, g + r->dims);
         for (size_t i = 0; i + 1 < r->each; i++)
-            g[i] = clamp(g[i] / (double)r->samples, most_gradient);
-        g[r->each - 1] = clamp(r->value[k] - r->elbo, most_gradient);
+            g[i] = clamp(g[i] / (double)r->samples, r->most);
+        g[r->each - 1] = clamp(r->value[k] - r->elbo, r->most);
     }
 }
 
@@ -336,8 +338,9 @@ static pv_status report(pv_ctx *ctx, run *r, pv_posterior *posterior) {
     PV_TRY(pv__alloc(ctx, posterior->count, d * sizeof(double), &posterior->draws));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &mixture->weight));
     PV_TRY(pv__alloc(ctx, k, d * sizeof(double), &mixture->mean));
-    PV_TRY(pv__alloc(ctx, k, d * d * sizeof(double), &mixture->factor));
+    PV_TRY(pv__alloc(ctx, k, r->mix.size * sizeof(double), &mixture->factor));
     mixture->components = k;
+    mixture->diagonal = r->mix.diagonal;
     PV_TRY(pv__vi_target_mixture(ctx, r->target, &r->mix, mixture));
     pv__vi_value value;
     PV_TRY(pv__vi_bound(ctx, r->target, &r->mix, r->options.seed, &value));

@@ -64,8 +64,9 @@ pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double
 void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *target);
 
 /* log p [stride] and its gradient [dims][stride] in u at the first `count` of every `padded` points, `groups` times;
- * stride = groups x padded. log p is -INFINITY where the density is 0 or not a number; the gradient is then 0. */
-pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *target, size_t groups, size_t count, size_t padded,
+ * stride = groups x padded. exact: not the density's estimate, where it has one. log p is -INFINITY where the density
+ * is 0 or not a number; the gradient is then 0. */
+pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *target, bool exact, size_t groups, size_t count, size_t padded,
                              const double *u, double *log_p, double *gradient);
 
 /* Whether the density is above 0 at n points w [n][dims]. */

@@ -40,19 +40,14 @@ struct pv__vi_target {
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
 
 static pv_status clone_density(pv_ctx *ctx, pv__vi_target *t) {
-    if (t->density->batch || !t->density->clone)
+    if (!t->density->clone)
         return PV_OK;
-    pv_ctx_options options = ctx->options;
-    options.threads = 1;
-    options.log = NULL;
-    options.progress = NULL;
     for (; t->clones < PARTS; t->clones++) {
         part *each = &t->parts[t->clones];
-        if (pv_ctx_new(&options, &each->ctx) != PV_OK)
-            return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        PV_TRY(pv__ctx_child(ctx, &each->ctx));
         pv_status status = t->density->clone(each->ctx, t->density->state, &each->state);
         if (status != PV_OK) {
-            pv__fail(ctx, status, "%s", pv_ctx_error(each->ctx)->message);
+            pv__ctx_adopt(ctx, each->ctx);
             pv_ctx_free(each->ctx);
             return status;
         }
@@ -158,13 +153,11 @@ static pv_status eval_range(pv_ctx *ctx, const pv__vi_target *t, void *state, si
 
 /* t->values and t->dw at the first n points of t->w. */
 static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
-    if (t->density->batch)
-        return t->density->batch(ctx, t->density->state, n, t->w, t->values, t->dw);
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
-    /* Threads are woken only where a point takes long enough to be worth it; the result is the same either way. */
+    /* Threads are woken only where there is enough to do; the result is the same either way. */
     int team = pv_ctx_threads(ctx) < PARTS ? pv_ctx_threads(ctx) : PARTS;
-    if (t->seconds * (double)n < 1e-3)
+    if (t->seconds * (double)n < 2e-5)
         team = 1;
     double began = pv__seconds();
 #pragma omp parallel for num_threads(team) schedule(dynamic)
@@ -176,7 +169,7 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
         t->seconds = (pv__seconds() - began) / (double)n;
     for (int i = 0; i < PARTS; i++)
         if (t->parts[i].status != PV_OK)
-            return pv__fail(ctx, t->parts[i].status, "%s", pv_ctx_error(t->parts[i].ctx)->message);
+            return pv__ctx_adopt(ctx, t->parts[i].ctx);
     return PV_OK;
 }
 
@@ -196,11 +189,14 @@ static void to_points(pv__vi_target *t, size_t groups, size_t count, size_t padd
     }
 }
 
-pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, size_t groups, size_t count, size_t padded, const double *u,
-                             double *log_p, double *gradient) {
+pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
+                             const double *u, double *log_p, double *gradient) {
     size_t d = t->dims, stride = groups * padded;
     to_points(t, groups, count, padded, u);
-    PV_TRY(eval_points(ctx, t, groups * count));
+    if (!exact && t->density->estimate)
+        PV_TRY(t->density->estimate(ctx, t->density->source, groups * count, t->w, t->values, t->dw));
+    else
+        PV_TRY(eval_points(ctx, t, groups * count));
     double *to = t->diagonal ? gradient : t->columns;
     for (size_t g = 0, n = 0; g < groups; g++)
         for (size_t p = g * padded; p < g * padded + count; p++, n++) {
@@ -275,12 +271,12 @@ pv_status pv__vi_target_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__v
     PV_TRY(pv__alloc(ctx, t->diagonal ? 0 : d, d * sizeof *a, &a));
     for (size_t k = 0; k < mix->components; k++) {
         const double *c = mix->factor + k * mix->size;
-        double *f = mixture->factor + k * d * d;
+        double *f = mixture->factor + k * mix->size;
         mixture->weight[k] = exp(mix->log_weight[k]);
         pv__vi_target_point(t, mix->mean + k * d, mixture->mean + k * d);
-        memset(f, 0, d * d * sizeof *f);
+        memset(f, 0, mix->size * sizeof *f);
         for (size_t i = 0; t->diagonal && i < d; i++)
-            f[i * d + i] = t->scale[i] * c[i];
+            f[i] = t->scale[i] * c[i];
         if (t->diagonal)
             continue;
         memset(a, 0, d * d * sizeof *a);

@@ -95,7 +95,7 @@ def auxiliary(w, bias, offset, matrix):
 
 # ---- the profile ----------------------------------------------------------------------------------------------------
 # max over theta in the simplex of  sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y,
-# lambda_y = sum_n theta_n p_ny.
+# lambda_y = sum_n theta_n p_ny. Rows without a label (t = 0) count in v and not in c.
 # Stationary points: theta_n = v_n / (N_pr + sum_y c_y p_ny/lambda_y), N_pr = W - sum c the multiplier of sum theta = 1.
 # Only p_ny/lambda_y enters, so columns are scaled to a largest entry of 1 and probabilities of exp(-20000) do no harm.
 def log_softmax(z):
@@ -210,6 +210,7 @@ class Profile:
         self.t, self.v, self.prevalence = t.astype(LD), v.astype(LD), prevalence.astype(LD)
         self.n_pr, self.mass = n_pr, label_mass(self.t, self.v)
         self.c = self.mass - (0 if np.isinf(n_pr) else LD(n_pr) * self.prevalence)
+        self.level = self.v.sum() - self.c.sum()   # N_pr, and the weight of the rows without a label
         self.distinct = 1
         f = log_softmax(z.astype(LD))
         if np.isinf(n_pr):
@@ -217,7 +218,8 @@ class Profile:
         else:
             self.shift = f.max(0)
             plug = (self.v[:, None] * self.t * (self.prevalence / self.mass)).sum(1)
-            self.start, self.distinct = search(np.exp(f - self.shift), self.c, n_pr, self.v, plug.astype(float))
+            plug = np.where(self.t.sum(1) > 0, plug, self.v / self.v.sum())
+            self.start, self.distinct = search(np.exp(f - self.shift), self.c, self.level, self.v, plug.astype(float))
             self.feasible = True
 
     def solve(self, z):
@@ -233,7 +235,7 @@ class Profile:
             value = loss - log_theta + (self.mass * np.log(self.prevalence)).sum()
             return value, theta, np.log(self.prevalence), gradient + self.v.sum() * theta[:, None] * x * ratio
         p = np.exp(f - self.shift)
-        theta = polish(p, self.c, self.n_pr, self.v, self.start)
+        theta = polish(p, self.c, self.level, self.v, self.start)
         assert theta is not None
         lam = theta @ p
         value = loss - objective(p, self.c, self.v, theta) + (self.c * self.shift).sum()

@@ -312,6 +312,25 @@ def hard_cases(out):
             profile_case(out, name, d, n_pr, None, 0)
 
 
+def sample_cases(out):
+    """A third of the rows without a label: a sample of the population."""
+    for name, d in (("sample-two", make_data(71, 24, 2)), ("sample-two-real", make_data(72, 24, 2, False, "real")),
+                    ("sample-five", make_data(73, 45, 5, False, "real"))):
+        plain = np.arange(len(d["t"])) >= 2 * len(d["t"]) // 3
+        d["t"][plain] = 0
+        d["label"][plain] = -1
+        write_data(out, name, d)
+        t, v, prevalence = fixed(d["t"]), fixed(d["v"]), fixed(d["prevalence"])
+        for n_pr in (0.0, 7.5, 300.0):
+            f = leaf(d["f"])
+            log_marginal = torch.logsumexp(torch.log(v[plain] / v[plain].sum())[:, None] + f[plain], 0)
+            value = ref.plain(f, t, v) + ((ref.label_mass(t, v) - n_pr * prevalence) * log_marginal).sum()
+            out.case(f"full/ig/{n_pr:g}/{name}", dict(value=value.item(), dloglik=gradient(value, f)[0],
+                                                    log_marginal=log_marginal.detach().numpy()),
+                     kind="full", data=name, loss="ig", marginal="plugin", n_pr=n_pr, extreme=0)
+            profile_case(out, name, d, n_pr, None, 0)
+
+
 def main(path, other_path=None):
     other = None
     if other_path:
@@ -344,6 +363,7 @@ def main(path, other_path=None):
     auxiliary_cases(out)
     extreme_cases(out, other)
     hard_cases(out)
+    sample_cases(out)
     out.close()
     print(f"{out.cases} cases")
 

@@ -106,7 +106,7 @@ def im(y, p, W, n1, n0):
             a, b = sk.recall_score(y, d, sample_weight=w), 1 - sk.recall_score(~y, ~d, sample_weight=w)
             sd = np.sqrt(max(a * (1 - a), 0) / n1 + max(b * (1 - b), 0) / n0)
             ppv, npv = precision(y, d, w), precision(~y, ~d, w)
-            rows.append((prevalence, t, a - b, a - b - Z * sd, a - b + Z * sd, ppv + npv - 1, ppv, npv))
+            rows.append((prevalence, t, a - b, max(a - b - Z * sd, -1), min(a - b + Z * sd, 1), ppv + npv - 1, ppv, npv))
     names = "prevalence threshold informedness informedness_lo informedness_hi markedness ppv npv".split()
     return dict(zip(names, np.array(rows).T))
 

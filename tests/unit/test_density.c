@@ -1,7 +1,7 @@
 /* A fit's posterior as a density: the fast path against the full-batch objective, gradients by central differences. */
 #include "unit/check.h"
 
-#include "infer/density.h"
+#include "infer/estimate.h"
 
 enum { N = 137, D = 5 };
 
@@ -107,7 +107,107 @@ static void test_fast_path(void **state) {
     }
 }
 
+/* Batches of one epoch, each row once: their estimates average to the full data's value and gradient, and at the centre
+ * each alone is exact. */
+static void check_estimates(fixture *f, bool averages) {
+    enum { ROWS = 136, BATCH = 34, POINTS = 3 };
+    f->problem.n = f->problem.targets.n = ROWS;
+    pv_label_mass(&f->problem.targets, f->mass);
+    for (int y = 0; y < 2; y++)
+        f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
+    f->problem.batch = BATCH;
+    f->options.design = "uniform";
+    f->options.epoch_weight = f->options.population_weight = PV_WEIGHT_EXPECTED;
+    double centre[D + 1] = {-3, 0.5, 0.2, -0.1, 0.4, 0.3}, w[POINTS * (D + 1)], values[POINTS], sum[POINTS] = {0};
+    double gradients[POINTS * (D + 1)], sums[POINTS * (D + 1)] = {0}, value, gradient[D + 1];
+    for (size_t j = 0; j <= D; j++) {
+        w[j] = centre[j];
+        w[D + 1 + j] = centre[j] + 0.1;
+        w[2 * (D + 1) + j] = centre[j] - (j % 2 ? 0.2 : -0.3);
+    }
+    pv_density density;
+    pv__estimator *estimator;
+    CHECK_OK(f->ctx, pv__estimator_new(f->ctx, &f->problem, centre, &estimator, &density));
+    for (int batch = 0; batch < ROWS / BATCH; batch++) {
+        CHECK_OK(f->ctx, density.estimate(f->ctx, density.source, POINTS, w, values, gradients));
+        CHECK_OK(f->ctx, density.eval(f->ctx, density.state, centre, &value, gradient));
+        if (batch == 0 || averages) { /* an auxiliary network has moved after that */
+            CHECK_NEAR(values[0], value, 1e-10 * fabs(value));
+            for (size_t j = 0; j <= D; j++)
+                CHECK_NEAR(gradients[j], gradient[j], 1e-9);
+        }
+        for (size_t i = 0; i < POINTS; i++)
+            sum[i] += values[i] * BATCH / ROWS;
+        for (size_t i = 0; i < POINTS * (D + 1); i++)
+            sums[i] += gradients[i] * BATCH / ROWS;
+    }
+    for (size_t i = 0; averages && i < POINTS; i++) {
+        CHECK_OK(f->ctx, density.eval(f->ctx, density.state, w + i * (D + 1), &value, gradient));
+        CHECK_NEAR(sum[i], value, 1e-10 * fabs(value));
+        for (size_t j = 0; j <= D; j++)
+            CHECK_NEAR(sums[i * (D + 1) + j], gradient[j], 1e-9);
+    }
+    pv__estimator_free(f->ctx, estimator);
+    pv_model_free(f->ctx, f->model);
+    pv_ctx_free(f->ctx);
+}
+
+static void test_estimates(void **state) {
+    (void)state;
+    fixture f;
+    for (int weighted = 0; weighted < 2; weighted++) {
+        set_up(&f, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, 10, weighted, "normal:2.5");
+        check_estimates(&f, true);
+        set_up(&f, PV_LOSS_IW, PV_MARGINAL_PROFILE, 10, weighted, "student:0.002");
+        check_estimates(&f, true);
+        set_up(&f, PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT, 100, weighted, "normal:2.5");
+        check_estimates(&f, false);
+        set_up(&f, PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, 100, weighted, "normal:2.5");
+        check_estimates(&f, false);
+    }
+}
+
+/* Far from any sensible parameter the profile is still solved: theta sums to 1, lambda is what theta says. Samplers
+ * come by such places. */
+static void test_profile_far_out(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const int32_t label[4] = {0, 1, 0, 1};
+    const double weight[4] = {47, 44, 3, 6}, prevalence[2] = {0.99, 0.01}, strengths[] = {0, 1, 10, 100, 1000};
+    pv_targets targets = {4, 2, label, NULL, weight};
+    for (size_t s = 0; s < 5; s++)
+        for (uint64_t point = 0; point < 400; point++) {
+            pv_population population = {2, prevalence, strengths[s]};
+            pv_full_loss *full;
+            CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &full));
+            pv_rng rng = pv_rng_stream(3, 7, point);
+            double loglik[8], dloglik[8], value, sum = 0, scale = pow(10, 3.3 * pv_rng_uniform(&rng)), part[4];
+            double eta[2] = {scale * pv_rng_normal(&rng), 0};
+            eta[1] = point % 2 ? eta[0] + 0.1 * scale * pv_rng_normal(&rng) : scale * pv_rng_normal(&rng);
+            if (fabs(eta[0] - eta[1]) > 500)
+                eta[1] = eta[0] + 1;
+            for (int n = 0; n < 4; n++) {
+                loglik[2 * n] = pv_log_sigmoid(-eta[n / 2]);
+                loglik[2 * n + 1] = pv_log_sigmoid(eta[n / 2]);
+            }
+            CHECK_OK(ctx, pv_full_loss_eval(ctx, full, loglik, &value, dloglik));
+            assert_true(isfinite(value));
+            const double *theta = pv_full_loss_theta(full), *log_marginal = pv_full_loss_log_marginal(full);
+            for (int y = 0; y < 2; y++) {
+                for (int n = 0; n < 4; n++) {
+                    part[n] = log(theta[n]) + loglik[2 * n + y];
+                    sum += y ? 0 : theta[n];
+                }
+                CHECK_NEAR(pv_log_sum_exp(4, part), log_marginal[y], 1e-6);
+            }
+            CHECK_NEAR(sum, 1, 1e-7);
+            pv_full_loss_free(ctx, full);
+        }
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path), cmocka_unit_test(test_estimates),
+                                       cmocka_unit_test(test_profile_far_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,7 +288,7 @@ static void table_release(pv_ctx *own, void *copy) {
 }
 
 static pv_density table_density(table_state *s) {
-    return (pv_density){2, s, table_eval, NULL, table_clone, table_release};
+    return (pv_density){.dims = 2, .state = s, .eval = table_eval, .clone = table_clone, .release = table_release};
 }
 
 /* name, loss and marginal, N_pr, then mean and sd of eta0, eta1 and the log odds ratio by exact quadrature */
@@ -416,7 +416,11 @@ static void test_failing_density(void **state) {
     for (int copies = 0; copies < 2; copies++)
         for (int at = 1; at < 500; at += 83) {
             alarm_state s = {.at = at, .fails = true};
-            const pv_density density = {1, &s, alarmed, NULL, copies ? clone_alarm : NULL, release_nothing};
+            const pv_density density = {.dims = 1,
+                                        .state = &s,
+                                        .eval = alarmed,
+                                        .clone = copies ? clone_alarm : NULL,
+                                        .release = release_nothing};
             pv_posterior *p;
             assert_int_equal(pv_hmc(ctx, &density, w, NULL, &p), PV_ERR_NUMERIC);
             assert_null(p);

@@ -428,6 +428,8 @@ static void check_sort(size_t n, int kind) {
         double *copy = malloc(n * sizeof *copy);
         assert_non_null(copy);
         memcpy(copy, score, n * sizeof *copy);
+        for (size_t i = 0; i < n; i++)
+            row[i] = (uint32_t)i;
         CHECK_OK(own, pv__sort_scores(own, n, copy, row));
         for (size_t i = 0; i < n; i++)
             assert_true(copy[i] == expected[i].score && row[i] == expected[i].row);

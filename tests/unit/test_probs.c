@@ -56,8 +56,36 @@ static void test_one_column(void **state) {
     near(probs->p[1], 0.8, 0);
     assert_int_equal(probs->data->label[0], 1);
     pv_probs_free(ctx, probs);
-    options = (pv_probs_options){.columns = "case=risk"};
-    refused("risk,y\n0.2,healthy\n", &options, PV_ERR_USAGE, "a column for each", 0, 0);
+    options = (pv_probs_options){.columns = "case=risk"}; /* no target: no name */
+    probs = must_read_probs("risk,y\n0.2,healthy\n", &options);
+    assert_string_equal(probs->labels[0], "not case");
+    near(probs->p[1], 0.2, 0);
+    pv_probs_free(ctx, probs);
+    refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "--columns case=p__case", 0, 0);
+}
+
+/* Every other column stays as it stands. */
+static void test_all_columns(void **state) {
+    (void)state;
+    pv_probs_options options = {.all = true};
+    pv_probs *probs = must_read_probs("id,p__no,age,p__yes\n007,0.25,3,0.75\nb,1,x,0\n", &options);
+    assert_int_equal(probs->classes, 2);
+    assert_int_equal(probs->column[1], 3);
+    near(probs->p[1], 0.75, 0);
+    assert_string_equal(text_at(probs->table, 0, 0), "007");
+    assert_string_equal(text_at(probs->table, 1, 2), "x");
+    pv_probs_free(ctx, probs);
+    options.columns = "yes=risk";
+    probs = must_read_probs("p__no,risk\nany,0.75\n", &options);
+    assert_int_equal(probs->column[0], 2);
+    assert_int_equal(probs->column[1], 1);
+    assert_string_equal(probs->labels[0], "not yes");
+    assert_string_equal(text_at(probs->table, 0, 0), "any");
+    pv_probs_free(ctx, probs);
+    refused("p__0,p__1\n50,50\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "divided by 100", 2, 1);
+    refused("p__0,p__1\n0.5,0.5\n0.5,0.4\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "row 2 add up to 0.9", 3,
+            0);
+    refused("p__0,p__1\nhigh,low\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "is not a number", 2, 1);
 }
 
 static void test_missing(void **state) {
@@ -149,8 +177,9 @@ static void test_lack_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_prefix), cmocka_unit_test(test_one_column), cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_votes),      cmocka_unit_test(test_lack_of_memory),
+        cmocka_unit_test(test_by_prefix),      cmocka_unit_test(test_one_column), cmocka_unit_test(test_all_columns),
+        cmocka_unit_test(test_missing),        cmocka_unit_test(test_refused),    cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,209 @@
+/* A fit's posterior from minibatches, for the steps of variational inference (Appendix D of the paper).
+ *
+ * One batch serves all the points w_k of a step. At each, log p(y|w_k) in the loss is the auxiliary network's
+ * log q_psi(w_k), and psi moves once a step down the mean over the points of
+ *
+ *   - sum_y p-hat_B(y;w_k) log q_psi(w_k)(y)                                          (Eq. ELL -- VI)
+ *
+ * which is that loss in expectation over q(w).
+ *
+ * Linear models: the difference to the same batch at the centre c, the maximum that was found, is taken, and the full
+ * data's value there added,
+ *
+ *   L_B(w) - L_B(c) + L(c),   log q(c) = log p(y|c) exactly,
+ *
+ * and gradients likewise. It has the same expectation, and its noise shrinks with the distance to c: in units of the
+ * posterior's width it is of order sqrt(params / batch) instead of sqrt(rows / batch). A network's parameters lie too
+ * far apart for the two to be alike; there the batch's own estimate is taken.
+ */
+#include "infer/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+struct pv__estimator {
+    const pv__problem *problem;
+    pv__problem full; /* the same with the marginal summed over all rows */
+    pv_fit_options full_options;
+    pv_density exact; /* of `full` */
+    pv__batches *batches;
+    pv_batch_loss loss;
+    pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv_auxiliary_options rates;
+    pv_model_work *work;
+    size_t params, classes;
+    bool control;
+    double *centre, *exact_gradient, *shift; /* [params] */
+    double exact_value;                      /* and exact_gradient: of the full data at the centre */
+    double *log_q, *log_target, *centre_log_q, *target_shift, *block; /* [classes] */
+    double *loglik, *dloglik;                                         /* [batch][classes] */
+    int64_t step;
+};
+
+/* Negative log posterior at w as the batch estimates it, with its gradient; log_target: the batch's log p-hat(y;w). */
+static pv_status eval_batch(pv_ctx *ctx, pv__estimator *e, const pv__batch *batch, const double *w, const double *log_q,
+                            double *log_target, double *value, double *gradient) {
+    const pv_model *model = e->problem->model;
+    size_t n = batch->targets.n;
+    pv_model_forward(model, e->work, w, n, batch->x, e->loglik);
+    PV_TRY(pv_batch_loss_eval(ctx, &e->loss, &batch->targets, NULL, e->loglik, log_q, value, e->dloglik, log_target));
+    memset(gradient, 0, e->params * sizeof *gradient);
+    pv_model_backward(model, e->work, w, n, batch->x, e->loglik, e->dloglik, gradient);
+    for (size_t i = 0; i < e->params; i++) {
+        double slope;
+        *value += pv__prior_at(e->problem, i, w[i], &slope);
+        gradient[i] += slope;
+    }
+    return PV_OK;
+}
+
+static double rate_factor(const pv__estimator *e) {
+    double progress = (double)e->step / (double)e->problem->options->steps;
+    return 0.05 + 0.95 * 0.5 * (1 + cos(3.14159265358979323846 * fmin(progress, 1)));
+}
+
+static void train_auxiliary(pv__estimator *e, const double *w, double share) {
+    for (size_t y = 0; e->control && y < e->classes; y++) {
+        double p = exp(e->log_target[y]);
+        e->log_target[y] = log(fmax(p + e->target_shift[y], 0.01 * p));
+    }
+    pv_auxiliary_backward(e->auxiliary, w, e->log_q, e->log_target, share);
+}
+
+static pv_status estimate(pv_ctx *ctx, void *source, size_t count, const double *w, double *values, double *gradients) {
+    pv__estimator *e = source;
+    pv__batch batch = pv__batches_next(e->batches);
+    double shift = 0;
+    if (e->control) {
+        PV_TRY(eval_batch(ctx, e, &batch, e->centre, e->centre_log_q, e->log_target, &shift, e->shift));
+        shift = e->exact_value - shift;
+        for (size_t i = 0; i < e->params; i++)
+            e->shift[i] = e->exact_gradient[i] - e->shift[i];
+        for (size_t y = 0; e->auxiliary && y < e->classes; y++)
+            e->target_shift[y] = exp(e->centre_log_q[y]) - exp(e->log_target[y]);
+    }
+    for (size_t k = 0; k < count; k++) {
+        const double *at = w + k * e->params;
+        double *gradient = gradients + k * e->params;
+        if (e->auxiliary)
+            pv_auxiliary_forward(e->auxiliary, at, e->log_q);
+        PV_TRY(eval_batch(ctx, e, &batch, at, e->log_q, e->log_target, values + k, gradient));
+        values[k] += shift;
+        for (size_t i = 0; i < e->params; i++)
+            gradient[i] += e->shift[i];
+        if (e->auxiliary)
+            train_auxiliary(e, at, 1 / (double)count);
+    }
+    if (e->auxiliary)
+        pv_auxiliary_step(e->auxiliary, &e->rates, rate_factor(e));
+    e->step++;
+    return PV_OK;
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+static pv_status set_centre(pv_ctx *ctx, pv__estimator *e, const double *w) {
+    memcpy(e->centre, w, e->params * sizeof *w);
+    PV_TRY(e->exact.eval(ctx, e->exact.state, w, &e->exact_value, e->exact_gradient));
+    PV_TRY(pv__density_marginal(ctx, &e->exact, w, e->centre_log_q));
+    memcpy(e->log_q, e->centre_log_q, e->classes * sizeof *e->log_q);
+    return pv__batches_optimise(ctx, e->batches, e->problem, w, e->centre_log_q);
+}
+
+/* The matrix at the centre: the gradient of log p(y|w), summed over all rows in pieces of a batch's size. */
+static pv_status set_matrix(pv_ctx *ctx, pv__estimator *e) {
+    const pv__problem *problem = e->problem;
+    const pv_model *model = problem->model;
+    size_t n = problem->n, k = e->classes, d = (size_t)pv_model_inputs(model), piece = problem->batch;
+    double *rho, *matrix = pv_auxiliary_parameters(e->auxiliary).matrix;
+    PV_TRY(pv__alloc(ctx, n, sizeof *rho, &rho));
+    pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rho);
+    for (size_t y = 0; y < k; y++) {
+        memset(e->shift, 0, e->params * sizeof *e->shift);
+        for (size_t first = 0; first < n; first += piece) {
+            size_t rows = n - first < piece ? n - first : piece;
+            pv_model_forward(model, e->work, e->centre, rows, problem->x + first * d, e->loglik);
+            memset(e->dloglik, 0, rows * k * sizeof *e->dloglik);
+            for (size_t i = 0; i < rows; i++)
+                e->dloglik[i * k + y] = rho[first + i] * exp(e->loglik[i * k + y] - e->centre_log_q[y]);
+            pv_model_backward(model, e->work, e->centre, rows, problem->x + first * d, e->loglik, e->dloglik, e->shift);
+        }
+        for (size_t i = 0; i < e->params; i++)
+            matrix[i * k + y] = e->shift[i];
+    }
+    memset(e->shift, 0, e->params * sizeof *e->shift);
+    pv__free(ctx, rho);
+    return PV_OK;
+}
+
+/* The network starts where it is right, to first order: at the centre. --start zero leaves its matrix at zero, as in
+ * the paper. The matrix's prior is for many more parameters than classes; a linear model does without. */
+static pv_status set_auxiliary(pv_ctx *ctx, pv__estimator *e) {
+    if (e->loss.loss != PV_LOSS_IG)
+        return PV_OK;
+    e->rates = pv__auxiliary_rates(e->problem);
+    if (e->control)
+        e->rates.sparsity = 0;
+    PV_TRY(
+        pv_auxiliary_new(ctx, e->loss.marginal, (int)e->classes, e->params, e->centre_log_q, e->centre, &e->auxiliary));
+    bool taylor = e->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR && e->problem->options->start != PV_START_ZERO;
+    return taylor ? set_matrix(ctx, e) : PV_OK;
+}
+
+static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__estimator *e) {
+    e->problem = problem;
+    e->full = *problem;
+    e->full_options = *problem->options;
+    if (e->full_options.loss == PV_LOSS_IG)
+        e->full_options.marginal = PV_MARGINAL_PLUGIN;
+    e->full.options = &e->full_options;
+    e->full.batch = 0;
+    e->params = pv_model_params(problem->model);
+    e->classes = (size_t)problem->targets.classes;
+    e->control = pv_model_is_linear(problem->model);
+    PV_TRY(pv__density_new(ctx, &e->full, &e->exact));
+    PV_TRY(pv__batches_new(ctx, problem, &e->batches));
+    e->loss = pv__batches_loss(e->batches);
+    PV_TRY(pv_model_work_new(ctx, problem->model, problem->batch, &e->work));
+    PV_TRY(pv__alloc(ctx, 3 * e->params + 4 * e->classes, sizeof(double), &e->block));
+    e->centre = e->block;
+    e->exact_gradient = e->centre + e->params;
+    e->shift = e->exact_gradient + e->params;
+    e->log_q = e->shift + e->params;
+    e->log_target = e->log_q + e->classes;
+    e->centre_log_q = e->log_target + e->classes;
+    e->target_shift = e->centre_log_q + e->classes;
+    PV_TRY(pv__alloc(ctx, problem->batch, 2 * e->classes * sizeof(double), &e->loglik));
+    e->dloglik = e->loglik + problem->batch * e->classes;
+    PV_TRY(set_centre(ctx, e, w));
+    return set_auxiliary(ctx, e);
+}
+
+pv_status pv__estimator_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__estimator **estimator,
+                            pv_density *density) {
+    *estimator = NULL;
+    pv__estimator *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    pv_status status = fill(ctx, problem, w, made);
+    if (status != PV_OK) {
+        pv__estimator_free(ctx, made);
+        return status;
+    }
+    *density = made->exact;
+    density->estimate = estimate;
+    density->source = made;
+    *estimator = made;
+    return PV_OK;
+}
+
+void pv__estimator_free(pv_ctx *ctx, pv__estimator *e) {
+    if (!e)
+        return;
+    pv__density_free(ctx, &e->exact);
+    pv__batches_free(ctx, e->batches);
+    pv_auxiliary_free(ctx, e->auxiliary);
+    pv_model_work_free(ctx, e->work);
+    pv__free(ctx, e->block);
+    pv__free(ctx, e->loglik);
+    pv__free(ctx, e);
+}

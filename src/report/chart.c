@@ -147,10 +147,11 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
     }
     for (size_t i = 0; i < s->n; i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
-        if (!(x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5))
+        bool inside = x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5;
+        if (!inside && !s->id) /* what a script moves must be there */
             continue;
-        fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"", pv__ink_word(s->ink), x, y,
-                radius);
+        fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"%s", pv__ink_word(s->ink),
+                inside ? x : 0, inside ? y : 0, radius, inside ? "" : " visibility=\"hidden\"");
         put_id(svg, s);
         fputs("/>\n", svg->out);
     }
@@ -399,9 +400,11 @@ void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     fprintf(svg->out, "<path class=\"l-muted\" stroke-width=\"1\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", l.left, l.top,
             l.bottom, l.right);
     draw_ticks(svg, panel, &l);
-    if (panel->x.label)
-        pv__svg_fitted(svg, (l.left + l.right) / 2, l.bottom + 34, 'm', TEXT, PV_INK_TEXT, false, false, l.width - 16,
-                       panel->x.label);
+    if (panel->x.label) {
+        double half = fmin(pv__text_width(panel->x.label, TEXT), l.width - 8) / 2 + 4;
+        double middle = fmin(fmax((l.left + l.right) / 2, half), l.width - half);
+        pv__svg_fitted(svg, middle, l.bottom + 34, 'm', TEXT, PV_INK_TEXT, false, false, l.width - 8, panel->x.label);
+    }
     if (panel->y.label)
         pv__svg_fitted(svg, 13, (l.top + l.bottom) / 2, 'm', TEXT, PV_INK_TEXT, false, true, l.height - 12,
                        panel->y.label);

@@ -171,8 +171,8 @@ static void put_controls(FILE *out, const pv_explorer *e) {
               "they "
               "are; only the people change. eval --from P says it.</p>\n",
               out);
-    fputs("<noscript><p class=\"small\">Scripts are off: the numbers stay at one prevalence and one pair of costs.</p>"
-          "</noscript>\n",
+    fputs("<p class=\"small\" id=\"ex-still\">Without scripts the numbers stay at one prevalence and one pair of "
+          "costs.</p>\n",
           out);
 }
 

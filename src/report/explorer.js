@@ -217,6 +217,7 @@
   });
 
   document.getElementById("explorer-controls").hidden = false;
+  $("still").hidden = true;
   readAddress();
   setControls(null);
   draw();

@@ -16,8 +16,9 @@ static const pv_option option_table[] = {
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves speak of, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P or design, as in prevail predict. With "
-     "--probs: true, the probabilities as they are, or known:P."},
+     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
+     "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
+     "as they are, known:P or unknown."},
     {"prevalence", PV_OPTION_TEXT, offsetof(eval_options, prevalence), "rows", 0, 0, NULL, "P",
      "The population that metrics and curves are stated for: rows, the rows as they are; population, that of "
      "--population; or a prevalence as for fit --prevalence. Rows are then weighted label by label."},
@@ -40,7 +41,8 @@ static const pv_option probs_table[] = {
      "The columns with the probabilities, where they are not named p__LABEL. Of two labels one is enough; it is then "
      "the last."},
     {"from", PV_OPTION_TEXT, offsetof(eval_options, from), NULL, 0, 0, NULL, "P",
-     "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P need it."},
+     "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P and "
+     "unknown need it."},
     CLI_OPTION_END};
 
 static const pv_option curves_table[] = {
@@ -129,6 +131,8 @@ static int run(cli_call *call) {
         eval_print_json(call, options, &inputs, &found, inside ? &curves : NULL);
     else if (code == CLI_OK)
         eval_print_table(call, options, &inputs, &found);
+    if (code == CLI_OK && inputs.target)
+        cli_note_target(call, inputs.target, inputs.labels, inputs.rows);
     if (code == CLI_OK && inputs.dropped && !options->running.json)
         cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
     for (int kind = 0; kind < PV_CURVES; kind++)
@@ -143,11 +147,13 @@ static const cli_argument arguments[] = {
     {"[DATA]", "A CSV file with the model's columns and the observed labels. - reads standard input."},
     {NULL, NULL}};
 
-static const cli_group groups[] = {{"Options", option_table, 0},
-                                   {"Another model's probabilities", probs_table, 0},
-                                   {"Curves", curves_table, 0},
-                                   {"Report", report_table, 0},
-                                   {NULL, NULL, 0}};
+static const cli_group groups[] = {
+    {"Options", option_table, 0},
+    {"Another model's probabilities", probs_table, 0},
+    {"Curves", curves_table, 0},
+    {"Report", report_table, 0},
+    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(eval_options, unknown)},
+    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
@@ -180,7 +186,8 @@ const cli_command cli_eval = {
         "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
         "where undefined or infinite), rows, dropped, population, prevalence (label: p, in that population; null where "
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
-        "positive, interval, bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
+        "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
+        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
         "data, version.\n"
         "The metrics are:\n"
 #define LINE(name, text) #name "\t" text "\n"

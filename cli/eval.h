@@ -23,6 +23,7 @@ typedef struct eval_options {
     int64_t points, bins;
     double threshold;
     report_options report;
+    pv_target_options unknown; /* --population unknown: how */
     cli_running running;
 } eval_options;
 
@@ -46,6 +47,7 @@ typedef struct eval_inputs {
     pv_dataset *data;
     pv_probs *probs;
     double *frequency, *weight;
+    pv_target_prevalence *target; /* --population unknown: what was inferred */
 } eval_inputs;
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */

@@ -18,60 +18,42 @@ static double *copy_of(const double *values, size_t n) {
     return copy;
 }
 
-/* log of the probabilities in a population; with a posterior, of their mean over its draws. */
-static pv_status predict_log(cli_call *call, const eval_inputs *inputs, pv_target_population population,
-                             const double *prevalence, double *log_p) {
-    size_t count = inputs->data->rows * (size_t)inputs->classes;
-    if (!inputs->classifier->posterior) {
-        pv_status status = pv_predict_loglik(call->ctx, inputs->classifier, inputs->data, log_p);
-        if (status == PV_OK)
-            pv_predict_population(inputs->classifier, population, prevalence, inputs->data->rows, log_p, log_p);
-        return status;
-    }
-    pv_status status =
-        pv_predict_posterior(call->ctx, inputs->classifier, inputs->data, population, prevalence, 0, log_p, NULL, NULL);
-    for (size_t i = 0; status == PV_OK && i < count; i++)
-        log_p[i] = log(log_p[i]);
-    return status;
+/* What the options say of an unknown prevalence. */
+static int target_options(cli_call *call, const eval_options *options, pv_target_options *target) {
+    *target = options->unknown;
+    target->level = options->interval;
+    target->seed = options->seed;
+    if (target->method == PV_TARGET_BBSE)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--method bbse learns from other labelled rows, which eval has none of: use predict --source");
+    return CLI_OK;
 }
 
-/* The one place that knows populations of a model: fills log_p and prevalence for --population. */
-static pv_status predict_population(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+/* The one place that knows populations of a model: fills log_p, loglik, their marginal and prevalence. */
+static int predict_population(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_classifier *classifier = inputs->classifier;
-    size_t classes = (size_t)classifier->classes, count = inputs->data->rows * classes;
+    size_t classes = (size_t)classifier->classes;
     pv_target_population population;
+    pv_target_options target;
     inputs->prevalence = cli_alloc(classes, sizeof(double));
+    inputs->log_marginal = cli_alloc(classes, sizeof(double));
     pv_status status =
         pv_target_population_parse(call->ctx, options->population, classifier, &population, inputs->prevalence);
     if (status != PV_OK)
-        return status;
+        return cli_fail(call, status);
+    int code = target_options(call, options, &target);
+    if (code != CLI_OK)
+        return code;
     if (population == PV_POPULATION_TRUE)
         memcpy(inputs->prevalence, true_prevalence(classifier), classes * sizeof(double));
     else if (population == PV_POPULATION_DESIGN)
         memcpy(inputs->prevalence, classifier->design, classes * sizeof(double));
-    if (population == PV_POPULATION_TRUE)
-        memcpy(inputs->log_p, inputs->loglik, count * sizeof(double));
-    else
-        status = predict_log(call, inputs, population, population == PV_POPULATION_KNOWN ? inputs->prevalence : NULL,
-                             inputs->log_p);
-    return status;
-}
-
-/* For plain, the likelihood in the true population is the corrected one, whose marginal is the prevalence by
- * construction; ig and iw have their own, which with a posterior is the mean over its draws, as the predictions are. */
-static double *marginal_logs(const pv_classifier *classifier) {
-    size_t classes = (size_t)classifier->classes;
-    if (classifier->loss == PV_LOSS_PLAIN)
-        return cli_log(true_prevalence(classifier), classifier->classes);
-    if (!classifier->posterior)
-        return copy_of(classifier->log_marginal, classes);
-    double *logs = cli_alloc(classes, sizeof *logs);
-    cli_spread *marginal = cli_alloc(classes, sizeof *marginal);
-    cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
-    for (size_t y = 0; y < classes; y++)
-        logs[y] = log(marginal[y].mean);
-    free(marginal);
-    return logs;
+    status = pv_predict_judged(call->ctx, classifier, inputs->data, population,
+                               population == PV_POPULATION_KNOWN ? inputs->prevalence : NULL, inputs->loglik,
+                               inputs->log_p, inputs->log_marginal, &target, &inputs->target);
+    if (inputs->target)
+        memcpy(inputs->prevalence, inputs->target->value, classes * sizeof(double));
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
@@ -94,7 +76,7 @@ static size_t add_votes(const char *votes, char *buffer, const char **keep) {
 /* As cli_read_for_model, and the columns of votes. */
 static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     if (!options->votes)
-        return cli_read_for_model(call, inputs->classifier, call->argument[1], roles, &inputs->table);
+        return cli_read_for_model(call, inputs->classifier->encoding, call->argument[1], roles, &inputs->table);
     const pv_encoding *encoding = inputs->classifier->encoding;
     size_t length = strlen(options->votes), n_keep = 0, n_text = 0;
     const char **keep = cli_alloc(encoding->sources + 2 * length + 4, sizeof *keep);
@@ -140,11 +122,7 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     size_t count = inputs->data->rows * (size_t)classifier->classes;
     inputs->loglik = cli_alloc(count, sizeof(double));
     inputs->log_p = cli_alloc(count, sizeof(double));
-    inputs->log_marginal = marginal_logs(classifier);
-    status = predict_log(call, inputs, PV_POPULATION_TRUE, NULL, inputs->loglik);
-    if (status == PV_OK)
-        status = predict_population(call, options, inputs);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    return predict_population(call, options, inputs);
 }
 
 /* ---- a file of probabilities ------------------------------------------------------------------------------------- */
@@ -162,7 +140,27 @@ static int parse_prevalence(cli_call *call, const char *option, const char *text
     return CLI_OK;
 }
 
-/* true: as they are; known:P: moved from the prevalence they were made for, which --from must say. */
+/* The prevalence of the rows' population, and their probabilities in it. */
+static int infer_prevalence(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+    pv_target_options target;
+    int code = target_options(call, options, &target);
+    if (code != CLI_OK)
+        return code;
+    pv_target_sample sample = {.n = inputs->targets.n,
+                               .classes = inputs->classes,
+                               .loglik = inputs->loglik,
+                               .log_marginal = inputs->log_marginal,
+                               .weight = inputs->probs->data->weight};
+    pv_status status = pv_target_infer(call->ctx, &sample, inputs->labels, &target, &inputs->target);
+    if (status == PV_OK)
+        status = pv_target_predict(call->ctx, &sample, inputs->target, NULL, inputs->log_p, NULL, NULL);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    memcpy(inputs->prevalence, inputs->target->value, (size_t)inputs->classes * sizeof(double));
+    return CLI_OK;
+}
+
+/* true: as they are; known:P, unknown: moved from the prevalence they were made for, which --from must say. */
 static int move_probabilities(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     size_t classes = (size_t)inputs->classes, count = inputs->targets.n * classes;
     const char *population = options->population;
@@ -176,12 +174,16 @@ static int move_probabilities(cli_call *call, const eval_options *options, eval_
     inputs->log_p = copy_of(inputs->loglik, count);
     if (strcmp(population, "true") == 0)
         return CLI_OK;
-    if (strncmp(population, "known:", 6) != 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--population %s: with --probs choose true or known:P", population);
+    bool unknown = strcmp(population, "unknown") == 0;
+    if (!unknown && strncmp(population, "known:", 6) != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--population %s: with --probs choose true, known:P or unknown",
+                         population);
     if (!options->from)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--population %s: say with --from P which prevalence the probabilities were made for",
                          population);
+    if (unknown)
+        return infer_prevalence(call, options, inputs);
     int code = parse_prevalence(call, "--population known", population + 6, inputs, inputs->prevalence);
     if (code == CLI_OK)
         pv_adapt(inputs->targets.n, inputs->classes, inputs->loglik, inputs->log_marginal, inputs->prevalence,
@@ -294,6 +296,7 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
     free(inputs->observed);
     free(inputs->frequency);
     free(inputs->weight);
+    pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
     pv_dataset_free(call->ctx, inputs->data);
     pv_table_free(call->ctx, inputs->table);

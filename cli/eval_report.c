@@ -7,21 +7,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static double metric_value(const pv_metrics *metrics, const pv_metric_row *row) {
-    double value;
-    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
-    return value;
-}
-
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_metrics(const pv_assessment *found) {
     json_t *metrics = json_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         json_t *entry = json_object();
-        cli_json_set(entry, "value", cli_json_real(metric_value(&found->value, row)));
-        cli_json_set(entry, "lo", cli_json_real(metric_value(&found->lo, row)));
-        cli_json_set(entry, "hi", cli_json_real(metric_value(&found->hi, row)));
+        cli_json_set(entry, "value", cli_json_real(cli_metric(&found->value, row)));
+        cli_json_set(entry, "lo", cli_json_real(cli_metric(&found->lo, row)));
+        cli_json_set(entry, "hi", cli_json_real(cli_metric(&found->hi, row)));
         cli_json_set(metrics, row->name, entry);
     }
     return metrics;
@@ -58,8 +52,10 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
     cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
     cli_json_set(object, "stated_for", json_shares(inputs, inputs->stated ? inputs->stated : inputs->observed));
+    if (inputs->target)
+        cli_json_target(object, inputs->target, inputs->labels);
     cli_json_set(object, "positive", cli_json_text(inputs->labels[inputs->positive]));
-    cli_json_set(object, "interval", cli_json_real(found->replicates > 0 ? options->interval : NAN));
+    cli_json_set(object, "interval", cli_json_real(options->interval));
     cli_json_set(object, "bootstrap", json_integer((json_int_t)found->replicates));
     cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
     if (curves)
@@ -117,8 +113,8 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
         snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, inputs->classes) ? "*" : "");
-        printf("  %-17s %11s %11s %11s  %s\n", name, shown(metric_value(&found->value, row), value, sizeof value),
-               shown(metric_value(&found->lo, row), lo, sizeof lo), shown(metric_value(&found->hi, row), hi, sizeof hi),
+        printf("  %-17s %11s %11s %11s  %s\n", name, shown(cli_metric(&found->value, row), value, sizeof value),
+               shown(cli_metric(&found->lo, row), lo, sizeof lo), shown(cli_metric(&found->hi, row), hi, sizeof hi),
                row->text);
     }
     print_footer(options, inputs, found);

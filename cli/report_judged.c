@@ -116,19 +116,13 @@ static pv_status say_calibration(cli_call *call, pv_report *report, const report
 /* ---- metrics -------------------------------------------------------------------------------------------------------
  */
 
-static double metric_of(const pv_metrics *metrics, const pv_metric_row *row) {
-    double value;
-    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
-    return value;
-}
-
 static void put_metrics(pv_report *report, const report_judged *j) {
     report_cells cells = {0};
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         report_cell_format(&cells, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
-        report_cell_number(&cells, metric_of(&j->found->value, row));
-        report_cell_number(&cells, metric_of(&j->found->lo, row));
-        report_cell_number(&cells, metric_of(&j->found->hi, row));
+        report_cell_number(&cells, cli_metric(&j->found->value, row));
+        report_cell_number(&cells, cli_metric(&j->found->lo, row));
+        report_cell_number(&cells, cli_metric(&j->found->hi, row));
         report_cell(&cells, row->text);
     }
     static const char *const heads[] = {"metric", "value", "from", "to", "what it is"};

@@ -172,10 +172,11 @@ static void predict_truth(const calibration *c, size_t k, const sample *s, predi
 static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const sample *s, predictions *p) {
     double share[2], none[2], *unused = cli_alloc(2 * TRAINING, sizeof *unused);
     test_shares(s, share);
-    pv_status status = pv_predict_judged(ctx, fit, s->training, PV_POPULATION_TRUE, NULL, p->training, unused, none);
+    pv_status status =
+        pv_predict_judged(ctx, fit, s->training, PV_POPULATION_TRUE, NULL, p->training, unused, none, NULL, NULL);
     if (status == PV_OK)
         status = pv_predict_judged(ctx, fit, s->testing, PV_POPULATION_KNOWN, share, p->testing, p->adapted,
-                                   p->log_marginal);
+                                   p->log_marginal, NULL, NULL);
     double *both = cli_alloc(2 * s->population.rows, sizeof *both);
     if (status == PV_OK)
         status = pv_predict_posterior(ctx, fit, &s->population, PV_POPULATION_TRUE, NULL, 0, both, NULL, NULL);

@@ -102,7 +102,7 @@ static pv_status judge(pv_ctx *ctx, const work *w, const halves *h, const pv_cla
     pv_targets targets = pv_dataset_targets(h->judging);
     pv_metrics m;
     pv_status status = pv_predict_judged(ctx, fit, h->judging, corrected ? PV_POPULATION_TRUE : PV_POPULATION_DESIGN,
-                                         NULL, loglik, log_p, log_marginal);
+                                         NULL, loglik, log_p, log_marginal, NULL, NULL);
     if (status == PV_OK)
         status = pv_assess(ctx, &targets, loglik, log_marginal, log_p, prevalence, &m);
     if (status == PV_OK) {

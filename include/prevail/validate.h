@@ -14,10 +14,13 @@ extern "C" {
 /* What pv_assess needs of a classifier, [rows][classes] and [classes]: its probabilities in the true population, those
  * in the population asked for (prevalence: for KNOWN, else NULL), and the marginal p(y|w) of the former. With a
  * posterior all are means over its draws. For plain the true population is the corrected one, whose marginal is the
- * stated prevalence; without a stated one, that of the training data. */
+ * stated prevalence; without a stated one, that of the training data. UNKNOWN: the rows are the sample whose prevalence
+ * is inferred (unknown: how, NULL: by default), their labels not being looked at; *found, where not NULL, is what was
+ * inferred, or NULL, and the caller's to free. */
 PV_MUST_USE pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         pv_target_population population, const double *prevalence, double *loglik,
-                                        double *log_p, double *log_marginal);
+                                        double *log_p, double *log_marginal, const pv_target_options *unknown,
+                                        pv_target_prevalence **found);
 
 typedef struct pv_validation_options {
     int64_t folds;          /* 3 */

@@ -42,12 +42,32 @@ static void mean_marginal(const pv_classifier *c, double *log_marginal) {
     }
 }
 
+/* The rows are the sample that the prevalence is inferred from. */
+static pv_status predict_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                                 const pv_target_options *options, double *log_p, pv_target_prevalence **found) {
+    pv_target_options chosen = options ? *options : pv_target_options_default();
+    pv_target_prevalence *inferred = NULL;
+    double *p;
+    PV_TRY(pv__alloc(ctx, data->rows * (size_t)c->classes, sizeof *p, &p));
+    pv_status status = pv_predict_unknown(ctx, c, data, NULL, &chosen, p, log_p, NULL, NULL, &inferred);
+    if (found)
+        *found = inferred;
+    else
+        pv_target_prevalence_free(ctx, inferred);
+    pv__free(ctx, p);
+    return status;
+}
+
 pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                             pv_target_population population, const double *prevalence, double *loglik, double *log_p,
-                            double *log_marginal) {
+                            double *log_marginal, const pv_target_options *unknown, pv_target_prevalence **found) {
+    if (found)
+        *found = NULL;
     PV_TRY(predict_log(ctx, classifier, data, PV_POPULATION_TRUE, NULL, loglik));
     if (population == PV_POPULATION_TRUE)
         memcpy(log_p, loglik, data->rows * (size_t)classifier->classes * sizeof *log_p);
+    else if (population == PV_POPULATION_UNKNOWN)
+        PV_TRY(predict_unknown(ctx, classifier, data, unknown, log_p, found));
     else
         PV_TRY(predict_log(ctx, classifier, data, population, prevalence, log_p));
     mean_marginal(classifier, log_marginal);

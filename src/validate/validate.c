@@ -51,7 +51,7 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input 
     PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
     PV_GOTO(done, pv_target_population_parse(ctx, w->population, c, &population, prevalence));
     PV_GOTO(done, pv_predict_judged(ctx, c, part, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
-                                    loglik, log_p, w->v->log_marginal + at * classes));
+                                    loglik, log_p, w->v->log_marginal + at * classes, NULL, NULL));
     for (size_t i = 0; i < part->rows; i++) {
         size_t to = (repeat * w->v->data->rows + (place ? place[i] : i)) * classes;
         memcpy(w->v->loglik + to, loglik + i * classes, classes * sizeof *loglik);

@@ -90,6 +90,34 @@ typedef struct report_names {
 } report_names;
 void report_explorer(const report_judged *judged, report_names *names, pv_explorer *explorer);
 
+/* ---- validations: report_validation.c ------------------------------------------------------------------------------
+ */
+
+typedef struct report_validated {
+    char *const *labels;
+    int classes;
+    const char *target;
+    const pv_validation *validation;
+} report_validated;
+
+/* The sections of judged predictions, of the first repeat's out-of-fold probabilities, stated for the population that
+ * they are for (of an unknown one: for the rows). */
+int report_put_validated(cli_call *call, pv_report *report, const report_validated *validated, const char *population,
+                         int64_t seed);
+void report_put_folds(pv_report *report, const pv_validation *validation);
+void report_put_warnings(cli_call *call, pv_report *report);
+void report_put_source(cli_call *call, pv_report *report, const pv_table *table, const char *holdout, int64_t seed);
+
+/* A row of a sweep, losses together. */
+typedef struct report_sweep_row {
+    pv_loss loss;
+    const char *prevalence; /* as given; "mixture" */
+    const pv_validation *validation;
+} report_sweep_row;
+
+int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n, int classes);
+size_t report_best(const report_sweep_row *rows, size_t n); /* by held-out log-loss */
+
 /* ---- models: report_model.c ----------------------------------------------------------------------------------------
  */
 

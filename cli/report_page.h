@@ -118,6 +118,12 @@ typedef struct report_sweep_row {
 int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n, int classes);
 size_t report_best(const report_sweep_row *rows, size_t n); /* by held-out log-loss */
 
+/* ---- studies: report_study.c ---------------------------------------------------------------------------------------
+ */
+
+/* Headings become sections, tables tables. The text is changed. */
+void report_put_markdown(pv_report *report, char *text);
+
 /* ---- models: report_model.c ----------------------------------------------------------------------------------------
  */
 

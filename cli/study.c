@@ -65,7 +65,50 @@ static const pv_option calibration_table[] = {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
+/* What a picture shows, by the name of its file. */
+static const char *const captions[][3] = {
+    {"models.svg", "Posteriors by model.",
+     "Columns are models. Above: the posterior of p(Y=1|X=0) and p(Y=1|X=1), draws, and the curve of the observed log "
+     "odds "
+     "ratio. Middle: the same in log odds. Below: the posterior of the log odds ratio."},
+    {"prevalence_plugin.svg", "ig with the plug-in marginal.", "Columns are strengths of the prevalence prior."},
+    {"prevalence_profile.svg", "ig with p(x) profiled out.", "Columns are strengths of the prevalence prior."},
+    {"calibration.svg", "Calibration.", "Observed shares against predicted probabilities, by prevalence and method."},
+    {"odds_ratios.svg", "Log odds ratios.", "Estimates over data sets beside the truth."},
+    {"rates.svg", "Expected and observed rates.", "False positive and false negative rates at each threshold."},
+    {"real.svg", "Real nodules.", "Calibration on real rows at their natural prevalence."},
+    {"prevalence.svg", "One model at another prevalence.", "What a model of a balanced sample means there."},
+    {"selection.svg", "Selection by label, feature and both.", "Errors of each method by how the rows were selected."},
+    {"coverage.svg", "Coverage.", "Share of intervals that hold the truth, against their level."},
+    {"sbc.svg", "Ranks of the truth among the draws.", "Flat histograms are right."},
+    {NULL, NULL, NULL}};
+
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The same bytes as in the file, into the page. */
+static int put_in_report(cli_call *call, const char *name, study_writer write, const void *what) {
+    const study_options *options = call->options;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return cli_error(call, PV_ERR_MEMORY, NULL, "out of memory");
+    write(out, what);
+    if (fclose(out) == 0 && ends_with(name, ".md"))
+        report_put_markdown(options->report, text);
+    else
+        for (size_t i = 0; captions[i][0]; i++)
+            if (strcmp(captions[i][0], name) == 0)
+                pv_report_put_picture(options->report, captions[i][1], captions[i][2], text);
+    free(text);
+    return CLI_OK;
+}
+
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what) {
+    const study_options *options = call->options;
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return cli_error(call, PV_ERR_PATH, folder, "the name is too long");
@@ -76,7 +119,10 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
         status = pv_output_commit(call->ctx, &output);
     }
     pv_output_discard(call->ctx, &output);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    bool shown = options->report && (ends_with(name, ".md") || ends_with(name, ".svg"));
+    return shown ? put_in_report(call, name, write, what) : CLI_OK;
 }
 
 static void write_json(FILE *out, const void *what) {
@@ -126,6 +172,7 @@ typedef struct study {
     int (*run)(cli_call *call, const study_options *options);
     const pv_option *own;       /* its table; NULL: none */
     const char *const *without; /* shared options that mean nothing to it, up to a NULL */
+    const char *about;          /* below the title of its report */
 } study;
 
 static int run_coverage(cli_call *call, const study_options *options) {
@@ -135,10 +182,14 @@ static int run_coverage(cli_call *call, const study_options *options) {
 static const char *const not_contingency[] = {"replicates", NULL}, *const not_coverage[] = {NULL},
                          *const not_calibration[] = {"prevalence", NULL},
                          *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL};
-static const study studies[] = {{"contingency", study_contingency, contingency_table, not_contingency},
-                                {"coverage", run_coverage, coverage_table, not_coverage},
-                                {"calibration", study_calibration, calibration_table, not_calibration},
-                                {"bias", study_bias, NULL, not_bias}};
+static const study studies[] = {
+    {"contingency", study_contingency, contingency_table, not_contingency,
+     "A table of four counts under each model: the paper's section 4. prevail " PV_VERSION},
+    {"coverage", run_coverage, coverage_table, not_coverage,
+     "How often intervals hold the truth of simulated case-control studies. prevail " PV_VERSION},
+    {"calibration", study_calibration, calibration_table, not_calibration,
+     "Calibrated predictions of lung nodules: the paper's section 6. prevail " PV_VERSION},
+    {"bias", study_bias, NULL, not_bias, "What selection by label, by feature and by both does. prevail " PV_VERSION}};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 /* An option of another study is a misunderstanding. */
@@ -153,8 +204,34 @@ static int check_options(cli_call *call, const study *which) {
     return CLI_OK;
 }
 
+/* Runs a study with its report open; what the study says with its exit code stays. */
+static int run_reported(cli_call *call, const study *which, study_options *options) {
+    static const char *const names[] = {"seed", NULL};
+    size_t size = strlen(options->output) + 16;
+    char *page = cli_alloc(size, 1), title[100], seed[24];
+    const char *const values[] = {seed};
+    snprintf(page, size, "%s/report.html", options->output);
+    snprintf(title, sizeof title, "Study: %s", which->name);
+    snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    report_options how = {.page = page};
+    int code = report_begin(call, &how, title, which->about, &options->report);
+    if (code == CLI_OK) {
+        int found = which->run(call, options);
+        bool done = found == CLI_OK || found == CLI_PROBLEMS;
+        if (done) {
+            report_put_warnings(call, options->report);
+            report_put_provenance(call, options->report, names, values);
+        }
+        code = report_end(call, &how, options->report, done ? CLI_OK : found);
+        code = code == CLI_OK ? found : code;
+        options->report = NULL;
+    }
+    free(page);
+    return code;
+}
+
 static int run(cli_call *call) {
-    const study_options *options = call->options;
+    study_options *options = call->options;
     const char *name = call->argument[0], *names[STUDIES];
     const study *which = NULL;
     for (size_t i = 0; i < STUDIES; i++) {
@@ -171,7 +248,9 @@ static int run(cli_call *call) {
     int code = check_options(call, which);
     if (code == CLI_OK && options->output)
         code = make_folder(call, options->output);
-    return code == CLI_OK ? which->run(call, options) : code;
+    if (code != CLI_OK || !options->output)
+        return code == CLI_OK ? which->run(call, options) : code;
+    return run_reported(call, which, options);
 }
 
 static const cli_argument arguments[] = {{"NAME", "contingency: the paper's section 4, a table of four counts under "
@@ -227,8 +306,8 @@ const cli_command cli_study = {
         "--json one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, "
         "ig_profile_npr_N) "
         "to log_odds_ratio {mean, sd, quantiles}, eta0, eta1 {mean, sd}, marginal, elbo, elbo_se, exact (the same, and "
-        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json and "
-        "SVG pictures.\n"
+        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json, "
+        "SVG pictures and report.html.\n"
         "coverage: for each posterior, method and quantity (coefficients; log odds at three settings of the "
         "covariates) the "
         "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square "
@@ -239,6 +318,7 @@ const cli_command cli_study = {
         "with their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
         "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real.svg.\n"
         "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
-        "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.",
+        "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.\n"
+        "Each study with -o also writes report.html, its tables and pictures in one page.",
     .examples = examples,
     .run = run};

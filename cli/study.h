@@ -2,7 +2,7 @@
 #ifndef PREVAIL_CLI_STUDY_H
 #define PREVAIL_CLI_STUDY_H
 
-#include "common.h"
+#include "report_page.h"
 
 typedef struct study_options {
     double prevalence;
@@ -19,6 +19,7 @@ typedef struct study_options {
     int64_t chains, warmup;             /* hmc */
     bool sbc;
     const char *output;
+    pv_report *report; /* of the folder, while the study runs; NULL: none */
     cli_running running;
 } study_options;
 
@@ -28,7 +29,8 @@ int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc
 int study_calibration(cli_call *call, const study_options *options);
 int study_bias(cli_call *call, const study_options *options);
 
-/* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
+/* ---- study.c: files in the output folder; tables (.md) and pictures (.svg) go to the report as well ----------------
+ */
 
 typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);

@@ -56,7 +56,11 @@ static const pv_option curves_table[] = {
      "The threshold of the curve predictive_values, and the one that a report starts with."},
     CLI_OPTION_END};
 
-static const pv_option report_table[] = {CLI_OPTIONS_REPORT(eval_options, report), CLI_OPTION_END};
+static const pv_option report_table[] = {
+    CLI_OPTIONS_REPORT(eval_options, report),
+    {"training", PV_OPTION_TEXT, offsetof(eval_options, training), NULL, 0, 0, NULL, "FILE",
+     "The table that the model learned from: the report shows its calibration too, rows reweighted label by label."},
+    CLI_OPTION_END};
 
 static int check_call(cli_call *call, const eval_options *options) {
     static const char *const with_probs[] = {"columns", "from", NULL};
@@ -80,6 +84,9 @@ static int check_call(cli_call *call, const eval_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
     if (options->curves && !*options->curves)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves needs the name of a folder");
+    if (options->training && (options->probs || !report_wanted(&options->report)))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--training belongs to the report of a model: give --report FILE, and no --probs");
     int code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
     if (code == CLI_OK && !options->probs)
         code = cli_check_output(call, options->report.page, call->argument[0]);

@@ -23,6 +23,7 @@ typedef struct eval_options {
     int64_t points, bins;
     double threshold;
     report_options report;
+    const char *training;
     pv_target_options unknown; /* --population unknown: how */
     cli_running running;
 } eval_options;

@@ -42,6 +42,39 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
     return CLI_OK;
 }
 
+/* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
+static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, const double *stated,
+                         pv_ranking **ranking) {
+    const pv_classifier *c = inputs->classifier;
+    pv_roles roles = {
+        .target = c->target, .weights = c->weights && *c->weights ? c->weights : NULL, .drop_missing = true};
+    pv_table *table = NULL;
+    pv_dataset *data = NULL;
+    double *log_p = NULL;
+    int code = cli_read_for_model(call, c->encoding, options->training, &roles, &table);
+    if (code != CLI_OK)
+        return code;
+    if (table->hash != c->data_hash)
+        cli_warn(call, "--training %s: these are not the data of the fit, which have hash %016" PRIx64,
+                 options->training, c->data_hash);
+    pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
+    if (status == PV_OK) {
+        size_t count = data->rows * (size_t)c->classes;
+        double *marginal = cli_alloc((size_t)c->classes, sizeof *marginal), *loglik = cli_alloc(count, sizeof *loglik);
+        pv_targets targets = pv_dataset_targets(data);
+        log_p = cli_alloc(count, sizeof *log_p);
+        status = pv_predict_judged(call->ctx, c, data, PV_POPULATION_TRUE, NULL, loglik, log_p, marginal, NULL, NULL);
+        if (status == PV_OK)
+            status = pv_ranking_new(call->ctx, &targets, log_p, inputs->positive, stated, ranking);
+        free(loglik);
+        free(marginal);
+    }
+    free(log_p);
+    pv_dataset_free(call->ctx, data);
+    pv_table_free(call->ctx, table);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
 int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
                       const pv_assessment *found) {
     pv_report *report = NULL;
@@ -77,9 +110,15 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                  inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
         judged.advice = advice;
     }
-    int code = report_begin(call, &options->report, heading, below, &report);
-    if (code != CLI_OK)
+    pv_ranking *training = NULL;
+    int code = options->training ? rank_training(call, options, inputs, judged.stated, &training) : CLI_OK;
+    judged.training = training;
+    if (code == CLI_OK)
+        code = report_begin(call, &options->report, heading, below, &report);
+    if (code != CLI_OK) {
+        pv_ranking_free(call->ctx, training);
         return code;
+    }
     pv_report_section(report, "fit", "What was judged");
     if (inputs->classifier)
         code = report_put_model(call, report, call->argument[0], inputs->classifier);
@@ -91,5 +130,6 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         code = report_put_coefficients(call, report, inputs->classifier, options->interval);
     if (code == CLI_OK)
         code = put_provenance(call, report, options, inputs);
+    pv_ranking_free(call->ctx, training);
     return report_end(call, &options->report, report, code);
 }

@@ -218,10 +218,13 @@ int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *
     for (size_t i = 0; i < n; i++)
         highest = fmax(highest, pooled_metric(rows[i].validation, "holdout_nll"));
     pv_report_section(report, "sweep-table", "Assumed prevalences and losses");
-    char assumed[160];
-    pv_text_short(rows[best].prevalence, 40, assumed, sizeof assumed);
+    char assumed[200], prevalence[160];
+    bool mixed = strcmp(rows[best].prevalence, "mixture") == 0;
+    pv_text_short(rows[best].prevalence, 40, prevalence, sizeof prevalence);
+    snprintf(assumed, sizeof assumed, "%s%s",
+             mixed ? "as a mixture over the prevalences" : "at an assumed prevalence of ", mixed ? "" : prevalence);
     report_say(report,
-               "The lowest held-out log-loss, %.4g, has %s at an assumed prevalence of %s; the highest is %.4g. What "
+               "The lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What "
                "follows this section "
                "is about that model.",
                lowest, pv_loss_name(rows[best].loss), assumed, highest);

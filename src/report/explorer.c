@@ -330,6 +330,16 @@ static pv_status check(pv_ctx *ctx, const pv_explorer *e) {
     return PV_OK;
 }
 
+/* The largest change of a rate from one threshold of the ladder to the next. */
+static double widest_step(const pv_ranking *r, const ladder *l) {
+    double widest = 0;
+    for (size_t i = 1; i < l->count; i++) {
+        pv__rates from = pv__rates_at(r, l->point[i - 1]), to = pv__rates_at(r, l->point[i]);
+        widest = fmax(widest, fmax(to.tpr - from.tpr, to.fpr - from.fpr));
+    }
+    return widest;
+}
+
 static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
     if (l->exact)
         fprintf(
@@ -345,7 +355,7 @@ static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
             "least the threshold. Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A "
             "threshold between two of them counts as the higher one, which is named as the threshold in use; numbers "
             "are exact for it, and a rate changes by at most %.2g from one to the next.</p>\n",
-            e->ranking->points, l->count, 2.0 / LADDER);
+            e->ranking->points, l->count, widest_step(e->ranking, l));
 }
 
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {

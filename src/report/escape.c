@@ -4,28 +4,6 @@
 
 #include "report/svg.h"
 
-size_t pv__utf8_next(const char *text, uint32_t *code) {
-    const unsigned char *t = (const unsigned char *)text;
-    if (t[0] < 0x80) {
-        *code = t[0];
-        return 1;
-    }
-    size_t length = t[0] >= 0xF0 ? 4 : t[0] >= 0xE0 ? 3 : 2;
-    if (t[0] < 0xC2 || t[0] > 0xF4)
-        return 0;
-    uint32_t value = t[0] & (0x7FU >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((t[i] & 0xC0) != 0x80)
-            return 0;
-        value = value << 6 | (t[i] & 0x3F);
-    }
-    if ((length == 3 && value < 0x800) || (length == 4 && value < 0x10000) || (value >= 0xD800 && value <= 0xDFFF) ||
-        value > 0x10FFFF)
-        return 0;
-    *code = value;
-    return length;
-}
-
 static const char replacement[] = "\xEF\xBF\xBD";
 
 /* Neither printable nor white space; U+FFFE and U+FFFF are in no XML either. */
@@ -38,7 +16,7 @@ static bool is_control(uint32_t code) {
 void pv__put_html(FILE *out, const char *text) {
     while (*text) {
         uint32_t code;
-        size_t length = pv__utf8_next(text, &code);
+        size_t length = pv_utf8_next(text, &code);
         if (length == 0 || is_control(code))
             fputs(replacement, out);
         else if (code == '&')
@@ -61,7 +39,7 @@ void pv__put_json(FILE *out, const char *text) {
     fputc('"', out);
     while (*text) {
         uint32_t code;
-        size_t length = pv__utf8_next(text, &code);
+        size_t length = pv_utf8_next(text, &code);
         if (length == 0)
             fputs(replacement, out);
         else if (code < 0x20 || strchr("\"\\<>&'", (int)code) || code == 0x7F || code == 0x2028 || code == 0x2029)
@@ -78,7 +56,7 @@ void pv__shorten(const char *text, size_t most, char *to, size_t size) {
     bool whole = true;
     while (*text) {
         uint32_t code;
-        size_t length = pv__utf8_next(text, &code), bytes = length ? length : 3;
+        size_t length = pv_utf8_next(text, &code), bytes = length ? length : 3;
         if (count == most || used + bytes + 4 > size) {
             whole = false;
             break;

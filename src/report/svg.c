@@ -53,7 +53,7 @@ static const struct pv_glyph *find_glyph(uint32_t code) {
 
 static uint32_t next_character(const char **text) {
     uint32_t code = 0xFFFD;
-    size_t length = pv__utf8_next(*text, &code);
+    size_t length = pv_utf8_next(*text, &code);
     *text += length ? length : 1;
     return length ? code : 0xFFFD;
 }

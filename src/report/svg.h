@@ -10,8 +10,6 @@
 /* ---- text (escape.c) ---------------------------------------------------------------------------------------------
  * Text from outside: bytes that are no UTF-8, and control characters, become U+FFFD. */
 
-/* The length of the valid sequence at text, 0 where there is none; *code is the character. */
-size_t pv__utf8_next(const char *text, uint32_t *code);
 /* Content of elements and of quoted attributes. */
 void pv__put_html(FILE *out, const char *text);
 /* A JSON string with its quotes, safe inside <script>. */

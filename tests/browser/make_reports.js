@@ -39,7 +39,7 @@ function makeReports(run, folder) {
   run("simulate", "nodules", "--rows", "20000", "--prevalence", "0.05", "--seed", "3", "-o", "many.csv");
   run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "-o", "exact.model");
   run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--infer", "laplace", "-o", "laplace.model");
-  run("eval", "exact.model", "test.csv", "--prevalence", "population", "--report", "exact.html", "--figures", "figures");
+  run("eval", "exact.model", "test.csv", "--prevalence", "population", "--training", "train.csv", "--report", "exact.html", "--figures", "figures");
   run("eval", "exact.model", "many.csv", "--bootstrap", "0", "--report", "thinned.html");
   run("eval", "laplace.model", "train.csv", "--prevalence", "population", "--report", "laplace.html");
   hostile(folder);
@@ -50,7 +50,12 @@ function makeReports(run, folder) {
     run("eval", "--probs", name + ".csv", "--target", "y", "--report", name + ".html");
   run("fit", "classes.csv", "--target", "y", "--loss", "plain", "--max-iter", "5", "-o", "classes.model");
   run("eval", "classes.model", "classes.csv", "--population", "design", "--bootstrap", "0", "--report", "classes.html");
-  return ["exact.html", "thinned.html", "laplace.html", "hostile.html", "one_class.html", "one_row.html", "equal.html", "classes.html"];
+  run("cv", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--report", "cv.html");
+  run("sweep", "train.csv", "--target", "malignant", "--prevalence", "0.1,0.01", "--mixture", "--report", "sweep.html");
+  run("study", "contingency", "--prevalence-n", "1,10,100", "-o", "contingency");
+  run("study", "calibration", "--replicates", "2", "--prevalences", "0.1,0.01", "--population-rows", "5000", "-o", "calibration");
+  run("demo", "--report", "demo.html");
+  return ["demo.html", "cv.html", "sweep.html", "contingency/report.html", "calibration/report.html", "exact.html", "thinned.html", "laplace.html", "hostile.html", "one_class.html", "one_row.html", "equal.html", "classes.html"];
 }
 
 module.exports = { makeReports };

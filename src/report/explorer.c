@@ -196,7 +196,7 @@ static void put_confusion(FILE *out, const pv_operating *o, const char *positive
     pv__put_html(out, positive);
     fputs("</th>", out);
     put_value(out, "td", "tp", o->tp, 1);
-    put_value(out, "td", "fn", o->fn, 1);
+    put_value(out, "td", "fn-count", o->fn, 1);
     put_value(out, "td", "p", o->tp + o->fn, 1);
     fputs("</tr>\n<tr><th scope=\"row\">", out);
     pv__put_html(out, negative);

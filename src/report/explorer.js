@@ -42,23 +42,23 @@
     var v = { t: t, tpr: r.tpr, fpr: r.fpr, tnr: 1 - r.fpr, ppv: m.ppv, npv: m.npv };
     v.used = data.exact || entry < 0 ? t : sigmoid(data.log_odds[entry] - shift);
     v.tp = PEOPLE * pi * r.tpr;
-    v.fn = PEOPLE * pi * (1 - r.tpr);
+    v["fn-count"] = PEOPLE * pi * (1 - r.tpr);
     v["fp-count"] = PEOPLE * (1 - pi) * r.fpr;
     v.tn = PEOPLE * (1 - pi) * (1 - r.fpr);
     v.p = PEOPLE * pi;
     v.n = PEOPLE * (1 - pi);
     v.called = v.tp + v["fp-count"];
-    v.spared = v.fn + v.tn;
+    v.spared = v["fn-count"] + v.tn;
     v.informedness = r.tpr - r.fpr;
     v.markedness = m.ppv + m.npv - 1;
-    v.cost = state.fp * v["fp-count"] + state.fn * v.fn;
+    v.cost = state.fp * v["fp-count"] + state.fn * v["fn-count"];
     v.benefit = v.tp - v["fp-count"] * state.fp / state.fn;
     return v;
   }
 
   /* ---- what is shown -------------------------------------------------------------------------------------------- */
 
-  var counts = ["tp", "fn", "p", "fp-count", "tn", "n", "called", "spared"];
+  var counts = ["tp", "fn-count", "p", "fp-count", "tn", "n", "called", "spared"];
   var values = ["ppv", "npv", "tpr", "tnr", "informedness", "markedness", "cost", "benefit", "used"];
 
   function digits(x, n) {
@@ -104,7 +104,7 @@
     return "At a prevalence of " + digits(state.pi, 4) + ", with a false negative that costs " + digits(state.fn / state.fp, 4) +
       " times a false positive, " + digits(Math.round(v.called), 6) + " of 100,000 people are called positive and " +
       (isNaN(v.ppv) ? "0" : (100 * v.ppv).toFixed(1)) + " % of these have it; of " + digits(Math.round(v.p), 6) +
-      " who have it " + digits(Math.round(v.fn), 6) + " are missed.";
+      " who have it " + digits(Math.round(v["fn-count"]), 6) + " are missed.";
   }
 
   function draw() {
@@ -191,7 +191,7 @@
   function table() {
     var v = compute(), rows = [["prevalence", state.pi], ["cost_fp", state.fp], ["cost_fn", state.fn], ["threshold", v.t]];
     values.concat(counts).forEach(function (id) {
-      var name = { used: "threshold_in_use", benefit: "net_benefit_per_100000", cost: "cost_per_100000", "fp-count": "fp", p: "positives", n: "negatives", spared: "not_called" }[id] || id;
+      var name = { used: "threshold_in_use", benefit: "net_benefit_per_100000", cost: "cost_per_100000", "fp-count": "fp", "fn-count": "fn", p: "positives", n: "negatives", spared: "not_called" }[id] || id;
       rows.push([name, isNaN(v[id]) ? "NA" : v[id]]);
     });
     return rows.map(function (row) { return row.join("\t"); }).join("\n") + "\n";

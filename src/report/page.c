@@ -221,7 +221,7 @@ static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__
 void pv__page_figure(pv_report *report, const pv_figure *figure) {
     FILE *out = report->out;
     pv__svg svg = {.out = out, .prefix = figure->name};
-    fprintf(out, "<figure id=\"%s\">\n<figcaption>", figure->name);
+    fprintf(out, "<figure id=\"fig-%s\">\n<figcaption>", figure->name);
     fputs("<strong>", out);
     pv__put_html(out, figure->title);
     fputs("</strong> ", out);

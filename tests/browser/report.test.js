@@ -71,6 +71,8 @@ function compareWithMetrics(values, pi, metrics) {
     near(values[name], metrics[name].value, `${name} at prevalence ${pi}`);
   near(values.tp, metrics.tpr.value * pi * 1e5, "true positives");
   near(values["fp-count"], (1 - metrics.tnr.value) * (1 - pi) * 1e5, "false positives");
+  near(values["fn-count"], (1 - metrics.tpr.value) * pi * 1e5, "false negatives");
+  near(values.tn, metrics.tnr.value * (1 - pi) * 1e5, "true negatives");
   near(values.called + values.spared, 1e5, "all people");
 }
 
@@ -206,7 +208,7 @@ test("no script: charts and numbers are there", async () => {
   assert((await plain.locator("svg[role=img]").count()) >= 10, "charts are missing");
   assert(!(await plain.isVisible("#explorer-controls")), "controls that do nothing are shown");
   assert(await plain.isVisible("text=Without scripts"), "the page does not say that scripts are off");
-  for (const id of ["tp", "fn", "fp-count", "tn", "ppv", "npv", "tpr", "used"]) {
+  for (const id of ["tp", "fn-count", "fp-count", "tn", "ppv", "npv", "tpr", "used"]) {
     const [still, live] = await Promise.all([plain, scripted].map((page) => page.textContent("#ex-" + id)));
     assert(still === live || Math.abs(still - live) < 0.11, `${id}: ${still} without a script, ${live} with it`); /* ties round apart */
   }
@@ -284,6 +286,8 @@ test("speed: interactive at once, a slider move redraws within its budget", asyn
 async function layout(page) {
   return page.evaluate(() => {
     const faults = [];
+    const ids = [...document.querySelectorAll("[id]")].map((e) => e.id), twice = ids.filter((id, i) => ids.indexOf(id) < i);
+    if (twice.length) faults.push("ids that are there twice: " + twice.join(", "));
     if (document.documentElement.scrollWidth > window.innerWidth) faults.push("wider than the screen: " + document.documentElement.scrollWidth);
     document.querySelectorAll(".panels svg").forEach((svg) => {
       const frame = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")].map((t) => ({ t, b: t.getBoundingClientRect() }));
@@ -345,7 +349,7 @@ test("figures: SVG files are whole and have the page's curves", async () => {
   for (const name of ["calibration", "expected", "thresholds", "histogram", "decision", "coefficients"]) {
     const svg = fs.readFileSync(path.join(work, "figures", name + ".svg"), "utf8");
     assert(!/<text|href|url\((?!#)/.test(svg), `${name}.svg is not self-contained`);
-    const inPage = await page.$$eval(`#${name} path[class^=l-]`, (paths) => paths.map((p) => p.getAttribute("d")));
+    const inPage = await page.$$eval(`#fig-${name} path[class^=l-]`, (paths) => paths.map((p) => p.getAttribute("d")));
     for (const d of inPage) assert(svg.includes(d), `${name}.svg lacks a line of the page`);
     const csv = fs.readFileSync(path.join(work, "figures", name + ".csv"), "utf8");
     assert(csv.startsWith("panel,series,x,y,lo,hi\n") && csv.split("\n").length > 5, `${name}.csv is empty`);

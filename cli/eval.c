@@ -53,7 +53,8 @@ static const pv_option curves_table[] = {
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
      "Bins of the calibration curve, of equal width in p, or in log p where the prevalence is below 0.1."},
     {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
-     "The threshold of the curve predictive_values, and the one that a report starts with."},
+     "The threshold of the curve predictive_values, and, where given, the one that a report starts with; else it "
+     "starts at the prevalence."},
     CLI_OPTION_END};
 
 static const pv_option report_table[] = {

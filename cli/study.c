@@ -65,31 +65,13 @@ static const pv_option calibration_table[] = {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* What a picture shows, by the name of its file. */
-static const char *const captions[][3] = {
-    {"models.svg", "Posteriors by model.",
-     "Columns are models. Above: the posterior of p(Y=1|X=0) and p(Y=1|X=1), draws, and the curve of the observed log "
-     "odds "
-     "ratio. Middle: the same in log odds. Below: the posterior of the log odds ratio."},
-    {"prevalence_plugin.svg", "ig with the plug-in marginal.", "Columns are strengths of the prevalence prior."},
-    {"prevalence_profile.svg", "ig with p(x) profiled out.", "Columns are strengths of the prevalence prior."},
-    {"calibration.svg", "Calibration.", "Observed shares against predicted probabilities, by prevalence and method."},
-    {"odds_ratios.svg", "Log odds ratios.", "Estimates over data sets beside the truth."},
-    {"rates.svg", "Expected and observed rates.", "False positive and false negative rates at each threshold."},
-    {"real.svg", "Real nodules.", "Calibration on real rows at their natural prevalence."},
-    {"prevalence.svg", "One model at another prevalence.", "What a model of a balanced sample means there."},
-    {"selection.svg", "Selection by label, feature and both.", "Errors of each method by how the rows were selected."},
-    {"coverage.svg", "Coverage.", "Share of intervals that hold the truth, against their level."},
-    {"sbc.svg", "Ranks of the truth among the draws.", "Flat histograms are right."},
-    {NULL, NULL, NULL}};
-
 static bool ends_with(const char *text, const char *end) {
     size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
 /* The same bytes as in the file, into the page. */
-static int put_in_report(cli_call *call, const char *name, study_writer write, const void *what) {
+static int put_in_report(cli_call *call, study_writer write, const void *what) {
     const study_options *options = call->options;
     char *text = NULL;
     size_t size = 0;
@@ -97,12 +79,8 @@ static int put_in_report(cli_call *call, const char *name, study_writer write, c
     if (!out)
         return cli_error(call, PV_ERR_MEMORY, NULL, "out of memory");
     write(out, what);
-    if (fclose(out) == 0 && ends_with(name, ".md"))
+    if (fclose(out) == 0)
         report_put_markdown(options->report, text);
-    else
-        for (size_t i = 0; captions[i][0]; i++)
-            if (strcmp(captions[i][0], name) == 0)
-                pv_report_put_picture(options->report, captions[i][1], captions[i][2], text);
     free(text);
     return CLI_OK;
 }
@@ -121,8 +99,7 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
     pv_output_discard(call->ctx, &output);
     if (status != PV_OK)
         return cli_fail(call, status);
-    bool shown = options->report && (ends_with(name, ".md") || ends_with(name, ".svg"));
-    return shown ? put_in_report(call, name, write, what) : CLI_OK;
+    return options->report && ends_with(name, ".md") ? put_in_report(call, write, what) : CLI_OK;
 }
 
 static void write_json(FILE *out, const void *what) {
@@ -213,7 +190,7 @@ static int run_reported(cli_call *call, const study *which, study_options *optio
     snprintf(page, size, "%s/report.html", options->output);
     snprintf(title, sizeof title, "Study: %s", which->name);
     snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    report_options how = {.page = page};
+    report_options how = {.page = page, .figures = options->output};
     int code = report_begin(call, &how, title, which->about, &options->report);
     if (code == CLI_OK) {
         int found = which->run(call, options);
@@ -316,9 +293,10 @@ const cli_command cli_study = {
         "sbc.svg.\n"
         "calibration: metrics beside the paper's, calibration, log odds ratios against the truth; means over data sets "
         "with their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
-        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real.svg.\n"
+        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real_calibration.svg.\n"
         "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
         "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.\n"
-        "Each study with -o also writes report.html, its tables and pictures in one page.",
+        "Each study with -o also writes report.html, its tables and pictures in one page, and the numbers of each "
+        "picture as CSV.",
     .examples = examples,
     .run = run};

@@ -310,7 +310,7 @@ int study_contingency(cli_call *call, const study_options *options) {
         code = study_write_json(call, options->output, "results.json", object);
     if (code == CLI_OK && options->output) {
         report_posteriors(options->report, &held.table);
-        code = study_contingency_pictures(call, options->output, &held.table);
+        code = study_contingency_pictures(call, &held.table);
     }
     if (code == CLI_OK && options->running.json)
         cli_json_print(json_incref(object));

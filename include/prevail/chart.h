@@ -23,6 +23,8 @@ extern "C" {
     X(EMPIRICAL, "empirical", "#30363d", "#d5dae0")                                                                    \
     X(IG, "ig", "#a8447f", "#e59ac4")                                                                                  \
     X(IW, "iw", "#a06a00", "#f0b429")                                                                                  \
+    X(PLUGIN, "plugin", "#6f4fa0", "#b9a2e6")                                                                          \
+    X(KNOWN, "known", "#00747f", "#4fc3d0")                                                                            \
     X(PLAIN, "plain", "#2b7fb8", "#7cc7f2")
 
 typedef enum pv_ink {

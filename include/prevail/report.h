@@ -46,8 +46,6 @@ void pv_report_put_table(pv_report *report, const pv_report_table *table);
 
 /* Into the page, with a table of its numbers (long series thinned), and into the folder. */
 PV_MUST_USE pv_status pv_report_put_figure(pv_ctx *ctx, pv_report *report, const pv_figure *figure);
-/* A picture that is already SVG, from the same program: it is not escaped. In the page only. */
-void pv_report_put_picture(pv_report *report, const char *title, const char *text, const char *svg);
 
 /* Text for a caption or sentence: at most so many characters, mended. Returns to. */
 const char *pv_text_short(const char *text, size_t most, char *to, size_t size);

@@ -129,11 +129,16 @@ static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s
     fputs("\"/>\n", svg->out);
 }
 
+/* Many or small points: one path of lines without length, whose round ends are the points. */
+static bool is_cloud(const pv_series *s) {
+    return s->n > CLOUD || (s->size > 0 && s->size < 2);
+}
+
 static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s) {
     double radius = s->size > 0 ? s->size : 3.4;
     if (s->lo && s->hi)
         put_segments(svg, l, s, s->mark == PV_MARK_SPANS);
-    if (s->n > CLOUD) { /* a cloud: one path of lines without length, whose round ends are the points */
+    if (is_cloud(s)) {
         fprintf(svg->out,
                 "<path class=\"l-%s\" stroke-width=\"%g\" stroke-opacity=\"0.35\" stroke-linecap=\"round\" d=\"",
                 pv__ink_word(s->ink), s->size > 0 ? 2 * s->size : 2.4);
@@ -339,7 +344,7 @@ static void draw_sample(const pv__svg *svg, const pv_series *s, double x, double
                 s->dashed ? " stroke-dasharray=\"5 4\"" : "", x, y);
     else if (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS)
         fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"/>\n", word, x + 9, y,
-                s->size > 0 ? fmin(s->size, 5) : 3.4);
+                s->size > 0 ? fmin(fmax(s->size, 2.2), 5) : 3.4);
     else if (s->mark == PV_MARK_RUG)
         fprintf(svg->out, "<path class=\"l-%s\" d=\"M%.1f %.1fv8m5 -8v8m5 -8v8\"/>\n", word, x + 4, y - 4);
     else
@@ -376,7 +381,7 @@ static void put_scales(const pv__svg *svg, const pv_panel *panel, const layout *
 
 /* Points on the frame are shown whole, those beyond it not at all; all else is cut at it. */
 static bool is_whole(const pv_series *s) {
-    return (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS) && s->n <= CLOUD;
+    return (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS) && !is_cloud(s);
 }
 
 void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {

@@ -44,6 +44,7 @@ static void write_svg(FILE *out, const pv_figure *figure) {
         pv__panel_draw(&svg, &figure->panel[i]);
         fputs("</g>\n", out);
     }
+    pv__put_glyphs(&svg);
     fputs("</svg>\n", out);
 }
 
@@ -61,12 +62,37 @@ static void put_number(FILE *out, const double *values, const pv_series *s, size
         fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
 }
 
+/* Cells of a heat map above its least value: x and y of their centres, the value as lo. Four digits draw the same
+ * picture. */
+static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
+    pv__scale x, y;
+    pv__scale_set(panel, 0, &x);
+    pv__scale_set(panel, 1, &y);
+    size_t nx = s->columns, ny = nx ? s->n / nx : 0;
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < s->n; i++)
+        least = fmin(least, pv__at(s->y, s, i));
+    for (size_t i = 0; i < nx * ny; i++) {
+        if (!(pv__at(s->y, s, i) > least))
+            continue;
+        pv_csv_field(out, panel->title ? panel->title : "");
+        fputc(',', out);
+        pv_csv_field(out, s->name ? s->name : "");
+        fprintf(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)(i % nx) + 0.5) / (double)nx,
+                y.lo + (y.hi - y.lo) * ((double)(i / nx) + 0.5) / (double)ny, pv__at(s->y, s, i));
+    }
+}
+
 static void write_series(FILE *out, const pv_panel *panel, const pv_series *s) {
+    if (s->mark == PV_MARK_HEAT) {
+        write_heat(out, panel, s);
+        return;
+    }
     for (size_t i = 0; i < s->n; i++) {
         pv_csv_field(out, panel->title ? panel->title : "");
         fputc(',', out);
         pv_csv_field(out, s->name ? s->name : "");
-        put_number(out, s->mark == PV_MARK_HEAT ? NULL : s->x, s, i);
+        put_number(out, s->x, s, i);
         put_number(out, s->y, s, i);
         put_number(out, s->lo, s, i);
         put_number(out, s->hi, s, i);

@@ -227,7 +227,11 @@ void pv__page_figure(pv_report *report, const pv_figure *figure) {
     fputs("</strong> ", out);
     pv__put_html(out, figure->text);
     fputs("</figcaption>\n", out);
-    fprintf(out, "<div class=\"panels%s\">\n", figure->columns == 2 ? " two" : "");
+    if (figure->columns)
+        fprintf(out, "<div class=\"panels fixed\" style=\"--columns:%zu;max-width:%zupx\">\n", figure->columns,
+                460 * figure->columns);
+    else
+        fputs("<div class=\"panels\">\n", out);
     for (size_t p = 0; p < figure->panels; p++)
         put_panel(report, figure, p, &svg);
     fputs("</div>\n</figure>\n", out);
@@ -246,7 +250,7 @@ static bool has_table(const pv_series *s) {
 
 /* A table for each series; long ones evenly thinned. */
 void pv__page_numbers(pv_report *report, const pv_figure *figure) {
-    enum { MOST = 25 };
+    size_t most = figure->panels > 4 ? 7 : 25;
     FILE *out = report->out;
     char title[200];
     pv__shorten(figure->title, 60, title, sizeof title);
@@ -261,7 +265,7 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
     for (size_t p = 0; p < figure->panels; p++)
         for (size_t k = 0; k < figure->panel[p].n_series; k++) {
             const pv_series *s = &figure->panel[p].series[k];
-            size_t shown = !has_table(s) ? 0 : s->n < MOST ? s->n : MOST;
+            size_t shown = !has_table(s) ? 0 : s->n < most ? s->n : most;
             for (size_t i = 0; i < shown; i++) {
                 size_t at = shown < 2 ? 0 : i * (s->n - 1) / (shown - 1);
                 char name[300], heading[300];
@@ -281,9 +285,9 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
             }
         }
     fprintf(out,
-            "</tbody></table></div>\n<p class=\"small\">Series of more than %d points are thinned here; --figures "
+            "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; --figures "
             "writes all of them as CSV.</p></details>\n",
-            MOST);
+            most);
 }
 
 pv_status pv__figure_files(pv_ctx *ctx, const pv_report *report, const pv_figure *figure) {
@@ -307,18 +311,4 @@ pv_status pv_report_put_figure(pv_ctx *ctx, pv_report *report, const pv_figure *
         pv__page_numbers(report, figure);
     }
     return pv__figure_files(ctx, report, figure);
-}
-
-void pv_report_put_picture(pv_report *report, const char *title, const char *text, const char *svg) {
-    if (!report->out)
-        return;
-    fputs("<figure class=\"picture\">\n<figcaption><strong>", report->out);
-    pv__put_html(report->out, title);
-    fputs("</strong> ", report->out);
-    pv__put_html(report->out, text);
-    fputs("</figcaption>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", report->out);
-    pv__put_html(report->out, title);
-    fputs("\">", report->out);
-    fputs(svg, report->out);
-    fputs("</div>\n</figure>\n", report->out);
 }

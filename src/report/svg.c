@@ -6,6 +6,8 @@
 
 #include "report/glyphs.h"
 
+_Static_assert((int)PV_GLYPHS <= (int)PV_GLYPHS_MAX, "a font of more glyphs than pv__svg has room for");
+
 /* ---- colours ----------------------------------------------------------------------------------------------------- */
 
 typedef struct ink {
@@ -75,34 +77,40 @@ static bool has_outlines(const char *text) {
     return true;
 }
 
-static void put_outline(FILE *out, const struct pv_glyph *glyph, double x, double scale) {
-    const int16_t *p = pv_glyph_outline + glyph->start;
-    bool open = false;
-    for (; *p; p += 3) {
-        if (*p == 'M' && open)
-            fputc('z', out);
-        open = true;
-        fprintf(out, "%c%.2f %.2f", (char)*p, x + scale * p[1], -scale * p[2]);
-        if (*p == 'Q') {
-            fprintf(out, " %.2f %.2f", x + scale * p[3], -scale * p[4]);
-            p += 2;
+/* Each glyph once, in font units; text refers to them. */
+void pv__put_glyphs(const pv__svg *svg) {
+    fputs("<defs>\n", svg->out);
+    for (size_t g = 0; g < PV_GLYPHS; g++) {
+        if (!svg->used[g])
+            continue;
+        fprintf(svg->out, "<path id=\"g%zu\" d=\"", g);
+        const int16_t *p = pv_glyph_outline + pv_glyphs[g].start;
+        for (bool open = false; *p; open = true) {
+            fprintf(svg->out, "%s%c%d %d", *p == 'M' && open ? "z" : "", (char)*p, p[1], -p[2]);
+            if (*p == 'Q')
+                fprintf(svg->out, " %d %d", p[3], -p[4]);
+            p += *p == 'Q' ? 5 : 3;
         }
+        fputs("z\"/>\n", svg->out);
     }
-    if (open)
-        fputc('z', out);
+    fputs("</defs>\n", svg->out);
 }
 
 static void put_path_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold,
                           bool turned, const char *text) {
-    double width = pv__text_width(text, size), at = anchor == 's' ? 0 : anchor == 'm' ? -width / 2 : -width;
-    fprintf(svg->out, "<path class=\"f-%s\"%s transform=\"translate(%.1f %.1f)%s\" d=\"", inks[color].word,
-            bold ? " stroke=\"currentColor\" stroke-width=\"0.4\"" : "", x, y, turned ? " rotate(-90)" : "");
+    double scale = size / PV_GLYPH_EM, width = pv__text_width(text, size) / scale;
+    long at = lround(anchor == 's' ? 0 : anchor == 'm' ? -width / 2 : -width);
+    fprintf(svg->out, "<g class=\"f-%s\"%s transform=\"translate(%.1f %.1f)%s scale(%.5g)\">", inks[color].word,
+            bold ? " stroke=\"currentColor\" stroke-width=\"70\"" : "", x, y, turned ? " rotate(-90)" : "", scale);
     while (*text) {
         const struct pv_glyph *glyph = find_glyph(next_character(&text));
-        put_outline(svg->out, glyph, at, size / PV_GLYPH_EM);
-        at += size * (double)glyph->advance / PV_GLYPH_EM;
+        if (pv_glyph_outline[glyph->start]) { /* a space has none */
+            svg->used[glyph - pv_glyphs] = true;
+            fprintf(svg->out, "<use href=\"#g%zu\" x=\"%ld\"/>", (size_t)(glyph - pv_glyphs), at);
+        }
+        at += glyph->advance;
     }
-    fputs("\"/>\n", svg->out);
+    fputs("</g>\n", svg->out);
 }
 
 static void put_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold, bool turned,

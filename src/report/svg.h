@@ -21,12 +21,17 @@ void pv__number_text(double value, char *to, size_t size);
 
 /* ---- elements (svg.c) -------------------------------------------------------------------------------------------- */
 
+enum { PV_GLYPHS_MAX = 512 };
+
 typedef struct pv__svg {
     FILE *out;
     bool outlines;      /* text as paths: for files that must look the same everywhere */
     const char *prefix; /* of ids, so that several pictures can share a page */
     int ids;
+    bool used[PV_GLYPHS_MAX]; /* outlines that text refers to */
 } pv__svg;
+
+void pv__put_glyphs(const pv__svg *svg); /* at the end of a file with outlines */
 
 const char *pv__ink_word(pv_ink ink);
 /* Rules for the classes of the elements. root: ":root" in a page, "svg" in a file. */

@@ -216,6 +216,7 @@ json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
+json_t *cli_json_sample(const pv_classifier *classifier);        /* {source, rows, estimated}; null: none */
 
 /* ---- posterior.c: what draws say --------------------------------------------------------------------------------- */
 
@@ -301,6 +302,7 @@ cli_check *cli_check_add(cli_checks *checks, const char *name, const char *title
 void cli_check_fail(cli_checks *checks, cli_check *check, const char *format, ...) PV_PRINTF(3, 4);
 
 void cli_check_posterior(cli_checks *checks, const pv_classifier *classifier); /* the engine's own reports */
+void cli_check_marginal(cli_checks *checks, const pv_classifier *classifier);  /* the prevalence in the model */
 /* All that need no data. options: those recorded with the model. */
 int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *classifier, const pv_fit_options *options);
 

@@ -27,7 +27,8 @@ static const pv_option run_table[] = {
     CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
 
 /* Rows of the population, as the model's columns. */
-static int read_sample(cli_call *call, const fit_options *options, const cli_training *training, pv_dataset **sample) {
+static int read_sample(cli_call *call, const fit_options *options, const cli_training *training, pv_dataset **sample,
+                       uint64_t *hash) {
     pv_roles roles = {.drop_missing = options->roles.missing == 1};
     pv_table *table = NULL;
     *sample = NULL;
@@ -38,6 +39,7 @@ static int read_sample(cli_call *call, const fit_options *options, const cli_tra
         pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
                                             training->data->classes, sample);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+        *hash = table->hash;
     }
     pv_table_free(call->ctx, table);
     return code;
@@ -46,10 +48,15 @@ static int read_sample(cli_call *call, const fit_options *options, const cli_tra
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
     pv_dataset *sample;
-    int code = read_sample(call, options, training, &sample);
+    uint64_t hash = 0;
+    int code = read_sample(call, options, training, &sample, &hash);
     if (code != CLI_OK)
         return code;
     input.sample = sample;
+    input.sample_source = options->sample;
+    input.sample_hash = hash;
+    if (sample && hash == input.data_hash)
+        cli_warn(call, "the population sample is the training table itself, whose people were chosen by their labels");
     pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -68,6 +75,14 @@ static void warn_of_posterior(cli_call *call, const pv_classifier *classifier) {
 }
 
 static void warn_of_marginal(cli_call *call, const pv_classifier *classifier) {
+    if (classifier->estimated) {
+        cli_checks *checks = cli_alloc(1, sizeof *checks);
+        cli_check_marginal(checks, classifier);
+        if (checks->failed)
+            cli_warn(call, "%s %s", checks->check[0].text, checks->check[0].remedy);
+        free(checks);
+        return;
+    }
     cli_spread *marginal = cli_alloc((size_t)classifier->classes, sizeof *marginal);
     cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
     for (int y = 0; y < classifier->classes; y++)
@@ -127,6 +142,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "marginal", cli_json_marginal(c));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    cli_json_set(object, "population_sample", cli_json_sample(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     cli_json_posterior(object, c, CLI_LEVEL);
@@ -155,9 +171,7 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
         return options->fit.intercept_prior;
     if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
         return "normal:10";
-    return c->posterior && c->marginal == PV_MARGINAL_PROFILE && isfinite(c->prevalence_n)
-               ? "the stated prevalence with Jeffreys' half counts"
-               : "the stated prevalence";
+    return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
@@ -173,6 +187,10 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
                intercept_prior(options, c));
+    if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
+        printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
+    else if (c->loss == PV_LOSS_IG && !c->estimated)
+        printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     cli_print_posterior(c);

@@ -44,6 +44,9 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s says how well --prevalence is known, and there is none",
+                        problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
         problem->has_prevalence = problem->estimated = true;
@@ -72,6 +75,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
                             text);
         double mean;
         PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
+        problem->whole = true;
         problem->prevalence[1] = mean;
         problem->prevalence[0] = 1 - mean;
     }
@@ -94,7 +98,7 @@ static void add_half_counts(pv__problem *problem) {
 }
 
 /* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
- * it where the outcome is rare. */
+ * it where the outcome is rare. An interval of it is all there is to be known: nothing is added. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     const char *text = o->intercept_prior;
@@ -103,7 +107,7 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
         if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
-            text = profile && o->infer > PV_INFER_ML ? "jeffreys" : "none";
+            text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
     }
     if (strcmp(text, "jeffreys") != 0)
         return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
@@ -264,6 +268,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
     c->prevalence_n = problem->stated_n;
+    c->half_counts = problem->population.prevalence == problem->believed;
     c->rows = problem->n - problem->unlabelled;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;
@@ -274,6 +279,11 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
     PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
     PV_TRY(pv__strdup(ctx, input->weights ? input->weights : "", &c->weights));
+    if (input->sample)
+        PV_TRY(pv__strdup(ctx, input->sample_source ? input->sample_source : "", &c->sample_source));
+    c->sample_hash = input->sample_hash;
+    c->sample_rows = problem->unlabelled;
+    c->estimated = problem->estimated;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
     PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));

@@ -100,6 +100,10 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                             .bins = (int)options->bins,
                             .offset = offset_of(options, inputs),
                             .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
+    if (inputs->classifier && inputs->classifier->posterior)
+        judged.caveat =
+            "The model has a posterior: the page moves its mean probability, where eval --population known:P "
+            "averages moved ones over the draws.";
     report_label(&judged, judged.positive, label, sizeof label);
     if (eval_shares_differ(inputs)) {
         snprintf(advice, sizeof advice,

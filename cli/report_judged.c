@@ -32,6 +32,9 @@ void report_explorer(const report_judged *j, report_names *names, pv_explorer *e
     *e = (pv_explorer){.ranking = j->found->ranking,
                        .offset = j->offset,
                        .prevalence = pi,
+                       .caveat = j->caveat        ? j->caveat
+                                 : j->classes > 2 ? "The other labels keep their mix."
+                                                  : NULL,
                        .cost_fp = 1,
                        .cost_fn = ratio,
                        .positive = report_label(j, j->positive, names->positive, sizeof names->positive)};

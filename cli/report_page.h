@@ -77,6 +77,7 @@ typedef struct report_judged {
     double threshold;           /* where it starts; NaN: at the prevalence */
     int bins;                   /* of the calibration chart */
     const pv_ranking *training; /* of the training rows, reweighted; NULL: none */
+    const char *caveat;         /* of the explorer; NULL: none */
     const char *advice;         /* how the metrics would be stated for the population; NULL: they are */
 } report_judged;
 

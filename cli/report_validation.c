@@ -70,6 +70,8 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
                                .found = &found,
                                .level = assess.level,
                                .bins = BINS,
+                               .caveat = "The models of the folds differ a little in their own prevalence; the "
+                                         "page takes its mean.",
                                .offset = mean_offset(v, population, shares),
                                .threshold = NAN};
         code = report_put_judged(call, report, &shown);

@@ -62,6 +62,7 @@ typedef struct pv_explorer {
                       prevalence that the probabilities are for. NaN: unknown, they stay as they are */
     double prevalence, cost_fp, cost_fn; /* where it starts */
     const char *positive, *negative;     /* labels; negative NULL: all others */
+    const char *caveat; /* in what the moved probabilities differ from the model's own there; NULL: in nothing */
 } pv_explorer;
 
 /* At a threshold; numbers of people are per 100,000. NaN where undefined. */

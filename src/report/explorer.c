@@ -341,21 +341,24 @@ static double widest_step(const pv_ranking *r, const ladder *l) {
 }
 
 static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
+    fprintf(out, "<p class=\"small\">A person is called positive whose probability%s is at least the threshold. ",
+            isnan(e->offset) ? "" : ", moved to the prevalence chosen,");
     if (l->exact)
-        fprintf(
-            out,
-            "<p class=\"small\">A person is called positive whose probability, moved to the prevalence chosen, is at "
-            "least the threshold. All %zu distinct probabilities of these rows are in this page: its numbers are exact "
-            "for them, and agree with eval --population known:P --prevalence P.</p>\n",
-            l->count);
+        fprintf(out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
+                l->count,
+                isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --prevalence P");
     else
         fprintf(
             out,
-            "<p class=\"small\">A person is called positive whose probability, moved to the prevalence chosen, is at "
-            "least the threshold. Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A "
-            "threshold between two of them counts as the higher one, which is named as the threshold in use; numbers "
-            "are exact for it, and a rate changes by at most %.2g from one to the next.</p>\n",
+            "Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A threshold between "
+            "two of them counts as the higher one, which is named as the threshold in use; numbers are exact for it, "
+            "and a rate changes by at most %.2g from one to the next.",
             e->ranking->points, l->count, widest_step(e->ranking, l));
+    if (e->caveat && !isnan(e->offset)) {
+        fputc(' ', out);
+        pv__put_html(out, e->caveat);
+    }
+    fputs("</p>\n", out);
 }
 
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {

@@ -383,7 +383,7 @@ async function main() {
     }
   }
   if (process.env.PREVAIL_UPDATE) {
-    const page = await open("exact.html", { viewport: { width: 1100, height: 900 } }, "#pi=0.02&fp=1&fn=49");
+    const page = await open("demo.html", { viewport: { width: 1200, height: 900 } });
     await page.locator("#explorer").screenshot({ path: path.join(repository, "docs", "report.png") });
     await close(page);
   }

@@ -18,4 +18,9 @@ if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
     (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) || skip "npm could not install: $(tail -n 1 "$folder/npm.log")"
     cp "$here/package-lock.json" "$folder/installed.json"
 fi
-PREVAIL_UPDATE=$update NODE_PATH=$folder/node_modules exec node "$here/report.test.js" "$prevail" "$folder" "$browser" "$here/../.."
+PREVAIL_UPDATE=$update NODE_PATH=$folder/node_modules node "$here/report.test.js" "$prevail" "$folder" "$browser" "$here/../.."
+code=$?
+if [ -n "$update" ] && command -v pngquant >/dev/null; then
+    pngquant --force --output "$here/../../docs/report.png" 64 -- "$here/../../docs/report.png"
+fi
+exit "$code"

@@ -347,7 +347,6 @@ pv_status report_put_curves(cli_call *call, pv_report *report, const report_judg
     const pv_ranking *ranking = judged->found->ranking;
     char n[3][32];
     pv_ranking_rows(ranking, &d.rows_p, &d.rows_n);
-    d.log = pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
     char name[400];
     report_label(judged, judged->positive, name, sizeof name);
     pv_text_short(name, 30, d.label, sizeof d.label);
@@ -355,6 +354,7 @@ pv_status report_put_curves(cli_call *call, pv_report *report, const report_judg
              pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
              d.label);
     bool both = d.rows_p > 0 && d.rows_n > 0;
+    d.log = both && pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
     static const char lacking[] =
         "These rows have only one label: rates of the other, and every curve of both, are undefined.";
     pv_report_section(report, "calibration", "Calibration");

@@ -136,6 +136,11 @@ static void put_metrics(pv_report *report, const report_judged *j) {
     else
         snprintf(caption, sizeof caption, "Metrics, without intervals");
     report_put_cells(report, &cells, caption, "tnnnt", heads, false);
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        report_cell(&cells, row->name);
+        report_cell(&cells, row->text);
+    }
+    report_put_cells(report, &cells, "What each metric is", "tt", NULL, true); /* where the column above has no room */
     char label[400];
     report_label(j, j->positive, label, sizeof label);
     report_say(report,

@@ -54,7 +54,7 @@ void report_cell_number(report_cells *cells, double value) {
 }
 
 /* The caller frees. */
-static char *format_text(const char *format, va_list values) {
+PV_PRINTF(1, 0) static char *format_text(const char *format, va_list values) {
     char *text = NULL;
     if (vasprintf(&text, format, values) < 0) {
         fputs("prevail: out of memory\n", stderr);

@@ -153,8 +153,8 @@ static void put_control(FILE *out, const control *c) {
 static void put_controls(FILE *out, const pv_explorer *e) {
     static const control controls[] = {
         {"pi", "Prevalence", "share of people: 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
-        {"fp", "Cost of a false positive", "in any unit", -2, 4, "0.000001", "1000000000"},
-        {"fn", "Cost of a false negative", "in the same unit", -2, 4, "0.000001", "1000000000"},
+        {"fp", "False positive costs", "in any unit", -2, 4, "0.000001", "1000000000"},
+        {"fn", "False negative costs", "in the same unit", -2, 4, "0.000001", "1000000000"},
         {"t", "Threshold", "least probability called positive", -13.8, 13.8, "0.000001", "0.999999"}};
     fputs("<form id=\"explorer-controls\" hidden autocomplete=\"off\">\n", out);
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
@@ -361,6 +361,21 @@ static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
     fputs("</p>\n", out);
 }
 
+static void put_sentence(FILE *out, const pv_explorer *e, const pv_operating *o) {
+    fprintf(out,
+            "<p id=\"ex-sentence\" role=\"status\">At a prevalence of %.4g, with a false negative that costs %.4g "
+            "times a false "
+            "positive, ",
+            e->prevalence, e->cost_fn / e->cost_fp);
+    if (o->tp + o->fp > 0)
+        fprintf(out,
+                "%.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it %.0f are "
+                "missed.</p>\n",
+                o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
+    else
+        fprintf(out, "nobody is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
+}
+
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {
     PV_TRY(check(ctx, e));
     if (!report->out)
@@ -378,14 +393,15 @@ pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explor
     char positive[300], negative[300];
     pv__shorten(e->positive, 40, positive, sizeof positive);
     pv__shorten(e->negative ? e->negative : "all others", 40, negative, sizeof negative);
+    if (e->ranking->points == 1)
+        pv_report_note(
+            report, PV_NOTE_MISSING,
+            "All probabilities are equal: no threshold tells one row from another, so the curves are a step and "
+            "informedness and markedness have none.");
     fputs("<div id=\"explorer-body\">\n", out);
     put_controls(out, e);
-    fprintf(
-        out,
-        "<p id=\"ex-sentence\" role=\"status\">At a prevalence of %.4g, with a false negative that costs %.4g times a "
-        "false positive, %.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it "
-        "%.0f are missed.</p>\n<div class=\"tables\">\n",
-        e->prevalence, e->cost_fn / e->cost_fp, o.tp + o.fp, 100 * (isnan(o.ppv) ? 0 : o.ppv), o.tp + o.fn, o.fn);
+    put_sentence(out, e, &o);
+    fputs("<div class=\"tables\">\n", out);
     put_confusion(out, &o, positive, negative);
     put_values(out, &o);
     fputs("</div>\n", out);

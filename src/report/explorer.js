@@ -101,10 +101,12 @@
   }
 
   function sentence(v) {
-    return "At a prevalence of " + digits(state.pi, 4) + ", with a false negative that costs " + digits(state.fn / state.fp, 4) +
-      " times a false positive, " + digits(Math.round(v.called), 6) + " of 100,000 people are called positive and " +
-      (isNaN(v.ppv) ? "0" : (100 * v.ppv).toFixed(1)) + " % of these have it; of " + digits(Math.round(v.p), 6) +
-      " who have it " + digits(Math.round(v["fn-count"]), 6) + " are missed.";
+    var start = "At a prevalence of " + digits(state.pi, 4) + ", with a false negative that costs " + digits(state.fn / state.fp, 4) +
+      " times a false positive, ";
+    if (!(v.called > 0))
+      return start + "nobody is called positive: all " + digits(Math.round(v.p), 6) + " of 100,000 people who have it are missed.";
+    return start + digits(Math.round(v.called), 6) + " of 100,000 people are called positive and " + (100 * v.ppv).toFixed(1) +
+      " % of these have it; of " + digits(Math.round(v.p), 6) + " who have it " + digits(Math.round(v["fn-count"]), 6) + " are missed.";
   }
 
   function draw() {

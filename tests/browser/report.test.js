@@ -337,7 +337,7 @@ test("hostile labels and columns are text", async () => {
 });
 
 test("what cannot be shown is said", async () => {
-  for (const [file, sentence] of [["one_class.html", "only one label"], ["one_row.html", "only one label"], ["equal.html", "Population explorer"], ["classes.html", "more labels"]]) {
+  for (const [file, sentence] of [["one_class.html", "only one label"], ["one_row.html", "only one label"], ["equal.html", "All probabilities are equal"], ["classes.html", "more labels"]]) {
     const page = await open(file);
     assert((await page.textContent("main")).includes(sentence), `${file} does not say: ${sentence}`);
     await close(page);

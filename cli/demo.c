@@ -394,7 +394,8 @@ static void put_methods(pv_report *report, const work *held) {
 }
 
 static int fill_report(cli_call *call, const demo_options *options, const work *held, pv_report *report,
-                       const pv_assessment *found, const pv_ranking *training, const double *shares) {
+                       const pv_assessment *found, const pv_ranking *training, const double *observed,
+                       const double *shares) {
     static const char *const names[] = {"seed", NULL};
     char seed[24];
     const char *const values[] = {seed};
@@ -404,7 +405,7 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
                             .classes = 2,
                             .positive = 1,
                             .rows = held->test->rows,
-                            .observed = shares,
+                            .observed = observed,
                             .stated = shares,
                             .population = shares,
                             .found = found,
@@ -426,12 +427,14 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
 
 static int write_report(cli_call *call, const demo_options *options, const work *held) {
     pv_targets targets = pv_dataset_targets(held->test);
-    double shares[2];
-    pv_label_mass(&targets, shares);
-    shares[0] /= (double)held->test->rows;
-    shares[1] /= (double)held->test->rows;
+    double observed[2];
+    const double shares[] = {1 - prevalence, prevalence};
+    pv_label_mass(&targets, observed);
+    observed[0] /= (double)held->test->rows;
+    observed[1] /= (double)held->test->rows;
     pv_judged judged = {.log_p = held->shown_log_p, .log_marginal = held->shown->log_marginal};
     pv_assess_options assess = pv_assess_options_default();
+    assess.prevalence = shares;
     pv_assessment found = {0};
     pv_ranking *training = NULL;
     pv_report *report = NULL;
@@ -444,7 +447,7 @@ static int write_report(cli_call *call, const demo_options *options, const work 
                             "Simulated; one in a hundred is malignant. prevail " PV_VERSION, &report);
     if (code == CLI_OK)
         code = report_end(call, &options->report, report,
-                          fill_report(call, options, held, report, &found, training, shares));
+                          fill_report(call, options, held, report, &found, training, observed, shares));
     pv_ranking_free(call->ctx, training);
     pv_assessment_clear(call->ctx, &found);
     return code;

@@ -132,7 +132,7 @@
       var slider = $(key + "-range"), field = $(key);
       if (slider !== except) slider.value = toSlider[key](now[key]);
       slider.setAttribute("aria-valuetext", digits(now[key], 4));
-      if (field !== except) field.value = Number(now[key].toPrecision(12));
+      if (field !== except) field.value = Number(now[key].toPrecision(key === "t" && state.t === null ? 4 : 12));
       field.removeAttribute("aria-invalid");
     });
     var locked = state.t === null;

@@ -100,6 +100,8 @@ void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+/* Refuses options of one of the command's tables that would do nothing: they are for something else (when). */
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 
@@ -125,9 +127,12 @@ char *cli_copy(const char *text);
 int cli_start(cli_call *call);
 void cli_progress_clear(cli_call *call);
 
-/* Refuses, before any work, a path that could not be written in the end, or that is the input (NULL: none). A path of
- * NULL or "-" is fine: standard output. */
-int cli_check_output(cli_call *call, const char *path, const char *input);
+/* Refuses, before any work, a path that could not be written in the end, or that is one of the inputs (any number of
+ * them; NULL: none such). A path of NULL or "-" is fine: standard output. */
+#define cli_check_output(call, path, ...)                                                                              \
+    cli_check_output_of(call, path, (const char *const[]){__VA_ARGS__},                                                \
+                        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 
@@ -162,6 +167,8 @@ int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv
 /* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
 int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table);
+/* The column of weights: given, or that of the fit where the table has it; NULL: none. */
+const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */
 

@@ -79,6 +79,11 @@ static int check_call(cli_call *call, const eval_options *options) {
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
                              i < 2 ? " or --report" : "");
+    if (strcmp(options->population, "unknown") != 0) {
+        int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
+        if (code != CLI_OK)
+            return code;
+    }
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
@@ -91,6 +96,8 @@ static int check_call(cli_call *call, const eval_options *options) {
     int code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
     if (code == CLI_OK && !options->probs)
         code = cli_check_output(call, options->report.page, call->argument[0]);
+    if (code == CLI_OK && options->training)
+        code = cli_check_output(call, options->report.page, options->training);
     if (code != CLI_OK)
         return code;
     return options->curves && strcmp(options->curves, "-") != 0 ? eval_check_folder(call, options->curves) : CLI_OK;
@@ -167,6 +174,8 @@ static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
     {"prevail eval study.model holdout.csv --prevalence population --curves curves",
      "The metrics stated for the true population, and curves as CSV files."},
+    {"prevail eval study.model holdout.csv --prevalence population --training study.csv --report report.html",
+     "The same as a page to look at."},
     {"prevail eval study.model clinic.csv --population known:0.2 --prevalence 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",

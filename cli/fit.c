@@ -223,7 +223,7 @@ static int run(cli_call *call) {
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0]);
+        code = cli_check_output(call, options->output, call->argument[0], options->sample);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)

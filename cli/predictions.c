@@ -196,7 +196,16 @@ int cli_read_costs(cli_call *call, const char *path, char *const *labels, int cl
     if (!path)
         return CLI_OK;
     pv_status status = pv_costs_read(call->ctx, path, labels, classes, costs);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    for (size_t a = 0; a < (*costs)->actions; a++)
+        for (int y = 0; y < classes; y++) {
+            double cost = (*costs)->cost[a * (size_t)classes + (size_t)y];
+            if (cost < 0)
+                cli_note(call, "note: %s: the cost of %s for label %s is %g; below 0 it is a gain", path,
+                         (*costs)->action[a], labels[y], cost);
+        }
+    return CLI_OK;
 }
 
 /* The envelope's actions and thresholds; both are freed by the caller. */

@@ -89,6 +89,9 @@ typedef struct pv_progress {
     double seconds; /* since the work began */
 } pv_progress;
 
+/* Need not bear several threads: calls from a context, and from those the library makes of it for threads of its own,
+ * come one at a time. Contexts made apart know nothing of each other: one allocator for two of them, used by two
+ * threads, must bear that itself. */
 typedef struct pv_allocator {
     void *(*alloc)(void *state, size_t size);               /* as malloc */
     void *(*resize)(void *state, void *block, size_t size); /* as realloc */

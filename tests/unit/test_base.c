@@ -174,10 +174,79 @@ static void test_memory(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A child hands up its error with the place of it; its allocations come one at a time, a grandchild's too. */
+static int inside, collisions;
+
+static void enter(void) {
+    int now;
+#pragma omp atomic capture
+    now = ++inside;
+    if (now > 1) {
+#pragma omp atomic
+        collisions++;
+    }
+    usleep(50);
+#pragma omp atomic
+    inside--;
+}
+
+static void *lone_alloc(void *state, size_t size) {
+    (void)state;
+    enter();
+    return malloc(size);
+}
+
+static void *lone_resize(void *state, void *block, size_t size) {
+    (void)state;
+    enter();
+    return realloc(block, size);
+}
+
+static void lone_release(void *state, void *block) {
+    (void)state;
+    enter();
+    free(block);
+}
+
+static void test_children(void **state) {
+    (void)state;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){lone_alloc, lone_resize, lone_release, NULL};
+    pv_ctx *parent;
+    assert_int_equal(pv_ctx_new(&options, &parent), PV_OK);
+    int failed = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : failed)
+    for (int i = 0; i < 4; i++) {
+        pv_ctx *child = NULL, *grandchild = NULL;
+        double *block = NULL;
+        failed += pv__ctx_child(parent, &child) != PV_OK || pv__ctx_child(child, &grandchild) != PV_OK;
+        for (size_t j = 0; !failed && j < 50; j++) {
+            pv_ctx *own = j & 1 ? child : grandchild;
+            failed += pv__alloc(own, j, sizeof *block, &block) != PV_OK;
+            failed += pv__resize(own, j + 1, sizeof *block, &block) != PV_OK;
+            pv__free(own, block);
+        }
+        pv_ctx_free(grandchild);
+        pv_ctx_free(child);
+    }
+    assert_int_equal(failed, 0);
+    assert_int_equal(collisions, 0);
+    pv_ctx *child;
+    CHECK_OK(parent, pv__ctx_child(parent, &child));
+    pv__fail_at(child, PV_ERR_INPUT, "a.csv", 3, 4, "bad %s", "cell");
+    assert_int_equal(pv__ctx_adopt(parent, child), PV_ERR_INPUT);
+    assert_string_equal(pv_ctx_error(parent)->message, "bad cell");
+    assert_string_equal(pv_ctx_error(parent)->file, "a.csv");
+    assert_int_equal(pv_ctx_error(parent)->line, 3);
+    assert_int_equal(pv_ctx_error(parent)->column, 4);
+    pv_ctx_free(child);
+    pv_ctx_free(parent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_status),       cmocka_unit_test(test_options),
                                        cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),
                                        cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_memory),       cmocka_unit_test(test_children)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ setup-bench:
 
 demo: setup
 	@$(MAKE) --no-print-directory all
-	@$(BUILD)/prevail demo
+	@$(BUILD)/prevail demo --report $(BUILD)/demo.html
+	@echo "The report is $(BUILD)/demo.html: open it in a browser."
 
 check: setup-check
 	@scripts/check

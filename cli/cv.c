@@ -1,5 +1,5 @@
 /* prevail cv: how good a model would be, by cross-validation. */
-#include "common.h"
+#include "report_page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ typedef struct cv_options {
     int64_t bootstrap;
     pv_target_options unknown; /* --population unknown: how */
     const char *output;
+    report_options report;
     cli_running running;
 } cv_options;
 
@@ -38,9 +39,11 @@ static const pv_option cv_table[] = {
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(cv_options, output, "Write the out-of-fold predictions there, as CSV."),
+    CLI_OPTIONS_REPORT(cv_options, report),
     CLI_OPTION_THREADS(cv_options, running.threads),
     CLI_OPTION_JSON(cv_options, running.json, "Print one JSON object instead of tables."),
-    CLI_OPTION_QUIET(cv_options, running.quiet), CLI_OPTION_END};
+    CLI_OPTION_QUIET(cv_options, running.quiet),
+    CLI_OPTION_END};
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
@@ -192,6 +195,39 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
         printf("\npredictions in %s\n", options->output);
 }
 
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+static int write_report(cli_call *call, const cv_options *options, const cli_training *training,
+                        const pv_validation *v) {
+    pv_report *report = NULL;
+    char data[200], title[300], lead[300];
+    pv_text_short(call->argument[0], 60, data, sizeof data);
+    snprintf(title, sizeof title, "Cross-validation on %s", data);
+    snprintf(lead, sizeof lead, "%zu rows in %zu folds. prevail " PV_VERSION, v->data->rows, v->folds);
+    int code = report_begin(call, &options->report, title, lead, &report);
+    if (code != CLI_OK)
+        return code;
+    pv_report_section(report, "fit", "What was judged");
+    report_say(report,
+               "A %.60s model with loss %s was fitted to all folds but one and judged on that one, %zu folds, %zu "
+               "repeat%s. Probabilities are for the population %.60s. What follows is about the rows' probabilities "
+               "in the first repeat, each from the model that did not see the row; the explorer takes the mean of "
+               "the models' marginals.",
+               options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
+               v->repeats == 1 ? "" : "s", options->population);
+    report_put_warnings(call, report);
+    report_validated validated = {.labels = training->labels,
+                                  .classes = training->data->classes,
+                                  .target = options->roles.roles.target,
+                                  .validation = v};
+    code = report_put_validated(call, report, &validated, options->population, options->fit.seed);
+    if (code == CLI_OK) {
+        report_put_folds(report, v);
+        report_put_source(call, report, training->table, NULL, options->fit.seed);
+    }
+    return report_end(call, &options->report, report, code);
+}
+
 static int run(cli_call *call) {
     cv_options *options = call->options;
     cli_training training = {0};
@@ -205,6 +241,8 @@ static int run(cli_call *call) {
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
         code = cli_validation_unknown(call, &options->unknown, options->interval, options->fit.seed);
+    if (code == CLI_OK)
+        code = report_check(call, &options->report, call->argument[0]);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     pv_fit_input input = {0};
@@ -230,6 +268,10 @@ static int run(cli_call *call) {
     bool trouble = false;
     if (code == CLI_OK) {
         trouble = cli_validation_warn(call, validation, "cv");
+        if (report_wanted(&options->report))
+            code = write_report(call, options, &training, validation);
+    }
+    if (code == CLI_OK) {
         if (options->running.json)
             print_json(call, options, &training, validation);
         else

@@ -1,5 +1,5 @@
 /* prevail demo: the main job on simulated people whose truth is known. */
-#include "common.h"
+#include "report_page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,13 @@ static const double prevalence = 0.01;
 
 typedef struct demo_options {
     int64_t seed;
+    report_options report;
     cli_running running;
 } demo_options;
 
 static const pv_option option_table[] = {
     {"seed", PV_OPTION_INT, offsetof(demo_options, seed), "1", 0, 1e15, NULL, NULL, "Of the simulated people."},
+    CLI_OPTIONS_REPORT(demo_options, report),
     CLI_OPTION_THREADS(demo_options, running.threads),
     CLI_OPTION_JSON(demo_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(demo_options, running.quiet),
@@ -59,6 +61,8 @@ typedef struct work {
     double *log_p;         /* [rows][2] */
     double *loss[METHODS]; /* [rows], -log p of what happened: for paired differences */
     result result[METHODS];
+    pv_classifier *shown; /* the model of the report, and its predictions of the people */
+    double *shown_log_p;  /* [rows][2] */
 } work;
 
 static void work_clear(pv_ctx *ctx, work *held) {
@@ -72,6 +76,8 @@ static void work_clear(pv_ctx *ctx, work *held) {
     free(held->truth);
     free(held->sd);
     free(held->log_p);
+    free(held->shown_log_p);
+    pv_classifier_free(ctx, held->shown);
     for (int m = 0; m < METHODS; m++)
         free(held->loss[m]);
 }
@@ -152,6 +158,13 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
         status = pv_predict_loglik(call->ctx, classifier, held->test, held->log_p);
     if (status == PV_OK)
         pv_predict_population(classifier, how->population, NULL, held->test->rows, held->log_p, held->log_p);
+    if (status == PV_OK && how == &methods[PROFILE]) {
+        size_t size = 2 * held->test->rows * sizeof(double);
+        held->shown_log_p = cli_alloc(2 * held->test->rows, sizeof(double));
+        memcpy(held->shown_log_p, held->log_p, size);
+        held->shown = classifier;
+        classifier = NULL;
+    }
     pv_classifier_free(call->ctx, classifier);
     return status;
 }
@@ -347,9 +360,105 @@ static void print_text(const demo_options *options, const work *held) {
     }
 }
 
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+/* The training rows by their risk, reweighted to the population. */
+static pv_status rank_training(cli_call *call, const work *held, const double *shares, pv_ranking **ranking) {
+    pv_targets targets = pv_dataset_targets(held->train);
+    double *log_p = cli_alloc(2 * held->train->rows, sizeof *log_p);
+    pv_status status = pv_predict_loglik(call->ctx, held->shown, held->train, log_p);
+    if (status == PV_OK)
+        status = pv_ranking_new(call->ctx, &targets, log_p, -1, shares, ranking);
+    free(log_p);
+    return status;
+}
+
+static void put_methods(pv_report *report, const work *held) {
+    static const char *const heads[] = {"method", "calibration in the large", "mean -log p", "AUC", "sensitivity",
+                                        "PPV",    "coefficient error"};
+    char text[SENTENCES][SENTENCE];
+    report_cells cells = {0};
+    say(held, text);
+    pv_report_section(report, "methods", "Four ways to learn from the sample");
+    for (int i = 0; i < SENTENCES; i++)
+        pv_report_paragraph(report, text[i]);
+    for (int m = 0; m < METHODS; m++) {
+        const result *r = &held->result[m];
+        const double numbers[] = {r->calibration, r->nll, r->auc, r->sensitivity, r->ppv, r->coefficient_error};
+        report_cell(&cells, methods[m].name);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            report_cell_number(&cells, numbers[k]);
+    }
+    report_put_cells(report, &cells, "All methods", "tnnnnnn", heads, false);
+    pv_report_paragraph(report, "The sections above and below are about ig profile.");
+}
+
+static int fill_report(cli_call *call, const demo_options *options, const work *held, pv_report *report,
+                       const pv_assessment *found, const pv_ranking *training, const double *observed,
+                       const double *shares) {
+    static const char *const names[] = {"seed", NULL};
+    char seed[24];
+    const char *const values[] = {seed};
+    snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    report_judged judged = {.labels = held->labels,
+                            .target = "malignant",
+                            .classes = 2,
+                            .positive = 1,
+                            .rows = held->test->rows,
+                            .observed = observed,
+                            .stated = shares,
+                            .population = shares,
+                            .found = found,
+                            .level = 0.9,
+                            .bins = 10,
+                            .offset = pv_logit(exp(held->shown->log_marginal[1])),
+                            .threshold = 1.0 / (COST_RATIO + 1),
+                            .training = training};
+    pv_report_section(report, "fit", "What was judged");
+    int code = report_put_model(call, report, "(of the demo)", held->shown);
+    if (code == CLI_OK)
+        code = report_put_judged(call, report, &judged);
+    if (code == CLI_OK)
+        code = report_put_coefficients(call, report, held->shown, judged.level);
+    put_methods(report, held);
+    report_put_provenance(call, report, names, values);
+    return code;
+}
+
+static int write_report(cli_call *call, const demo_options *options, const work *held) {
+    pv_targets targets = pv_dataset_targets(held->test);
+    double observed[2];
+    const double shares[] = {1 - prevalence, prevalence};
+    pv_label_mass(&targets, observed);
+    observed[0] /= (double)held->test->rows;
+    observed[1] /= (double)held->test->rows;
+    pv_judged judged = {.log_p = held->shown_log_p, .log_marginal = held->shown->log_marginal};
+    pv_assess_options assess = pv_assess_options_default();
+    assess.prevalence = shares;
+    pv_assessment found = {0};
+    pv_ranking *training = NULL;
+    pv_report *report = NULL;
+    pv_status status = pv_assess_intervals(call->ctx, &targets, &judged, &assess, &found);
+    if (status == PV_OK)
+        status = rank_training(call, held, shares, &training);
+    int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (code == CLI_OK)
+        code = report_begin(call, &options->report, "Lung nodules: from a balanced sample to a population",
+                            "Simulated; one in a hundred is malignant. prevail " PV_VERSION, &report);
+    if (code == CLI_OK)
+        code = report_end(call, &options->report, report,
+                          fill_report(call, options, held, report, &found, training, observed, shares));
+    pv_ranking_free(call->ctx, training);
+    pv_assessment_clear(call->ctx, &found);
+    return code;
+}
+
 static int run(cli_call *call) {
     const demo_options *options = call->options;
     work held = {0};
+    int refused = report_check(call, &options->report, NULL);
+    if (refused != CLI_OK)
+        return refused;
     pv_status status = make_people(call, options->seed, &held);
     if (status == PV_OK)
         status = run_methods(call, &held);
@@ -359,6 +468,8 @@ static int run(cli_call *call) {
         print_json(options, &held);
     else if (code == CLI_OK)
         print_text(options, &held);
+    if (code == CLI_OK && report_wanted(&options->report))
+        code = cli_finish(call, write_report(call, options, &held));
     work_clear(call->ctx, &held);
     return code;
 }
@@ -366,12 +477,13 @@ static int run(cli_call *call) {
 static const cli_argument arguments[] = {{NULL, NULL}};
 static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
 static const cli_example examples[] = {{"prevail demo", "A table and three sentences, in well under a minute."},
+                                       {"prevail demo --report demo.html", "And a page to look at."},
                                        {NULL, NULL}};
 
 const cli_command cli_demo = {
     .name = "demo",
     .summary = "the main job on simulated people whose truth is known",
-    .usage = "[--seed S] [--json]",
+    .usage = "[--seed S] [--report FILE] [--json]",
     .text =
         "Simulates lung nodules of which one in a hundred is malignant, draws a balanced case-control sample, fits it "
         "with the information gain (profile, and the paper's plug-in), importance weighting and plain log-loss with "

@@ -53,12 +53,19 @@ static const pv_option curves_table[] = {
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
      "Bins of the calibration curve, of equal width in p, or in log p where the prevalence is below 0.1."},
     {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
-     "The threshold of the curve predictive_values."},
+     "The threshold of the curve predictive_values, and, where given, the one that a report starts with; else it "
+     "starts at the prevalence."},
+    CLI_OPTION_END};
+
+static const pv_option report_table[] = {
+    CLI_OPTIONS_REPORT(eval_options, report),
+    {"training", PV_OPTION_TEXT, offsetof(eval_options, training), NULL, 0, 0, NULL, "FILE",
+     "The table that the model learned from: the report shows its calibration too, rows reweighted label by label."},
     CLI_OPTION_END};
 
 static int check_call(cli_call *call, const eval_options *options) {
     static const char *const with_probs[] = {"columns", "from", NULL};
-    static const char *const with_curves[] = {"points", "bins", "threshold", NULL};
+    static const char *const with_curves[] = {"bins", "threshold", "points", NULL};
     if (options->probs && call->argument[0])
         return cli_error(call, PV_ERR_USAGE, NULL, "with --probs there is no MODEL and no DATA: %s is too much",
                          call->argument[0]);
@@ -68,9 +75,10 @@ static int check_call(cli_call *call, const eval_options *options) {
     for (size_t i = 0; !options->probs && with_probs[i]; i++)
         if (cli_given(call, with_probs[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs", with_probs[i]);
-    for (size_t i = 0; !options->curves && with_curves[i]; i++)
+    for (size_t i = report_wanted(&options->report) ? 2 : 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves", with_curves[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
+                             i < 2 ? " or --report" : "");
     if (strcmp(options->population, "unknown") != 0) {
         int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
         if (code != CLI_OK)
@@ -82,6 +90,16 @@ static int check_call(cli_call *call, const eval_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
     if (options->curves && !*options->curves)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves needs the name of a folder");
+    if (options->training && (options->probs || !report_wanted(&options->report)))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--training belongs to the report of a model: give --report FILE, and no --probs");
+    int code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
+    if (code == CLI_OK && !options->probs)
+        code = cli_check_output(call, options->report.page, call->argument[0]);
+    if (code == CLI_OK && options->training)
+        code = cli_check_output(call, options->report.page, options->training);
+    if (code != CLI_OK)
+        return code;
     return options->curves && strcmp(options->curves, "-") != 0 ? eval_check_folder(call, options->curves) : CLI_OK;
 }
 
@@ -126,6 +144,8 @@ static int run(cli_call *call) {
     bool inside = options->curves && strcmp(options->curves, "-") == 0;
     if (code == CLI_OK && options->curves && !inside)
         code = eval_write_curves(call, options->curves, &curves);
+    if (code == CLI_OK && report_wanted(&options->report))
+        code = eval_write_report(call, options, &inputs, &found);
     if (code == CLI_OK && options->running.json)
         eval_print_json(call, options, &inputs, &found, inside ? &curves : NULL);
     else if (code == CLI_OK)
@@ -150,6 +170,7 @@ static const cli_group groups[] = {
     {"Options", option_table, 0},
     {"Another model's probabilities", probs_table, 0},
     {"Curves", curves_table, 0},
+    {"Report", report_table, 0},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(eval_options, unknown)},
     {NULL, NULL, 0}};
 
@@ -157,6 +178,8 @@ static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
     {"prevail eval study.model holdout.csv --prevalence population --curves curves",
      "The metrics stated for the true population, and curves as CSV files."},
+    {"prevail eval study.model holdout.csv --prevalence population --training study.csv --report report.html",
+     "The same as a page to look at."},
     {"prevail eval study.model clinic.csv --population known:0.2 --prevalence 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",

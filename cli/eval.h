@@ -3,6 +3,7 @@
 #define PREVAIL_CLI_EVAL_H
 
 #include "common.h"
+#include "report_page.h"
 
 typedef struct eval_options {
     const char *target;
@@ -21,6 +22,8 @@ typedef struct eval_options {
     const char *curves;
     int64_t points, bins;
     double threshold;
+    report_options report;
+    const char *training;
     pv_target_options unknown; /* --population unknown: how */
     cli_running running;
 } eval_options;
@@ -68,5 +71,12 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
 int eval_check_folder(cli_call *call, const char *folder);
 /* One CSV file for each curve in a folder, which is made where there is none. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
+/* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */
+bool eval_shares_differ(const eval_inputs *inputs);
+
+/* ---- report_eval.c ----------------------------------------------------------------------------------------------- */
+
+int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                      const pv_assessment *found);
 
 #endif

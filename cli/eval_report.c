@@ -6,21 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static double metric_value(const pv_metrics *metrics, const pv_metric_row *row) {
-    double value;
-    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
-    return value;
-}
-
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_metrics(const pv_assessment *found) {
     json_t *metrics = json_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         json_t *entry = json_object();
-        cli_json_set(entry, "value", cli_json_real(metric_value(&found->value, row)));
-        cli_json_set(entry, "lo", cli_json_real(metric_value(&found->lo, row)));
-        cli_json_set(entry, "hi", cli_json_real(metric_value(&found->hi, row)));
+        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&found->value, row)));
+        cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&found->lo, row)));
+        cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&found->hi, row)));
         cli_json_set(metrics, row->name, entry);
     }
     return metrics;
@@ -80,8 +74,7 @@ static const char *shown(double value, char *text, size_t size) {
     return text;
 }
 
-/* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */
-static bool shares_differ(const eval_inputs *inputs) {
+bool eval_shares_differ(const eval_inputs *inputs) {
     for (int y = 0; !inputs->stated && inputs->prevalence && y < inputs->classes; y++) {
         double share = inputs->observed[y], wanted = inputs->prevalence[y];
         if (fabs(pv_logit(share) - pv_logit(wanted)) > 0.25 || share == 0)
@@ -105,7 +98,7 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
                inputs->prevalence ? " (nell: of the population)" : "");
-    if (shares_differ(inputs))
+    if (eval_shares_differ(inputs))
         printf("  The population judged has %.4g: --prevalence population states the metrics for it.\n",
                inputs->prevalence[inputs->positive]);
 }
@@ -140,9 +133,9 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
         if (inputs->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
             continue; /* for three labels or more */
         snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, inputs->classes) ? "*" : "");
-        printf("  %-17s %10s %10s %10s  ", name, shown(metric_value(&found->value, row), value, sizeof value),
-               shown(metric_value(&found->lo, row), lo, sizeof lo),
-               shown(metric_value(&found->hi, row), hi, sizeof hi));
+        printf("  %-17s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
+               shown(pv_metric_get(&found->lo, row), lo, sizeof lo),
+               shown(pv_metric_get(&found->hi, row), hi, sizeof hi));
         print_wrapped(row->text);
     }
     print_footer(options, inputs, found);

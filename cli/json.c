@@ -5,27 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the valid UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included). */
-static size_t sequence_length(const unsigned char *text) {
-    if (text[0] < 0x80)
-        return 1;
-    size_t length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
-    if (text[0] < 0xC2 || text[0] > 0xF4)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) ||
-        (text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F))
-        return 0;
-    return length;
-}
-
 /* The caller frees. */
 static char *mend(const char *text) {
     char *mended = cli_alloc(3 * strlen(text) + 1, 1), *to = mended;
     while (*text) {
-        size_t length = sequence_length((const unsigned char *)text);
+        size_t length = pv_utf8_next(text, NULL);
         if (length) {
             memcpy(to, text, length);
             to += length;

@@ -64,7 +64,28 @@ static const pv_option calibration_table[] = {
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The same bytes as in the file, into the page. */
+static int put_in_report(cli_call *call, study_writer write, const void *what) {
+    const study_options *options = call->options;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return cli_error(call, PV_ERR_MEMORY, NULL, "out of memory");
+    write(out, what);
+    if (fclose(out) == 0)
+        report_put_markdown(options->report, text);
+    free(text);
+    return CLI_OK;
+}
+
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what) {
+    const study_options *options = call->options;
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return cli_error(call, PV_ERR_PATH, folder, "the name is too long");
@@ -75,7 +96,9 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
         status = pv_output_commit(call->ctx, &output);
     }
     pv_output_discard(call->ctx, &output);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    return options->report && ends_with(name, ".md") ? put_in_report(call, write, what) : CLI_OK;
 }
 
 static void write_json(FILE *out, const void *what) {
@@ -133,6 +156,7 @@ typedef struct study {
     const pv_option *own;       /* its table; NULL: none */
     const char *const *without; /* shared options that mean nothing to it, up to a NULL */
     double prevalence;          /* its default */
+    const char *about;          /* below the title of its report */
 } study;
 
 static int run_coverage(cli_call *call, const study_options *options) {
@@ -142,10 +166,15 @@ static int run_coverage(cli_call *call, const study_options *options) {
 static const char *const not_contingency[] = {"replicates", NULL}, *const not_coverage[] = {NULL},
                          *const not_calibration[] = {"prevalence", NULL},
                          *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL};
-static const study studies[] = {{"contingency", study_contingency, contingency_table, not_contingency, 0.01},
-                                {"coverage", run_coverage, coverage_table, not_coverage, 0.01},
-                                {"calibration", study_calibration, calibration_table, not_calibration, 0},
-                                {"bias", study_bias, NULL, not_bias, 0.1}};
+static const study studies[] = {
+    {"contingency", study_contingency, contingency_table, not_contingency, 0.01,
+     "A table of four counts under each model: the paper's section 4. prevail " PV_VERSION},
+    {"coverage", run_coverage, coverage_table, not_coverage, 0.01,
+     "How often intervals hold the truth of simulated case-control studies. prevail " PV_VERSION},
+    {"calibration", study_calibration, calibration_table, not_calibration, 0,
+     "Calibrated predictions of lung nodules: the paper's section 6. prevail " PV_VERSION},
+    {"bias", study_bias, NULL, not_bias, 0.1,
+     "What selection by label, by feature and by both does. prevail " PV_VERSION}};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 /* An option of another study is a misunderstanding. */
@@ -158,6 +187,32 @@ static int check_options(cli_call *call, const study *which) {
         if (cli_given(call, *name))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", *name, which->name);
     return CLI_OK;
+}
+
+/* Runs a study with its report open; what the study says with its exit code stays. */
+static int run_reported(cli_call *call, const study *which, study_options *options) {
+    static const char *const names[] = {"seed", NULL};
+    size_t size = strlen(options->output) + 16;
+    char *page = cli_alloc(size, 1), title[100], seed[24];
+    const char *const values[] = {seed};
+    snprintf(page, size, "%s/report.html", options->output);
+    snprintf(title, sizeof title, "Study: %s", which->name);
+    snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    report_options how = {.page = page, .figures = options->output};
+    int code = report_begin(call, &how, title, which->about, &options->report);
+    if (code == CLI_OK) {
+        int found = which->run(call, options);
+        bool done = found == CLI_OK || found == CLI_PROBLEMS;
+        if (done) {
+            report_put_warnings(call, options->report);
+            report_put_provenance(call, options->report, names, values);
+        }
+        code = report_end(call, &how, options->report, done ? CLI_OK : found);
+        code = code == CLI_OK ? found : code;
+        options->report = NULL;
+    }
+    free(page);
+    return code;
 }
 
 static int run(cli_call *call) {
@@ -180,7 +235,9 @@ static int run(cli_call *call) {
         options->prevalence = which->prevalence;
     if (code == CLI_OK && options->output)
         code = cli_make_folder(call, options->output);
-    return code == CLI_OK ? which->run(call, options) : code;
+    if (code != CLI_OK || !options->output)
+        return code == CLI_OK ? which->run(call, options) : code;
+    return run_reported(call, which, options);
 }
 
 static const cli_argument arguments[] = {{"NAME", "contingency: the paper's section 4, a table of four counts under "
@@ -236,8 +293,8 @@ const cli_command cli_study = {
         "--json one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, "
         "ig_profile_npr_N) "
         "to log_odds_ratio {mean, sd, quantiles}, eta0, eta1 {mean, sd}, marginal, elbo, elbo_se, exact (the same, and "
-        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json and "
-        "SVG pictures.\n"
+        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json, "
+        "SVG pictures and report.html.\n"
         "coverage: for each posterior, method and quantity (coefficients; log odds at three settings of the "
         "covariates) the "
         "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square "
@@ -246,8 +303,10 @@ const cli_command cli_study = {
         "sbc.svg.\n"
         "calibration: metrics beside the paper's, calibration, log odds ratios against the truth; means over data sets "
         "with their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
-        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real.svg.\n"
+        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real_calibration.svg.\n"
         "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
-        "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.",
+        "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.\n"
+        "Each study with -o also writes report.html, its tables and pictures in one page, and the numbers of each "
+        "picture as CSV.",
     .examples = examples,
     .run = run};

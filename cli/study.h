@@ -2,7 +2,7 @@
 #ifndef PREVAIL_CLI_STUDY_H
 #define PREVAIL_CLI_STUDY_H
 
-#include "common.h"
+#include "report_page.h"
 
 typedef struct study_options {
     double prevalence;        /* given, or the study's own */
@@ -19,6 +19,7 @@ typedef struct study_options {
     int64_t chains, warmup;             /* hmc */
     bool sbc;
     const char *output;
+    pv_report *report; /* of the folder, while the study runs; NULL: none */
     cli_running running;
 } study_options;
 
@@ -28,12 +29,41 @@ int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc
 int study_calibration(cli_call *call, const study_options *options);
 int study_bias(cli_call *call, const study_options *options);
 
-/* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
+/* ---- study.c: files in the output folder; tables (.md) go to the report as well ----------------
+ */
 
 typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
+
+/* ---- study_canvas.c: figures, panel by panel --------------------------------------------------------------------- */
+
+enum { STUDY_SERIES = 24, STUDY_TEXT = 160 };
+
+/* All zero: empty. Names and labels are borrowed up to study_figure; numbers are copied. */
+typedef struct study_canvas {
+    pv_panel *panel;
+    size_t panels;
+    pv_series series[STUDY_SERIES]; /* of the panel being made */
+    size_t n_series;
+    void **block; /* what is kept */
+    size_t blocks;
+} study_canvas;
+
+const char *study_text(study_canvas *canvas, const char *format, ...) PV_PRINTF(2, 3); /* kept as long */
+void study_series(study_canvas *canvas, const pv_series *series);                      /* of stride 1 */
+void study_line(study_canvas *canvas, pv_ink ink, const char *name, bool dashed, size_t n, const double *x,
+                const double *y);
+void study_segment(study_canvas *canvas, pv_ink ink, const char *name, bool dashed, double x0, double y0, double x1,
+                   double y1);
+void study_points(study_canvas *canvas, pv_ink ink, const char *name, size_t n, const double *x, const double *y,
+                  double size);
+/* Ends the panel with the series since the last one. */
+void study_panel(study_canvas *canvas, const pv_panel *panel);
+/* Into the report and the folder, and empties the canvas. */
+int study_figure(cli_call *call, study_canvas *canvas, const char *name, const char *title, const char *text,
+                 size_t columns);
 
 /* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
 int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
@@ -122,6 +152,6 @@ typedef struct study_table {
     study_posterior *posterior;
 } study_table;
 
-int study_contingency_pictures(cli_call *call, const char *folder, const study_table *table);
+int study_contingency_pictures(cli_call *call, const study_table *table);
 
 #endif

@@ -34,7 +34,7 @@ const char *const bias_selection_text[SELECTIONS] = {"none: a random sample", "b
                                                      "by both: controls with x1 at most 0.5"};
 const char *const bias_method[BIAS_METHODS] = {"plain", "plain, corrected", "iw", "ig, plug-in", "ig, profile"};
 const char *const bias_key[BIAS_METHODS] = {"plain", "corrected", "iw", "ig_plugin", "ig_profile"};
-const char *const bias_colour[BIAS_METHODS] = {"#777777", "#2e8b57", "#c99700", "#b5482f", "#1f5fbf"};
+const pv_ink bias_ink[BIAS_METHODS] = {PV_INK_MUTED, PV_INK_PLAIN, PV_INK_IW, PV_INK_PLUGIN, PV_INK_IG};
 const bias_column bias_quantity[BIAS_QUANTITIES] = {
 #define ENTRY(name, title, text) {#name, title, text},
     BIAS_QUANTITY_LIST(ENTRY)

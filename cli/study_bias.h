@@ -41,7 +41,8 @@ extern const double lead_prevalence[LEAD_PREVALENCES];
 enum { SELECT_NONE, SELECT_LABEL, SELECT_FEATURE, SELECT_BOTH, SELECTIONS };
 extern const char *const bias_selection[SELECTIONS], *const bias_selection_text[SELECTIONS];
 enum { BIAS_PLAIN, BIAS_CORRECTED, BIAS_IW, BIAS_PLUGIN, BIAS_PROFILE, BIAS_METHODS };
-extern const char *const bias_method[BIAS_METHODS], *const bias_key[BIAS_METHODS], *const bias_colour[BIAS_METHODS];
+extern const char *const bias_method[BIAS_METHODS], *const bias_key[BIAS_METHODS];
+extern const pv_ink bias_ink[BIAS_METHODS];
 
 #define BIAS_QUANTITY_LIST(X)                                                                                          \
     X(share, "share", "share of positives in the sample")                                                              \

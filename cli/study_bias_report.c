@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "svg.h"
-
 /* In a terminal a table has values, and below them the largest standard error of each column and what the columns are;
  * Markdown has the errors beside the values. */
 enum { COLUMNS_MAX = LEAD_QUANTITIES };
@@ -180,56 +178,53 @@ static json_t *json_result(cli_call *call, const bias *b) {
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
-static const char red[] = "#c0392b", blue[] = "#1f5fbf";
-
 /* A histogram as a line of steps. */
-static void steps(FILE *out, const svg_panel *p, const double *height, double scale, const char *colour) {
-    double x[2 * LEAD_BINS + 2], y[2 * LEAD_BINS + 2];
+static void add_steps(study_canvas *canvas, pv_ink ink, const char *name, const double *height, double scale) {
+    double x[2 * LEAD_BINS], y[2 * LEAD_BINS];
     size_t n = 0;
     for (int i = 0; i < LEAD_BINS; i++)
         for (int side = 0; side < 2; side++) {
             x[n] = (double)(i + side) / LEAD_BINS;
             y[n++] = scale * height[i];
         }
-    svg_line(out, p, n, x, y, colour, 1.8, NULL);
+    study_line(canvas, ink, name, false, n, x, y);
 }
 
-static void write_lead(FILE *out, const void *what) {
-    const bias *b = what;
+static int write_lead(cli_call *call, const bias *b) {
     static const char *const titles[] = {"A: balanced training, by class", "B: the same at the prevalence",
                                          "C: the operating point moved", "D: ig, told the prevalence"};
-    svg_begin(out, 1090, 330, "Impact of the prevalence");
-    char title[128];
-    snprintf(title, sizeof title,
-             "Predicted probability of malignancy: benign (blue) and malignant (red) nodules; B to D at prevalence %g",
-             b->prevalence);
-    svg_text(out, 56, 20, "start", 13, "#000", title);
+    study_canvas canvas = {0};
+    char text[200];
     for (int i = 0; i < 4; i++) {
-        svg_panel p = {56 + 262.0 * i, 60, 205, 210, 0, 1, 0, 0};
         const double(*h)[LEAD_BINS] = b->histogram[i == 3];
-        double scale[2] = {i ? 1 - b->prevalence : 1, i ? b->prevalence : 1};
+        double scale[2] = {i ? 1 - b->prevalence : 1, i ? b->prevalence : 1}, top = 0, at = i == 2 ? b->threshold : 0.5;
         for (int y = 0; y < 2; y++)
             for (int k = 0; k < LEAD_BINS; k++)
-                p.y1 = fmax(p.y1, 1.08 * scale[y] * h[y][k]);
-        double at = i == 2 ? b->threshold : 0.5;
-        svg_segment(out, &p, at, 0, at, p.y1, "#555", 1.3, "5 3");
-        steps(out, &p, h[0], scale[0], blue);
-        steps(out, &p, h[1], scale[1], red);
-        svg_axes(out, &p, titles[i], "probability of malignancy", "density");
+                top = fmax(top, 1.08 * scale[y] * h[y][k]);
+        study_segment(&canvas, PV_INK_MUTED, "threshold", true, at, 0, at, top);
+        add_steps(&canvas, PV_INK_NEGATIVE, "benign", h[0], scale[0]);
+        add_steps(&canvas, PV_INK_POSITIVE, "malignant", h[1], scale[1]);
+        pv_panel panel = {.title = titles[i],
+                          .x = {.label = "probability of malignancy", .lo = 0, .hi = 1},
+                          .y = {.label = "density", .lo = 0, .hi = top},
+                          .width = 300,
+                          .height = 310};
+        study_panel(&canvas, &panel);
     }
-    svg_text(out, 56, 322, "start", 11, "#555", "Dashed: the threshold above which a nodule is called malignant.");
-    svg_end(out);
+    snprintf(text, sizeof text,
+             "Predicted probability of malignancy, B to D at prevalence %g; a nodule above the threshold is called "
+             "malignant.",
+             b->prevalence);
+    return study_figure(call, &canvas, "prevalence", "What a model of a balanced sample means at another prevalence.",
+                        text, 4);
 }
 
 /* Where a model says 0.5. */
-static void boundary(FILE *out, const svg_panel *p, const double w[3], const char *colour, double width,
-                     const char *dash) {
-    const double x[2] = {p->x0, p->x1};
-    const double y[2] = {-(w[0] + w[1] * x[0]) / w[2], -(w[0] + w[1] * x[1]) / w[2]};
-    svg_line(out, p, 2, x, y, colour, width, dash);
+static void add_boundary(study_canvas *canvas, pv_ink ink, const char *name, bool dashed, const double w[3]) {
+    study_segment(canvas, ink, name, dashed, -4, -(w[0] - 4 * w[1]) / w[2], 4, -(w[0] + 4 * w[1]) / w[2]);
 }
 
-static void scatter(FILE *out, const svg_panel *p, const pv_table *sample, int label) {
+static void add_scatter(study_canvas *canvas, const pv_table *sample, int label) {
     double *x = cli_alloc(sample->rows, sizeof *x), *y = cli_alloc(sample->rows, sizeof *y);
     size_t n = 0;
     for (size_t i = 0; i < sample->rows; i++)
@@ -237,35 +232,28 @@ static void scatter(FILE *out, const svg_panel *p, const pv_table *sample, int l
             x[n] = sample->column[0].number[i];
             y[n++] = sample->column[1].number[i];
         }
-    svg_points(out, p, n, x, y, label ? red : blue, 3, 0.35);
+    study_points(canvas, label ? PV_INK_POSITIVE : PV_INK_NEGATIVE, label ? "positive" : "negative", n, x, y, 1.4);
     free(x);
     free(y);
 }
 
-static void write_selection(FILE *out, const void *what) {
-    const bias *b = what;
-    svg_begin(out, 1130, 370, "Selection");
-    svg_text(out, 50, 20, "start", 13, "#000",
-             "One population, sampled in four ways; lines: where each model says 0.5 (first data set)");
-    svg_panel page = {0, 0, 1, 1, 0, 1, 1, 0};
-    for (int m = 0; m <= BIAS_METHODS; m++) {
-        double x = 50 + 140.0 * m;
-        svg_segment(out, &page, x, 38, x + 22, 38, m ? bias_colour[m - 1] : "#000", 2.2, m ? NULL : "6 4");
-        svg_text(out, x + 27, 42, "start", 11, "#333", m ? bias_method[m - 1] : "the truth");
-    }
+static int write_selection(cli_call *call, const bias *b) {
+    study_canvas canvas = {0};
     for (int s = 0; s < SELECTIONS; s++) {
-        svg_panel p = {50 + 272.0 * s, 76, 225, 225, -4, 4, -4, 4};
-        svg_clip(out, &p);
-        scatter(out, &p, b->sample[s], 0);
-        scatter(out, &p, b->sample[s], 1);
+        add_scatter(&canvas, b->sample[s], 0);
+        add_scatter(&canvas, b->sample[s], 1);
         for (int m = 0; m < BIAS_METHODS; m++)
-            boundary(out, &p, b->line[s][m], bias_colour[m], 1.8, NULL);
-        boundary(out, &p, b->truth, "#000", 2, "6 4");
-        svg_unclip(out);
-        svg_axes(out, &p, bias_selection_text[s], "x1", "x2");
+            add_boundary(&canvas, bias_ink[m], bias_method[m], false, b->line[s][m]);
+        add_boundary(&canvas, PV_INK_TEXT, "the truth", true, b->truth);
+        pv_panel panel = {.title = bias_selection_text[s],
+                          .x = {.label = "x1", .lo = -4, .hi = 4},
+                          .y = {.label = "x2", .lo = -4, .hi = 4},
+                          .width = 300,
+                          .height = 370};
+        study_panel(&canvas, &panel);
     }
-    svg_text(out, 50, 358, "start", 11, "#555", "Red: positive, blue: negative rows of the sample.");
-    svg_end(out);
+    return study_figure(call, &canvas, "selection", "One population, sampled in four ways.",
+                        "Points are rows of the first data set; lines are where each model says 0.5.", SELECTIONS);
 }
 
 int bias_report(cli_call *call, const bias *b) {
@@ -277,9 +265,9 @@ int bias_report(cli_call *call, const bias *b) {
         if (code == CLI_OK)
             code = study_write(call, folder, "tables.md", write_markdown, b);
         if (code == CLI_OK)
-            code = study_write(call, folder, "prevalence.svg", write_lead, b);
+            code = write_lead(call, b);
         if (code == CLI_OK)
-            code = study_write(call, folder, "selection.svg", write_selection, b);
+            code = write_selection(call, b);
     }
     if (code == CLI_OK && b->options->running.json)
         cli_json_print(json_incref(object));

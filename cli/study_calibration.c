@@ -18,7 +18,7 @@ enum { TESTING = ROWS - TRAINING - VALIDATION, STREAM_SPLIT = 911 };
 const char *const cal_method[CAL_METHODS] = {"ig, plug-in", "ig, profile",      "ig, profile, known",
                                              "iw",          "plain, corrected", "the truth"};
 const char *const cal_key[CAL_METHODS] = {"ig_plugin", "ig_profile", "ig_profile_known", "iw", "plain", "truth"};
-const char *const cal_colour[CAL_METHODS] = {"#b5482f", "#1f5fbf", "#0a9396", "#c99700", "#2e8b57", "#222222"};
+const pv_ink cal_ink[CAL_METHODS] = {PV_INK_PLUGIN, PV_INK_IG, PV_INK_KNOWN, PV_INK_IW, PV_INK_PLAIN, PV_INK_EMPIRICAL};
 const char *const cal_feature[CAL_COEFFICIENTS] = {"(Intercept)", "age",        "female",   "smoker",
                                                    "emphysema",   "upper_lobe", "diameter", "part_solid"};
 const char *const cal_quantity[CAL_QUANTITIES] = {

@@ -11,7 +11,7 @@ enum { CAL_PLUGIN, CAL_PROFILE, CAL_KNOWN, CAL_IW, CAL_PLAIN, CAL_FITTED, CAL_TR
 
 extern const char *const cal_method[CAL_METHODS]; /* "ig, plug-in" */
 extern const char *const cal_key[CAL_METHODS];    /* "ig_plugin" */
-extern const char *const cal_colour[CAL_METHODS];
+extern const pv_ink cal_ink[CAL_METHODS];
 
 /* What is measured of each fit. Held-out: on rows sampled as the training rows were. Population: on a large draw of the
  * true population, each row with its true probability. */
@@ -126,6 +126,6 @@ size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double
 /* ---- report and pictures ----------------------------------------------------------------------------------------- */
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real);
-int calibration_pictures(cli_call *call, const char *folder, const calibration *c, const nodules *real);
+int calibration_pictures(cli_call *call, const calibration *c, const nodules *real);
 
 #endif

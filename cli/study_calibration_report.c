@@ -363,7 +363,7 @@ int calibration_report(cli_call *call, const calibration *c, const nodules *real
         if (code == CLI_OK && real)
             code = study_write(call, folder, "real.csv", write_real, &a);
         if (code == CLI_OK)
-            code = calibration_pictures(call, folder, c, real);
+            code = calibration_pictures(call, c, real);
     }
     if (code == CLI_OK && c->options->running.json)
         cli_json_print(json_incref(object));

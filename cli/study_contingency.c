@@ -228,6 +228,37 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
     return object;
 }
 
+static void report_posteriors(pv_report *report, const study_table *table) {
+    static const char *const heads[] = {"posterior",  "mean",     "sd",       "5 %",  "95 %",
+                                        "exact mean", "exact sd", "p(Y=1|w)", "ELBO", "log evidence"};
+    report_cells cells = {0};
+    for (size_t i = 0; i < table->posteriors; i++) {
+        const study_posterior *p = &table->posterior[i];
+        const double numbers[] = {p->vi.mean[STUDY_LOR],
+                                  p->vi.sd[STUDY_LOR],
+                                  p->vi.quantile[0],
+                                  p->vi.quantile[STUDY_QUANTILES - 1],
+                                  p->exact.numbers.mean[STUDY_LOR],
+                                  p->exact.numbers.sd[STUDY_LOR],
+                                  p->vi.marginal,
+                                  p->elbo,
+                                  p->exact.log_evidence};
+        report_cell(&cells, p->name);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            report_cell_number(&cells, numbers[k]);
+    }
+    pv_report_section(report, "posteriors", "Posteriors of the log odds ratio");
+    report_say(
+        report,
+        "Rows X = 0, 1; columns Y = 0, 1: %g, %g; %g, %g. Prevalence %g. The frequentist log odds ratio is %.2f, "
+        "with standard deviation %.2f.",
+        table->count[0][0], table->count[0][1], table->count[1][0], table->count[1][1], table->prevalence[1],
+        table->lor, table->lor_sd);
+    report_put_cells(report, &cells, "By a mixture of Gaussians, and exactly by quadrature", "tnnnnnnnnn", heads,
+                     false);
+    pv_report_section(report, "pictures", "Pictures");
+}
+
 static void print_text(const study_table *table, bool hmc) {
     printf(
         "Rows X=0,1; columns Y=0,1: %g,%g; %g,%g. Prevalence %g. Frequentist log odds\nratio %.2f, standard deviation "
@@ -281,8 +312,10 @@ int study_contingency(cli_call *call, const study_options *options) {
     json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
     if (code == CLI_OK && options->output)
         code = study_write_json(call, options->output, "results.json", object);
-    if (code == CLI_OK && options->output)
-        code = study_contingency_pictures(call, options->output, &held.table);
+    if (code == CLI_OK && options->output) {
+        report_posteriors(options->report, &held.table);
+        code = study_contingency_pictures(call, &held.table);
+    }
     if (code == CLI_OK && options->running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)

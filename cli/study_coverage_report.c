@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "svg.h"
-
 const char *coverage_infer_name(pv_inference infer) {
     return infer == PV_INFER_LAPLACE ? "laplace" : infer == PV_INFER_VI ? "vi" : "hmc";
 }
@@ -164,47 +162,54 @@ static json_t *json_result(cli_call *call, const coverage *c) {
 /* ---- picture ----------------------------------------------------------------------------------------------------- */
 
 enum { NINETY = 2 };
-static const char *const colours[METHODS] = {"#1f5fbf", "#b5482f", "#2e8b57"};
+static const pv_ink inks[METHODS] = {PV_INK_IG, PV_INK_PLUGIN, PV_INK_PLAIN};
 
-static void draw_infer(FILE *out, const coverage *c, int infer, const svg_panel *p) {
-    svg_box(out, p, 0.87, p->y0, 0.93, p->y1, "#eef2ee");
-    svg_segment(out, p, 0.9, p->y0, 0.9, p->y1, "#999", 1, "3 3");
+static void add_infer(study_canvas *canvas, const coverage *c, int infer, const char *const *names) {
+    const double x[] = {0.87, 0.93}, lo[] = {-1, -1}, hi[] = {QUANTITIES, QUANTITIES};
+    pv_series close = {.mark = PV_MARK_BAND, .ink = PV_INK_EXPECTED, .n = 2, .x = x, .lo = lo, .hi = hi};
+    study_series(canvas, &close);
+    study_segment(canvas, PV_INK_MUTED, NULL, true, 0.9, -1, 0.9, QUANTITIES);
     for (int m = 0; m < METHODS; m++) {
         summary s = summarise(c, infer, m);
-        for (int q = 0; q < QUANTITIES && s.n; q++) {
-            double y = QUANTITIES - 0.5 - q - 0.2 * (m - 1), x = s.share[q][NINETY];
-            double error = 2 * share_error(x, s.n);
-            svg_segment(out, p, fmax(x - error, p->x0), y, fmin(x + error, p->x1), y, colours[m], 1.2, NULL);
-            double at = fmax(x, p->x0);
-            svg_points(out, p, 1, &at, &y, colours[m], 6, 1);
+        double share[QUANTITIES], y[QUANTITIES], from[QUANTITIES], to[QUANTITIES];
+        for (int q = 0; q < QUANTITIES; q++) {
+            double error = 2 * share_error(s.share[q][NINETY], s.n);
+            share[q] = s.n ? s.share[q][NINETY] : NAN;
+            y[q] = QUANTITIES - 1 - q - 0.2 * (m - 1);
+            from[q] = share[q] - error;
+            to[q] = share[q] + error;
         }
+        pv_series spans = {.mark = PV_MARK_SPANS,
+                           .ink = inks[m],
+                           .name = coverage_method[m],
+                           .n = QUANTITIES,
+                           .x = share,
+                           .y = y,
+                           .lo = from,
+                           .hi = to,
+                           .size = 3};
+        study_series(canvas, &spans);
     }
-    svg_axes(out, p, coverage_infer_name(c->infer[infer]), "coverage of 90 % intervals", NULL);
+    pv_panel panel = {.title = coverage_infer_name(c->infer[infer]),
+                      .x = {.label = "coverage of 90 % intervals", .lo = 0.3, .hi = 1},
+                      .y = {.name = names, .n_names = QUANTITIES},
+                      .height = 400};
+    study_panel(canvas, &panel);
 }
 
-static void write_picture(FILE *out, const void *what) {
-    const coverage *c = what;
-    const double left = 160, side = 230, gap = 30, top = 66, height = 300;
-    double width = fmax(left + c->infers * (side + gap), 620);
-    svg_begin(out, width, top + height + 50, "Coverage of nominal 90 % intervals");
-    char strength[32], title[160];
+static int write_picture(cli_call *call, const coverage *c) {
+    study_canvas canvas = {0};
+    const char *names[QUANTITIES];
+    char strength[32], text[200];
     strength_text(c, strength);
-    snprintf(title, sizeof title, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s; bars: 2 errors",
-             c->finished, c->cases, c->controls, c->prevalence, strength);
-    svg_text(out, 12, 18, "start", 12, "#000", title);
-    for (int m = 0; m < METHODS; m++) {
-        double x = 20 + 120.0 * m, y = 33;
-        svg_panel page = {0, 0, width, height, 0, width, height, 0}; /* pixels */
-        svg_points(out, &page, 1, &x, &y, colours[m], 7, 1);
-        svg_text(out, x + 8, 37, "start", 11, "#333", coverage_method[m]);
-    }
+    snprintf(text, sizeof text,
+             "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s; bars are two errors.", c->finished,
+             c->cases, c->controls, c->prevalence, strength);
     for (int q = 0; q < QUANTITIES; q++)
-        svg_text(out, left - 10, top + height * (q + 0.5) / QUANTITIES + 4, "end", 11, "#000", coverage_quantity[q]);
-    for (int i = 0; i < c->infers; i++) {
-        svg_panel p = {left + i * (side + gap), top, side, height, 0.3, 1, 0, QUANTITIES};
-        draw_infer(out, c, i, &p);
-    }
-    svg_end(out);
+        names[QUANTITIES - 1 - q] = coverage_quantity[q];
+    for (int i = 0; i < c->infers; i++)
+        add_infer(&canvas, c, i, names);
+    return study_figure(call, &canvas, "coverage", "Coverage of nominal 90 % intervals.", text, 0);
 }
 
 int coverage_report(cli_call *call, const coverage *c) {
@@ -216,7 +221,7 @@ int coverage_report(cli_call *call, const coverage *c) {
         if (code == CLI_OK)
             code = study_write(call, folder, "coverage.md", write_markdown, c);
         if (code == CLI_OK)
-            code = study_write(call, folder, "coverage.svg", write_picture, c);
+            code = write_picture(call, c);
     }
     if (code == CLI_OK && c->options->running.json)
         cli_json_print(json_incref(object));

@@ -6,35 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "svg.h"
-
 enum { CELLS = 60, CURVE = 200, COLUMNS_MAX = 8 };
-static const double SIDE = 190, GAP = 62, LEFT = 56, TOP = 58, ROW = 258, LOG_RANGE = 10;
-static const char iso_colour[] = "#2e8b57", mean_colour[] = "#1f5fbf", frequentist_colour[] = "#8b5a2b";
+static const double WIDTH = 290, HEIGHT = 300, LOG_RANGE = 10;
 
 typedef struct column {
     const study_posterior *posterior;
     char title[48];
+    size_t n; /* draws that are shown */
+    double *eta0, *eta1;
 } column;
 
 typedef struct figure {
     const study_table *table;
-    const char *title;
+    const char *name, *title;
     column column[COLUMNS_MAX];
     size_t columns;
 } figure;
 
-/* Draws spread over all that there are, [draws] each; the caller frees both. */
-static size_t take_draws(const study_table *table, const pv_posterior *posterior, double **eta0, double **eta1) {
-    size_t n = table->draws < posterior->count ? table->draws : posterior->count;
-    *eta0 = cli_alloc(n, sizeof **eta0);
-    *eta1 = cli_alloc(n, sizeof **eta1);
-    for (size_t i = 0; i < n; i++) {
-        const double *draw = posterior->draws + 2 * (i * posterior->count / n);
-        (*eta0)[i] = draw[0];
-        (*eta1)[i] = draw[1];
+/* Draws spread over all that there are. */
+static void take_draws(const study_table *table, column *c) {
+    const pv_posterior *posterior = c->posterior->posterior;
+    c->n = table->draws < posterior->count ? table->draws : posterior->count;
+    c->eta0 = cli_alloc(c->n, sizeof *c->eta0);
+    c->eta1 = cli_alloc(c->n, sizeof *c->eta1);
+    for (size_t i = 0; i < c->n; i++) {
+        const double *draw = posterior->draws + 2 * (i * posterior->count / c->n);
+        c->eta0[i] = draw[0];
+        c->eta1[i] = draw[1];
     }
-    return n;
 }
 
 static double quantile_of(size_t n, const double *values, double p) {
@@ -45,14 +44,13 @@ static double quantile_of(size_t n, const double *values, double p) {
     return q;
 }
 
-/* log density at the centres of the panel's cells, of (p0, p1) or (eta0, eta1); drawn down to LOG_RANGE below its
+/* log density at the centres of the panel's cells, of (p0, p1) or (eta0, eta1); shown down to LOG_RANGE below its
  * greatest value there. */
-static void draw_heat(FILE *out, const svg_panel *panel, const pv_mixture *mixture, bool logits) {
+static void add_heat(study_canvas *canvas, double lo, double hi, const pv_mixture *mixture, bool logits) {
     double *value = cli_alloc((size_t)CELLS * CELLS, sizeof *value), high = -HUGE_VAL;
     for (size_t j = 0; j < CELLS; j++)
         for (size_t i = 0; i < CELLS; i++) {
-            double x = panel->x0 + (panel->x1 - panel->x0) * ((double)i + 0.5) / CELLS;
-            double y = panel->y0 + (panel->y1 - panel->y0) * ((double)j + 0.5) / CELLS;
+            double x = lo + (hi - lo) * ((double)i + 0.5) / CELLS, y = lo + (hi - lo) * ((double)j + 0.5) / CELLS;
             const double w[] = {logits ? x : pv_logit(x), logits ? y : pv_logit(y)};
             double log_density = pv_mixture_log_density(mixture, w);
             if (!logits)
@@ -60,128 +58,125 @@ static void draw_heat(FILE *out, const svg_panel *panel, const pv_mixture *mixtu
             value[j * CELLS + i] = log_density;
             high = fmax(high, log_density);
         }
-    svg_heat(out, panel, CELLS, CELLS, value, high - LOG_RANGE, high);
+    for (size_t i = 0; i < (size_t)CELLS * CELLS; i++)
+        value[i] = fmax(value[i], high - LOG_RANGE);
+    pv_series heat = {.mark = PV_MARK_HEAT,
+                      .ink = PV_INK_NEGATIVE,
+                      .name = "log density",
+                      .n = (size_t)CELLS * CELLS,
+                      .y = value,
+                      .columns = CELLS};
+    study_series(canvas, &heat);
     free(value);
 }
 
-static void draw_probabilities(FILE *out, svg_panel panel, const figure *f, size_t c, size_t n, const double *eta0,
-                               const double *eta1) {
+static void finish_panel(study_canvas *canvas, const char *title, const char *x, const char *y, double lo, double hi) {
+    pv_panel panel = {.title = title,
+                      .x = {.label = x, .lo = lo, .hi = hi},
+                      .y = {.label = y, .lo = lo, .hi = hi},
+                      .width = WIDTH,
+                      .height = HEIGHT};
+    study_panel(canvas, &panel);
+}
+
+static const char *iso_name(study_canvas *canvas, const figure *f) {
+    return study_text(canvas, "log odds ratio %.2f", f->table->lor);
+}
+
+static void add_probabilities(study_canvas *canvas, const figure *f, const column *c) {
     static const double extents[] = {0.02, 0.05, 0.1, 0.2, 0.5, 1};
-    double *p0 = cli_alloc(n, sizeof *p0), *p1 = cli_alloc(n, sizeof *p1), cx[CURVE], cy[CURVE];
-    for (size_t i = 0; i < n; i++) {
-        p0[i] = pv_sigmoid(eta0[i]);
-        p1[i] = pv_sigmoid(eta1[i]);
+    double *p0 = cli_alloc(c->n, sizeof *p0), *p1 = cli_alloc(c->n, sizeof *p1), cx[CURVE], cy[CURVE];
+    for (size_t i = 0; i < c->n; i++) {
+        p0[i] = pv_sigmoid(c->eta0[i]);
+        p1[i] = pv_sigmoid(c->eta1[i]);
     }
-    double most = fmax(quantile_of(n, p0, 0.97), quantile_of(n, p1, 0.97));
+    double most = fmax(quantile_of(c->n, p0, 0.97), quantile_of(c->n, p1, 0.97));
     size_t e = 0;
     while (e < 5 && extents[e] < most)
         e++;
-    panel.x0 = panel.y0 = 0;
-    panel.x1 = panel.y1 = extents[e];
-    svg_clip(out, &panel);
-    draw_heat(out, &panel, &f->column[c].posterior->posterior->mixture, false);
-    svg_points(out, &panel, n, p0, p1, "#000", 2, 0.35);
-    svg_segment(out, &panel, 0, 0, 1, 1, "#000", 1, "2 3");
+    add_heat(canvas, 0, extents[e], &c->posterior->posterior->mixture, false);
+    study_points(canvas, PV_INK_TEXT, "draws", c->n, p0, p1, 0.9);
+    study_segment(canvas, PV_INK_MUTED, "p0 = p1", true, 0, 0, 1, 1);
     for (size_t i = 0; i < CURVE; i++) {
-        cx[i] = panel.x1 * ((double)i + 0.01) / CURVE;
+        cx[i] = extents[e] * ((double)i + 0.01) / CURVE;
         cy[i] = pv_sigmoid(f->table->lor + pv_logit(cx[i]));
     }
     if (isfinite(f->table->lor))
-        svg_line(out, &panel, CURVE, cx, cy, iso_colour, 1.8, NULL);
-    svg_unclip(out);
-    svg_axes(out, &panel, f->column[c].title, "p0 = p(Y=1|X=0)", "p1 = p(Y=1|X=1)");
+        study_line(canvas, PV_INK_EXPECTED, iso_name(canvas, f), false, CURVE, cx, cy);
+    finish_panel(canvas, c->title, "p0 = p(Y=1|X=0)", "p1 = p(Y=1|X=1)", 0, extents[e]);
     free(p0);
     free(p1);
 }
 
-static void draw_logits(FILE *out, svg_panel panel, const figure *f, size_t c, size_t n, const double *eta0,
-                        const double *eta1) {
-    double low = fmin(quantile_of(n, eta0, 0.005), quantile_of(n, eta1, 0.005));
-    double high = fmax(quantile_of(n, eta0, 0.995), quantile_of(n, eta1, 0.995)), margin = 0.12 * (high - low);
-    panel.x0 = panel.y0 = low - margin;
-    panel.x1 = panel.y1 = high + margin;
-    svg_clip(out, &panel);
-    draw_heat(out, &panel, &f->column[c].posterior->posterior->mixture, true);
-    svg_points(out, &panel, n, eta0, eta1, "#000", 2, 0.35);
-    svg_segment(out, &panel, panel.x0, panel.x0, panel.x1, panel.x1, "#000", 1, "2 3");
-    if (isfinite(f->table->lor))
-        svg_segment(out, &panel, panel.x0, panel.x0 + f->table->lor, panel.x1, panel.x1 + f->table->lor, iso_colour,
-                    1.8, NULL);
-    svg_unclip(out);
-    svg_axes(out, &panel, NULL,
-             "\xCE\xB7"
-             "0 (log odds)",
-             "\xCE\xB7"
-             "1 (log odds)");
+static void add_logits(study_canvas *canvas, const figure *f, const column *c) {
+    double low = fmin(quantile_of(c->n, c->eta0, 0.005), quantile_of(c->n, c->eta1, 0.005));
+    double high = fmax(quantile_of(c->n, c->eta0, 0.995), quantile_of(c->n, c->eta1, 0.995));
+    double margin = 0.12 * (high - low), lor = f->table->lor;
+    low -= margin;
+    high += margin;
+    add_heat(canvas, low, high, &c->posterior->posterior->mixture, true);
+    study_points(canvas, PV_INK_TEXT, "draws", c->n, c->eta0, c->eta1, 0.9);
+    study_segment(canvas, PV_INK_MUTED, "p0 = p1", true, low, low, high, high);
+    if (isfinite(lor))
+        study_segment(canvas, PV_INK_EXPECTED, iso_name(canvas, f), false, low, low + lor, high, high + lor);
+    finish_panel(canvas, study_text(canvas, "%s: log odds", c->title),
+                 "\xCE\xB7"
+                 "0",
+                 "\xCE\xB7"
+                 "1",
+                 low, high);
 }
 
-/* Four standard deviations of the exact posterior about the middle; wide ones are cut to keep panels comparable. */
-static void draw_ratio(FILE *out, svg_panel panel, const figure *f, size_t c) {
-    const study_posterior *p = f->column[c].posterior;
+/* Four standard deviations of the exact posterior about the middle; narrow ones are shown with 3 on either side. */
+static void add_ratio(study_canvas *canvas, const figure *f, const column *c) {
+    const study_posterior *p = c->posterior;
     const study_exact *exact = &p->exact;
-    double reach = fmax(4 * p->vi.sd[STUDY_LOR], 3), x[CURVE], y[CURVE], top = 0;
-    panel.x0 = p->vi.mean[STUDY_LOR] - reach;
-    panel.x1 = p->vi.mean[STUDY_LOR] + reach;
+    double reach = fmax(4 * p->vi.sd[STUDY_LOR], 3), mean = p->vi.mean[STUDY_LOR], x[CURVE], y[CURVE], top = 0;
     for (size_t i = 0; i < CURVE; i++) {
-        x[i] = panel.x0 + (panel.x1 - panel.x0) * (double)i / (CURVE - 1);
+        x[i] = mean - reach + 2 * reach * (double)i / (CURVE - 1);
         y[i] = study_mixture_lor_density(&p->posterior->mixture, x[i]);
         top = fmax(top, y[i]);
     }
     for (size_t i = 0; i < exact->points; i++)
         top = fmax(top, exact->density[i]);
-    panel.y0 = 0;
-    panel.y1 = 1.1 * top;
-    svg_clip(out, &panel);
+    top *= 1.1;
     if (isfinite(f->table->lor))
-        svg_segment(out, &panel, f->table->lor, 0, f->table->lor, panel.y1, frequentist_colour, 1.5, NULL);
-    svg_segment(out, &panel, p->vi.mean[STUDY_LOR], 0, p->vi.mean[STUDY_LOR], panel.y1, mean_colour, 1.5, NULL);
-    svg_line(out, &panel, CURVE, x, y, "#222", 1.5, NULL);
-    svg_line(out, &panel, exact->points, exact->lor, exact->density, "#d07000", 1.5, "4 4");
-    svg_unclip(out);
-    svg_axes(out, &panel, NULL,
-             "log odds ratio \xCE\xB7"
-             "1 - \xCE\xB7"
-             "0",
-             "density");
+        study_segment(canvas, PV_INK_IW, "frequentist", false, f->table->lor, 0, f->table->lor, top);
+    study_segment(canvas, PV_INK_NEGATIVE, "mean", false, mean, 0, mean, top);
+    study_line(canvas, PV_INK_EMPIRICAL, "variational", false, CURVE, x, y);
+    study_line(canvas, PV_INK_POSITIVE, "exact", true, exact->points, exact->lor, exact->density);
+    pv_panel panel = {.title = study_text(canvas, "%s: log odds ratio", c->title),
+                      .x = {.label = "\xCE\xB7"
+                                     "1 - \xCE\xB7"
+                                     "0",
+                            .lo = mean - reach,
+                            .hi = mean + reach},
+                      .y = {.label = "density", .lo = 0, .hi = top},
+                      .width = WIDTH,
+                      .height = HEIGHT};
+    study_panel(canvas, &panel);
 }
 
-static void draw_key(FILE *out, double x, double y, double lor) {
-    char text[64];
-    snprintf(text, sizeof text, "log odds ratio = %.2f", lor);
-    const struct {
-        const char *colour, *dash, *text;
-    } entries[] = {{iso_colour, NULL, text},
-                   {"#000", "2 3", "p0 = p1"},
-                   {frequentist_colour, NULL, "frequentist estimate"},
-                   {mean_colour, NULL, "posterior mean"},
-                   {"#222", NULL, "variational posterior"},
-                   {"#d07000", "4 4", "exact, by quadrature"}};
-    svg_panel page = {0, 0, 1, 1, 0, 1, 1, 0}; /* pixels */
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++, x += 148) {
-        svg_segment(out, &page, x, y, x + 22, y, entries[i].colour, 1.8, entries[i].dash);
-        svg_text(out, x + 27, y + 3.5, "start", 10.5, "#333", entries[i].text);
-    }
-}
-
-static void write_figure(FILE *out, const void *what) {
-    const figure *f = what;
-    double width = LEFT + (double)f->columns * (SIDE + GAP), height = TOP + 3 * ROW - 4;
-    svg_begin(out, fmax(width, LEFT + 6 * 148), height, f->title);
-    svg_text(out, LEFT, 22, "start", 13, "#000", f->title);
+static int write_figure(cli_call *call, figure *f) {
+    study_canvas canvas = {0};
+    for (size_t c = 0; c < f->columns; c++)
+        take_draws(f->table, &f->column[c]);
+    for (size_t c = 0; c < f->columns; c++)
+        add_probabilities(&canvas, f, &f->column[c]);
+    for (size_t c = 0; c < f->columns; c++)
+        add_logits(&canvas, f, &f->column[c]);
+    for (size_t c = 0; c < f->columns; c++)
+        add_ratio(&canvas, f, &f->column[c]);
     for (size_t c = 0; c < f->columns; c++) {
-        svg_panel panel = {.x = LEFT + (double)c * (SIDE + GAP), .y = TOP, .width = SIDE, .height = SIDE};
-        double *eta0, *eta1;
-        size_t n = take_draws(f->table, f->column[c].posterior->posterior, &eta0, &eta1);
-        draw_probabilities(out, panel, f, c, n, eta0, eta1);
-        panel.y += ROW - 8;
-        draw_logits(out, panel, f, c, n, eta0, eta1);
-        panel.y += ROW - 8;
-        draw_ratio(out, panel, f, c);
-        free(eta0);
-        free(eta1);
+        free(f->column[c].eta0);
+        free(f->column[c].eta1);
     }
-    draw_key(out, LEFT, height - 14, f->table->lor);
-    svg_end(out);
+    return study_figure(
+        call, &canvas, f->name, f->title,
+        "Above: the posterior of p0 and p1 (darker: higher log density), draws of it, and the curve of "
+        "the observed log odds ratio. Middle: the same in log odds. Below: the posterior of the log odds "
+        "ratio, by a mixture of Gaussians and exactly by quadrature.",
+        f->columns);
 }
 
 static void add(figure *f, const study_posterior *p, const char *prefix) {
@@ -196,15 +191,14 @@ static void add(figure *f, const study_posterior *p, const char *prefix) {
     f->columns++;
 }
 
-int study_contingency_pictures(cli_call *call, const char *folder, const study_table *table) {
-    figure models = {.table = table,
-                     .title = "Posteriors of the contingency table by model (darker: higher log density)"};
-    figure plugin = {
-        .table = table,
-        .title = "ig with the plug-in marginal, by strength of the prevalence prior (darker: higher log density)"};
-    figure profile = {
-        .table = table,
-        .title = "ig with p(x) profiled out, by strength of the prevalence prior (darker: higher log density)"};
+int study_contingency_pictures(cli_call *call, const study_table *table) {
+    figure models = {.table = table, .name = "models", .title = "Posteriors by model."};
+    figure plugin = {.table = table,
+                     .name = "prevalence_plugin",
+                     .title = "ig with the plug-in marginal, by strength of the prevalence prior."};
+    figure profile = {.table = table,
+                      .name = "prevalence_profile",
+                      .title = "ig with p(x) profiled out, by strength of the prevalence prior."};
     const study_posterior *first[2] = {NULL, NULL};
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];
@@ -216,14 +210,14 @@ int study_contingency_pictures(cli_call *call, const char *folder, const study_t
         else
             add(which ? &profile : &plugin, p, "");
     }
-    add(&models, &table->posterior[1], "importance weighting (iw)");
+    add(&models, &table->posterior[1], "iw");
     add(&models, &table->posterior[0], "bias-free (plain)");
     add(&models, first[0], "ig, plug-in, ");
     add(&models, first[1], "ig, profile, ");
-    int code = study_write(call, folder, "models.svg", write_figure, &models);
+    int code = write_figure(call, &models);
     if (code == CLI_OK && plugin.columns)
-        code = study_write(call, folder, "prevalence_plugin.svg", write_figure, &plugin);
+        code = write_figure(call, &plugin);
     if (code == CLI_OK && profile.columns)
-        code = study_write(call, folder, "prevalence_profile.svg", write_figure, &profile);
+        code = write_figure(call, &profile);
     return code;
 }

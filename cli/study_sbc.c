@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "study_coverage.h"
-#include "svg.h"
 
 enum { PARAMS = FEATURES + 1, DRAWS = 99, BINS = 20, ROWS = 100, THIN = 5 };
 enum { STREAM_SBC = 903 };
@@ -198,30 +197,48 @@ static json_t *json_result(cli_call *call, const sbc *s) {
     return object;
 }
 
-static void write_picture(FILE *out, const void *what) {
-    const sbc *s = what;
-    const double left = 56, top = 60, side = 170, gap = 54, height = 120, row = 190;
-    svg_begin(out, left + PARAMS * (side + gap), top + s->infers * row, "Rank histograms");
-    svg_text(out, 12, 20, "start", 12, "#000",
-             "Ranks among 99 posterior draws; band: 95 % of bins of a uniform histogram lie in it");
+static int write_picture(cli_call *call, const sbc *s) {
+    study_canvas canvas = {0};
     for (int i = 0; i < s->infers; i++)
         for (int j = 0; j < PARAMS; j++) {
             histogram h = make_histogram(s, i, j);
             double expected = h.n / BINS, spread = 1.96 * sqrt(expected * (1 - 1.0 / BINS));
-            svg_panel p = {left + j * (side + gap), top + i * row, side, height, 0, DRAWS + 1, 0, 2.2 * expected};
-            svg_clip(out, &p);
-            svg_box(out, &p, p.x0, expected - spread, p.x1, expected + spread, "#eef2ee");
+            const double ends[] = {0, DRAWS + 1}, lo[] = {expected - spread, expected - spread},
+                         hi[] = {expected + spread, expected + spread};
+            double left[BINS], right[BINS], count[BINS];
             for (int b = 0; b < BINS; b++) {
-                double x = (double)b * (DRAWS + 1) / BINS, wide = (double)(DRAWS + 1) / BINS;
-                svg_box(out, &p, x + 0.4, 0, x + wide - 0.4, h.count[b], "#7a9cc6");
+                left[b] = (double)b * (DRAWS + 1) / BINS;
+                right[b] = (double)(b + 1) * (DRAWS + 1) / BINS;
+                count[b] = h.count[b];
             }
-            svg_segment(out, &p, p.x0, expected, p.x1, expected, "#555", 1, "3 3");
-            svg_unclip(out);
-            char title[64];
-            snprintf(title, sizeof title, "%s, %s: p = %.2f", coverage_infer_name(s->infer[i]), parameter[j], h.p);
-            svg_axes(out, &p, title, "rank", "data sets");
+            pv_series band = {.mark = PV_MARK_BAND,
+                              .ink = PV_INK_EXPECTED,
+                              .name = "95 % of uniform bins",
+                              .n = 2,
+                              .x = ends,
+                              .lo = lo,
+                              .hi = hi};
+            pv_series bars = {.mark = PV_MARK_BARS,
+                              .ink = PV_INK_EMPIRICAL,
+                              .name = "data sets",
+                              .n = BINS,
+                              .y = count,
+                              .lo = left,
+                              .hi = right};
+            study_series(&canvas, &band);
+            study_series(&canvas, &bars);
+            study_segment(&canvas, PV_INK_EXPECTED, NULL, true, 0, expected, DRAWS + 1, expected);
+            pv_panel panel = {
+                .title = study_text(&canvas, "%s, %s: p = %.2f", coverage_infer_name(s->infer[i]), parameter[j], h.p),
+                .x = {.label = "rank", .lo = 0, .hi = DRAWS + 1},
+                .y = {.label = "data sets", .lo = 0, .hi = 2.2 * expected},
+                .width = 300,
+                .height = 250};
+            study_panel(&canvas, &panel);
         }
-    svg_end(out);
+    return study_figure(call, &canvas, "sbc", "Ranks of the truth among posterior draws.",
+                        "Flat histograms are right; a bin of a uniform histogram lies in the band 95 times of 100.",
+                        PARAMS);
 }
 
 int study_ranks(cli_call *call, const study_options *options) {
@@ -250,7 +267,7 @@ int study_ranks(cli_call *call, const study_options *options) {
         if (code == CLI_OK)
             code = study_write(call, options->output, "sbc.md", write_markdown, &s);
         if (code == CLI_OK)
-            code = study_write(call, options->output, "sbc.svg", write_picture, &s);
+            code = write_picture(call, &s);
     }
     if (code == CLI_OK && options->running.json)
         cli_json_print(json_incref(object));

@@ -1,5 +1,5 @@
 /* prevail sweep: how much depends on the prevalence that is assumed, and on the loss. */
-#include "common.h"
+#include "report_page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@ typedef struct sweep_options {
     bool mixture;
     const char *mixture_prior;
     const char *output;
+    report_options report;
     cli_running running;
 } sweep_options;
 
@@ -48,9 +49,11 @@ static const pv_option sweep_table[] = {
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(sweep_options, output, "Also write all metrics there, as CSV."),
+    CLI_OPTIONS_REPORT(sweep_options, report),
     CLI_OPTION_THREADS(sweep_options, running.threads),
     CLI_OPTION_JSON(sweep_options, running.json, "Print one JSON object instead of a table."),
-    CLI_OPTION_QUIET(sweep_options, running.quiet), CLI_OPTION_END};
+    CLI_OPTION_QUIET(sweep_options, running.quiet),
+    CLI_OPTION_END};
 
 /* A row of the result. */
 typedef struct row {
@@ -376,6 +379,47 @@ static void note_dropped(cli_call *call, const work *w) {
                      data[i]->dropped == 1 ? "" : "s");
 }
 
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+static int fill_report(cli_call *call, const work *w, pv_report *report, const report_sweep_row *rows) {
+    const sweep_options *options = w->options;
+    int classes = w->training.data->classes;
+    const report_sweep_row *best = &rows[report_best(rows, w->n_rows)];
+    pv_report_section(report, "fit", "What was judged");
+    report_say(
+        report,
+        "A %.60s model was fitted with each loss at each assumed prevalence, and judged %s. Probabilities are for "
+        "the population %.60s.",
+        options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
+    report_put_warnings(call, report);
+    int code = report_put_sweep(call, report, rows, w->n_rows, classes);
+    report_validated validated = {.labels = w->training.labels,
+                                  .classes = classes,
+                                  .target = options->roles.roles.target,
+                                  .validation = best->validation};
+    if (code == CLI_OK)
+        code = report_put_validated(call, report, &validated, options->population, options->fit.seed);
+    if (code == CLI_OK)
+        report_put_source(call, report, w->training.table, options->holdout, options->fit.seed);
+    return code;
+}
+
+static int write_report(cli_call *call, const work *w) {
+    pv_report *report = NULL;
+    char data[200], title[300], lead[300];
+    pv_text_short(call->argument[0], 60, data, sizeof data);
+    snprintf(title, sizeof title, "Assumed prevalences and losses on %s", data);
+    snprintf(lead, sizeof lead, "%zu rows judged. prevail " PV_VERSION, w->rows[0].v->data->rows);
+    report_sweep_row *rows = cli_alloc(w->n_rows, sizeof *rows);
+    for (size_t i = 0; i < w->n_rows; i++)
+        rows[i] = (report_sweep_row){w->rows[i].loss, w->rows[i].prevalence, w->rows[i].v};
+    int code = report_begin(call, &w->options->report, title, lead, &report);
+    if (code == CLI_OK)
+        code = report_end(call, &w->options->report, report, fill_report(call, w, report, rows));
+    free(rows);
+    return code;
+}
+
 static void clear(cli_call *call, work *w) {
     for (size_t i = 0; w->rows && i < w->n_rows; i++)
         pv_validation_free(call->ctx, w->rows[i].v);
@@ -403,6 +447,10 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = cli_validation_unknown(call, &options->unknown, CLI_LEVEL, options->fit.seed);
     if (code == CLI_OK)
+        code = report_check(call, &options->report, call->argument[0]);
+    if (code == CLI_OK && options->holdout)
+        code = cli_check_output(call, options->report.page, options->holdout);
+    if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
     if (code == CLI_OK)
         code = read_prevalences(call, options->prevalence, &w);
@@ -414,6 +462,8 @@ static int run(cli_call *call) {
         code = sweep(call, &w, &trouble);
     if (code == CLI_OK && options->output)
         code = write_csv(call, &w);
+    if (code == CLI_OK && report_wanted(&options->report))
+        code = write_report(call, &w);
     if (code == CLI_OK && options->running.json)
         print_json(call, &w);
     else if (code == CLI_OK)

@@ -150,6 +150,12 @@ PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *o
 PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
 void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
 
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+/* The length of the valid UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included).
+ * *code, where not NULL, is its character. */
+size_t pv_utf8_next(const char *text, uint32_t *code);
+
 /* ---- option tables -------------------------------------------------------------------------------------------------
  * Options are plain structs. One table of rows describes each struct: the command line, --help, the man page and the
  * record kept with a model are all made from it.

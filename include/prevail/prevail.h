@@ -9,6 +9,8 @@
  *   predict.h  probabilities in the true, or another, population
  *   probs.h    another model's probabilities from a file
  *   assess.h   metrics with intervals, curves
+ *   chart.h    charts as SVG, from a description
+ *   report.h   one HTML page of text, tables, charts, and an explorer of populations
  *
  * The short way: pv_table_read, pv_dataset_learn, pv_fit, pv_classifier_save; later pv_classifier_load,
  * pv_dataset_apply, pv_predict_loglik, pv_predict_population.
@@ -20,6 +22,7 @@
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
 #include "prevail/probs.h"
+#include "prevail/report.h"
 #include "prevail/validate.h"
 
 #endif

@@ -59,7 +59,10 @@ double pv__npv(double prevalence, pv__rates rates) {
 }
 
 size_t pv__point_at(const pv_ranking *ranking, double threshold) {
-    double least = pv_logit(threshold);
+    return pv__point_at_odds(ranking, pv_logit(threshold));
+}
+
+size_t pv__point_at_odds(const pv_ranking *ranking, double least) {
     least -= 1e-12 * fmax(1, fabs(least));  /* a probability equal to the threshold may have lost a bit */
     size_t low = 0, high = ranking->points; /* points below low are at least that high */
     while (low < high) {
@@ -91,8 +94,7 @@ static size_t first_of_share(const pv_ranking *ranking, size_t low, double share
     return low;
 }
 
-/* Thresholds evenly spread over both labels; *count of them, the first and last always. */
-static pv_status pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked, size_t *count) {
+pv_status pv__pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked, size_t *count) {
     size_t points = ranking->points, taken = 0;
     bool all = most == 0 || points <= most;
     most = all ? points : most < 2 ? 2 : most;
@@ -210,7 +212,7 @@ static pv_status make_walk(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind
                            double z, pv_curve *curve) {
     size_t *picked = NULL, count;
     pv_status status;
-    PV_GOTO(done, pick_points(ctx, ranking, options->points, &picked, &count));
+    PV_GOTO(done, pv__pick_points(ctx, ranking, options->points, &picked, &count));
     switch (kind) {
     case PV_CURVE_roc:
         PV_GOTO(done,

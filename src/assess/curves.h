@@ -23,7 +23,11 @@ double pv__ppv(double prevalence, pv__rates rates);
 double pv__npv(double prevalence, pv__rates rates);
 /* The last point of at least this probability, SIZE_MAX where there is none. */
 size_t pv__point_at(const pv_ranking *ranking, double threshold);
+size_t pv__point_at_odds(const pv_ranking *ranking, double least); /* the same, by the logarithm of its odds */
 double pv__ranking_prevalence(const pv_ranking *ranking);
+/* Thresholds evenly spread over both labels, at most so many (0: all), the first and last always. The caller frees. */
+PV_MUST_USE pv_status pv__pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, size_t **picked,
+                                      size_t *count);
 
 /* Names the columns and allocates. */
 PV_MUST_USE pv_status pv__curve_shape(pv_ctx *ctx, size_t points, const char *const *columns, size_t count,

@@ -1,0 +1,381 @@
+/* The charts of judged predictions: calibration, errors expected and observed, ROC, precision and recall, informedness
+ * and markedness, histograms, decision curve. Each is made from a pv_curve, and says how many rows it stands on. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report_page.h"
+
+/* Below it, scales of probability are logarithmic, as in pv_curve_make. */
+static const double SMALL_PREVALENCE = 0.1;
+enum { POINTS = 2000, RUG = 200, BINS = 40 };
+
+typedef struct drawing {
+    cli_call *call;
+    pv_report *report;
+    const report_judged *judged;
+    const pv_operating *at;
+    double rows_p, rows_n;
+    bool log;
+    char rows[160];  /* "n = 1,000: 500 malignant, 500 others" */
+    char label[120]; /* of the positive class, short */
+} drawing;
+
+static const double *column(const pv_curve *curve, const char *name) {
+    for (size_t c = 0; c < curve->columns; c++)
+        if (strcmp(curve->column[c], name) == 0)
+            return curve->value + c;
+    return NULL;
+}
+
+static pv_status make(const drawing *d, const pv_ranking *ranking, pv_curve_kind kind, pv_curve *curve) {
+    pv_curve_options options = pv_curve_options_default();
+    const double prevalences[] = {pv_ranking_prevalence(ranking), 0.5};
+    options.points = POINTS;
+    options.level = d->judged->level;
+    options.bins = d->judged->bins;
+    options.prevalences = prevalences;
+    options.n_prevalences = 2;
+    if (!(prevalences[0] > 0 && prevalences[0] < 1)) {
+        options.prevalences += 1;
+        options.n_prevalences = 1;
+    }
+    return pv_curve_make(d->call->ctx, ranking, kind, &options, curve);
+}
+
+static pv_status put(const drawing *d, const pv_figure *figure) {
+    return pv_report_put_figure(d->call->ctx, d->report, figure);
+}
+
+/* A series of a curve; names of columns may be NULL. */
+static pv_series series_of(const pv_curve *curve, pv_mark mark, pv_ink ink, const char *name, const char *x,
+                           const char *y, const char *lo, const char *hi) {
+    return (pv_series){.mark = mark,
+                       .ink = ink,
+                       .name = name,
+                       .n = curve->points,
+                       .x = x ? column(curve, x) : NULL,
+                       .y = y ? column(curve, y) : NULL,
+                       .lo = lo ? column(curve, lo) : NULL,
+                       .hi = hi ? column(curve, hi) : NULL,
+                       .stride = curve->columns};
+}
+
+static const double ends[] = {0, 1};
+
+static pv_series diagonal(const char *name) {
+    return (pv_series){.mark = PV_MARK_LINE,
+                       .ink = PV_INK_MUTED,
+                       .name = name,
+                       .n = 2,
+                       .x = ends,
+                       .y = ends,
+                       .dashed = true,
+                       .size = 1.2};
+}
+
+/* ---- calibration ------------------------------------------------------------------------------------------------- */
+
+typedef struct calibration {
+    pv_curve curve, sample;
+    double diagonal[2], least;
+    char title[80], x[120];
+    pv_series series[4], count[1];
+} calibration;
+
+static pv_status make_calibration(const drawing *d, const pv_ranking *ranking, const char *title, calibration *c) {
+    pv_status status = make(d, ranking, PV_CURVE_calibration, &c->curve);
+    if (status == PV_OK)
+        status = pv_ranking_sample(d->call->ctx, ranking, RUG, &c->sample);
+    if (status != PV_OK)
+        return status;
+    c->least = 0;
+    if (d->log) {
+        c->least = 0.5;
+        for (size_t i = 0; i < c->curve.points; i++) {
+            double p = column(&c->curve, "mean_p")[i * c->curve.columns];
+            double seen = column(&c->curve, "observed")[i * c->curve.columns];
+            c->least = fmin(c->least, fmin(p > 0 ? p : 1, seen > 0 ? seen : 1));
+        }
+        c->least = fmax(c->least / 2, 1e-9);
+    }
+    c->diagonal[0] = c->least;
+    c->diagonal[1] = 1;
+    snprintf(c->title, sizeof c->title, "%s", title);
+    snprintf(c->x, sizeof c->x, "mean predicted probability of %.60s", d->label);
+    c->series[0] = diagonal("perfect calibration");
+    c->series[0].x = c->series[0].y = c->diagonal;
+    size_t positives = 0;
+    while (positives < c->sample.points && c->sample.value[2 * positives + 1] == 1)
+        positives++;
+    c->series[1] = series_of(&c->sample, PV_MARK_RUG, PV_INK_POSITIVE, d->label, "p", "positive", NULL, NULL);
+    c->series[1].n = positives;
+    c->series[2] = series_of(&c->sample, PV_MARK_RUG, PV_INK_NEGATIVE, "others", "p", "positive", NULL, NULL);
+    c->series[2].n = c->sample.points - positives;
+    c->series[2].x += 2 * positives;
+    c->series[2].y += 2 * positives;
+    c->series[3] = series_of(&c->curve, PV_MARK_POINTS, PV_INK_EMPIRICAL, "observed in a bin, interval", "mean_p",
+                             "observed", "observed_lo", "observed_hi");
+    c->count[0] = series_of(&c->curve, PV_MARK_BARS, PV_INK_EMPIRICAL, "rows", NULL, "rows", "bin_lo", "bin_hi");
+    return PV_OK;
+}
+
+static pv_status put_calibration(const drawing *d) {
+    calibration c[2] = {0};
+    pv_panel panels[3];
+    size_t n = 0;
+    pv_status status = make_calibration(d, d->judged->found->ranking, "Held-out rows", &c[0]);
+    if (status == PV_OK && d->judged->training)
+        status = make_calibration(d, d->judged->training, "Training rows, reweighted", &c[1]);
+    for (int i = 0; status == PV_OK && i < (d->judged->training ? 2 : 1); i++)
+        panels[n++] = (pv_panel){.title = c[i].title,
+                                 .series = c[i].series,
+                                 .n_series = 4,
+                                 .x = {.label = c[i].x, .lo = c[i].least, .hi = 1, .log = d->log},
+                                 .y = {.label = "observed share", .lo = c[i].least, .hi = 1, .log = d->log}};
+    if (status == PV_OK) {
+        panels[n++] = (pv_panel){.title = "Held-out rows in each bin",
+                                 .series = c[0].count,
+                                 .n_series = 1,
+                                 .x = {.label = c[0].x, .lo = c[0].least, .hi = 1, .log = d->log},
+                                 .y = {.label = "rows"}};
+        char text[600];
+        snprintf(
+            text, sizeof text,
+            "Points on the dashed line are right: of people given a probability, that share has it. %s. Strokes at the "
+            "lower and upper edge are single rows (at most %d of each label). Rows count so that their label shares "
+            "are those the metrics are stated for.%s",
+            d->rows, RUG, d->log ? " Axes are logarithmic; a bin without positives cannot be shown on them." : "");
+        pv_figure figure = {
+            .name = "calibration", .title = "Observed against predicted.", .text = text, .panel = panels, .panels = n};
+        status = put(d, &figure);
+    }
+    for (int i = 0; i < 2; i++) {
+        pv_curve_clear(d->call->ctx, &c[i].curve);
+        pv_curve_clear(d->call->ctx, &c[i].sample);
+    }
+    return status;
+}
+
+/* ---- errors, expected and observed ---------------------------------------------------------------------------------
+ */
+
+static pv_status put_expected(const drawing *d) {
+    pv_curve curve;
+    pv_status status = make(d, d->judged->found->ranking, PV_CURVE_expected, &curve);
+    if (status != PV_OK)
+        return status;
+    const char *names[4][2] = {
+        {"fpr", "fpr_expected"}, {"fnr", "fnr_expected"}, {"fp", "fp_expected"}, {"fn", "fn_expected"}};
+    const char *titles[] = {"False positive rate", "False negative rate", "False positives", "False negatives"};
+    pv_series series[4][3];
+    pv_panel panels[4];
+    for (int i = 0; i < 4; i++) {
+        char lo[16], hi[16];
+        snprintf(lo, sizeof lo, "%s_lo", names[i][0]);
+        snprintf(hi, sizeof hi, "%s_hi", names[i][0]);
+        size_t n = 0;
+        if (i < 2)
+            series[i][n++] = series_of(&curve, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "threshold", NULL, lo, hi);
+        series[i][n++] =
+            series_of(&curve, PV_MARK_LINE, PV_INK_EMPIRICAL, "observed", "threshold", names[i][0], NULL, NULL);
+        series[i][n] =
+            series_of(&curve, PV_MARK_LINE, PV_INK_EXPECTED, "expected", "threshold", names[i][1], NULL, NULL);
+        series[i][n++].dashed = true;
+        panels[i] =
+            (pv_panel){.title = titles[i],
+                       .series = series[i],
+                       .n_series = n,
+                       .x = {.label = "threshold on the probability", .log = d->log, .lo = 0, .hi = d->log ? 0 : 1},
+                       .y = {.label = i < 2 ? "rate" : "rows, at the stated shares", .lo = 0, .hi = i < 2 ? 1 : 0}};
+    }
+    char text[400];
+    snprintf(
+        text, sizeof text,
+        "What the probabilities themselves promise at each threshold, and what happened. Where the two lines part, the "
+        "probabilities mislead. %s.",
+        d->rows);
+    pv_figure figure = {.name = "expected",
+                        .title = "Errors expected and observed.",
+                        .text = text,
+                        .panel = panels,
+                        .panels = 4,
+                        .columns = 2};
+    status = put(d, &figure);
+    pv_curve_clear(d->call->ctx, &curve);
+    return status;
+}
+
+/* ---- thresholds -------------------------------------------------------------------------------------------------- */
+
+static pv_series point(const double *x, const double *y) {
+    return (pv_series){
+        .mark = PV_MARK_POINTS, .ink = PV_INK_POSITIVE, .name = "operating point", .n = 1, .x = x, .y = y, .size = 5.5};
+}
+
+static pv_status put_thresholds(const drawing *d) {
+    pv_curve roc = {0}, pr = {0}, im = {0};
+    const pv_ranking *ranking = d->judged->found->ranking;
+    pv_status status = make(d, ranking, PV_CURVE_roc, &roc);
+    if (status == PV_OK)
+        status = make(d, ranking, PV_CURVE_pr, &pr);
+    if (status == PV_OK)
+        status = make(d, ranking, PV_CURVE_im, &im);
+    if (status == PV_OK) {
+        size_t half = im.points / 2;
+        char at[60], text[600];
+        snprintf(at, sizeof at, "at prevalence %.3g", pv_ranking_prevalence(ranking));
+        pv_series first[] = {
+            diagonal("chance"),
+            series_of(&roc, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "fpr", NULL, "tpr_lo", "tpr_hi"),
+            series_of(&roc, PV_MARK_LINE, PV_INK_EMPIRICAL, "rows", "fpr", "tpr", NULL, NULL),
+            point(&d->at->fpr, &d->at->tpr)};
+        pv_series second[] = {
+            series_of(&pr, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "recall", NULL, "precision_lo", "precision_hi"),
+            series_of(&pr, PV_MARK_LINE, PV_INK_EMPIRICAL, at, "recall", "precision", NULL, NULL),
+            point(&d->at->tpr, &d->at->ppv)};
+        pv_series third[] = {
+            series_of(&im, PV_MARK_LINE, PV_INK_EMPIRICAL, at, "informedness", "markedness", NULL, NULL),
+            series_of(&im, PV_MARK_LINE, PV_INK_MUTED, "at prevalence 0.5", "informedness", "markedness", NULL, NULL),
+            point(&d->at->informedness, &d->at->markedness)};
+        third[0].n = third[1].n = half;
+        third[1].x += half * im.columns;
+        third[1].y += half * im.columns;
+        third[1].dashed = true;
+        const pv_panel panels[] = {{.title = "ROC",
+                                    .series = first,
+                                    .n_series = 4,
+                                    .x = {.label = "false positive rate", .lo = 0, .hi = 1},
+                                    .y = {.label = "true positive rate", .lo = 0, .hi = 1}},
+                                   {.title = "Precision and recall",
+                                    .series = second,
+                                    .n_series = 3,
+                                    .x = {.label = "recall (true positive rate)", .lo = 0, .hi = 1},
+                                    .y = {.label = "precision (PPV)", .lo = 0, .hi = 1}},
+                                   {.title = "Informedness and markedness",
+                                    .series = third,
+                                    .n_series = 3,
+                                    .x = {.label = "informedness (TPR + TNR - 1)"},
+                                    .y = {.label = "markedness (PPV + NPV - 1)"}}};
+        snprintf(text, sizeof text,
+                 "Every threshold is a point. The operating point calls positive from a probability of %.4g on, as the "
+                 "explorer "
+                 "starts; its PPV and markedness are those of the explorer's population. %s.",
+                 d->at->threshold, d->rows);
+        pv_figure figure = {
+            .name = "thresholds", .title = "What each threshold gives.", .text = text, .panel = panels, .panels = 3};
+        status = put(d, &figure);
+    }
+    pv_curve_clear(d->call->ctx, &roc);
+    pv_curve_clear(d->call->ctx, &pr);
+    pv_curve_clear(d->call->ctx, &im);
+    return status;
+}
+
+/* ---- histogram and decision curve ----------------------------------------------------------------------------------
+ */
+
+static pv_status put_histogram(const drawing *d) {
+    pv_curve bins;
+    pv_status status = pv_ranking_histogram(d->call->ctx, d->judged->found->ranking, BINS, d->log, &bins);
+    if (status != PV_OK)
+        return status;
+    const pv_series series[] = {
+        series_of(&bins, PV_MARK_BARS, PV_INK_NEGATIVE, "others", NULL, "negative", "lo", "hi"),
+        series_of(&bins, PV_MARK_BARS, PV_INK_POSITIVE, d->label, NULL, "positive", "lo", "hi")};
+    char x[160], text[300];
+    snprintf(x, sizeof x, "predicted probability of %.60s", d->label);
+    snprintf(text, sizeof text,
+             "Each label's rows sum to 1; the less the two overlap, the better they are told apart. %s.", d->rows);
+    const pv_panel panel = {
+        .series = series,
+        .n_series = 2,
+        .x = {.label = x, .log = d->log},
+        .y = {.label = "share of the label's rows"},
+    };
+    pv_figure figure = {.name = "histogram",
+                        .title = "Predicted probability by true label.",
+                        .text = text,
+                        .panel = &panel,
+                        .panels = 1};
+    status = put(d, &figure);
+    pv_curve_clear(d->call->ctx, &bins);
+    return status;
+}
+
+static pv_status put_decision(const drawing *d) {
+    pv_curve curve;
+    pv_status status = make(d, d->judged->found->ranking, PV_CURVE_net_benefit, &curve);
+    if (status != PV_OK)
+        return status;
+    pv_series series[] = {
+        series_of(&curve, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "threshold", NULL, "net_benefit_lo",
+                  "net_benefit_hi"),
+        series_of(&curve, PV_MARK_LINE, PV_INK_EMPIRICAL, "by the model", "threshold", "net_benefit", NULL, NULL),
+        series_of(&curve, PV_MARK_LINE, PV_INK_POSITIVE, "call everyone", "threshold", "treat_all", NULL, NULL),
+        series_of(&curve, PV_MARK_LINE, PV_INK_NEGATIVE, "call nobody", "threshold", "treat_none", NULL, NULL)};
+    series[2].dashed = series[3].dashed = true;
+    double most = 0;
+    for (size_t i = 0; i < curve.points; i++) {
+        double high = column(&curve, "net_benefit_hi")[i * curve.columns];
+        most = fmax(most, isfinite(high) ? high : 0);
+    }
+    most = most > 0 ? most : 1;
+    char text[500];
+    snprintf(text, sizeof text,
+             "True positives per person, less the false ones at the threshold's odds. A model is worth using at the "
+             "thresholds "
+             "where its line is the highest. At prevalence %.3g. %s.",
+             pv_ranking_prevalence(d->judged->found->ranking), d->rows);
+    const pv_panel panel = {
+        .series = series,
+        .n_series = 4,
+        .x = {.label = "threshold on the probability", .log = d->log},
+        .y = {.label = "net benefit per person", .lo = -0.25 * most, .hi = 1.08 * most},
+    };
+    pv_figure figure = {
+        .name = "decision", .title = "Net benefit at each threshold.", .text = text, .panel = &panel, .panels = 1};
+    status = put(d, &figure);
+    pv_curve_clear(d->call->ctx, &curve);
+    return status;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+pv_status report_put_curves(cli_call *call, pv_report *report, const report_judged *judged, const pv_operating *at) {
+    drawing d = {.call = call, .report = report, .judged = judged, .at = at};
+    const pv_ranking *ranking = judged->found->ranking;
+    char n[3][32];
+    pv_ranking_rows(ranking, &d.rows_p, &d.rows_n);
+    char name[400];
+    report_label(judged, judged->positive, name, sizeof name);
+    pv_text_short(name, 30, d.label, sizeof d.label);
+    snprintf(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s",
+             pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
+             d.label);
+    bool both = d.rows_p > 0 && d.rows_n > 0;
+    d.log = both && pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
+    static const char lacking[] =
+        "These rows have only one label: rates of the other, and every curve of both, are undefined.";
+    pv_report_section(report, "calibration", "Calibration");
+    pv_status status = put_calibration(&d);
+    pv_report_section(report, "errors", "Expected and observed errors");
+    if (!both)
+        pv_report_note(report, PV_NOTE_MISSING, lacking);
+    if (status == PV_OK && both)
+        status = put_expected(&d);
+    pv_report_section(report, "curves", "ROC, precision and recall, informedness and markedness");
+    if (!both)
+        pv_report_note(report, PV_NOTE_MISSING, lacking);
+    if (status == PV_OK && both)
+        status = put_thresholds(&d);
+    pv_report_section(report, "probabilities", "Predicted probabilities");
+    if (status == PV_OK)
+        status = put_histogram(&d);
+    pv_report_section(report, "decisions", "Decision curve");
+    if (!both)
+        pv_report_note(report, PV_NOTE_MISSING, lacking);
+    if (status == PV_OK && both)
+        status = put_decision(&d);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* The report of prevail eval. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval.h"
+#include "report_page.h"
+
+static void put_probs(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    char name[200];
+    pv_text_short(options->probs, 60, name, sizeof name);
+    report_say(report, "Probabilities of another model, from the file %s: %zu rows%s.", name, inputs->rows,
+               options->from ? "" : ". The prevalence that they were made for is not stated (--from)");
+}
+
+/* The log odds of the prevalence that log_p is for; NaN: unknown. */
+static double offset_of(const eval_options *options, const eval_inputs *inputs) {
+    size_t positive = (size_t)inputs->positive;
+    if (strcmp(options->population, "true") == 0)
+        return inputs->log_marginal ? pv_logit(exp(inputs->log_marginal[positive])) : NAN;
+    return inputs->prevalence ? pv_logit(inputs->prevalence[positive]) : NAN;
+}
+
+static int put_provenance(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
+    const pv_classifier *c = inputs->classifier;
+    json_t *record = c && c->record ? json_loads(c->record, 0, NULL) : NULL;
+    const char *fitted = json_string_value(json_object_get(record, "command"));
+    char hash[2][24], seed[2][24];
+    snprintf(hash[0], sizeof hash[0], "%016" PRIx64, table->hash);
+    snprintf(hash[1], sizeof hash[1], "%016" PRIx64, c ? c->data_hash : 0);
+    snprintf(seed[0], sizeof seed[0], "%lld", (long long)options->seed);
+    snprintf(seed[1], sizeof seed[1], "%lld", c ? (long long)c->seed : 0LL);
+    const char *const names[] = {
+        "data judged",   "its hash (XXH3-64)", "seed of the bootstrap", c ? "command of the fit" : NULL,
+        "training data", "its hash (XXH3-64)", "seed of the fit",       NULL};
+    const char *const values[] = {table->source,      hash[0], seed[0], fitted ? fitted : "not recorded",
+                                  c ? c->source : "", hash[1], seed[1]};
+    report_put_provenance(call, report, names, values);
+    json_decref(record);
+    return CLI_OK;
+}
+
+/* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
+static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, const double *stated,
+                         pv_ranking **ranking) {
+    const pv_classifier *c = inputs->classifier;
+    pv_roles roles = {
+        .target = c->target, .weights = c->weights && *c->weights ? c->weights : NULL, .drop_missing = true};
+    pv_table *table = NULL;
+    pv_dataset *data = NULL;
+    double *log_p = NULL;
+    int code = cli_read_for_model(call, c->encoding, options->training, &roles, &table);
+    if (code != CLI_OK)
+        return code;
+    if (table->hash != c->data_hash)
+        cli_warn(call, "--training %s: these are not the data of the fit, which have hash %016" PRIx64,
+                 options->training, c->data_hash);
+    pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
+    if (status == PV_OK) {
+        size_t count = data->rows * (size_t)c->classes;
+        double *marginal = cli_alloc((size_t)c->classes, sizeof *marginal), *loglik = cli_alloc(count, sizeof *loglik);
+        pv_targets targets = pv_dataset_targets(data);
+        log_p = cli_alloc(count, sizeof *log_p);
+        status = pv_predict_judged(call->ctx, c, data, PV_POPULATION_TRUE, NULL, loglik, log_p, marginal, NULL, NULL);
+        if (status == PV_OK)
+            status = pv_ranking_new(call->ctx, &targets, log_p, inputs->positive, stated, ranking);
+        free(loglik);
+        free(marginal);
+    }
+    free(log_p);
+    pv_dataset_free(call->ctx, data);
+    pv_table_free(call->ctx, table);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                      const pv_assessment *found) {
+    pv_report *report = NULL;
+    const char *data = options->probs ? options->probs : call->argument[1];
+    char title[200], lead[300], label[400], advice[800];
+    pv_text_short(options->probs ? options->probs : call->argument[0], 60, title, sizeof title);
+    pv_text_short(data, 60, lead, sizeof lead);
+    char heading[300], below[600];
+    snprintf(heading, sizeof heading, "How good is %s?", title);
+    snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, inputs->rows);
+    report_judged judged = {.labels = inputs->labels,
+                            .target = options->target      ? options->target
+                                      : inputs->classifier ? inputs->classifier->target
+                                                           : NULL,
+                            .classes = inputs->classes,
+                            .positive = inputs->positive,
+                            .rows = inputs->rows,
+                            .observed = inputs->observed,
+                            .stated = inputs->stated ? inputs->stated : inputs->observed,
+                            .population = inputs->prevalence,
+                            .found = found,
+                            .level = options->interval,
+                            .bins = (int)options->bins,
+                            .offset = offset_of(options, inputs),
+                            .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
+    if (inputs->classifier && inputs->classifier->posterior)
+        judged.caveat =
+            "The model has a posterior: the page moves its mean probability, where eval --population known:P "
+            "averages moved ones over the draws.";
+    report_label(&judged, judged.positive, label, sizeof label);
+    if (eval_shares_differ(inputs)) {
+        snprintf(advice, sizeof advice,
+                 "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
+                 "probabilities are for "
+                 "a population "
+                 "where %.4g have it. Add --prevalence population to state them for it.",
+                 inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
+        judged.advice = advice;
+    }
+    pv_ranking *training = NULL;
+    int code = options->training ? rank_training(call, options, inputs, judged.stated, &training) : CLI_OK;
+    judged.training = training;
+    if (code == CLI_OK)
+        code = report_begin(call, &options->report, heading, below, &report);
+    if (code != CLI_OK) {
+        pv_ranking_free(call->ctx, training);
+        return code;
+    }
+    pv_report_section(report, "fit", "What was judged");
+    if (inputs->classifier)
+        code = report_put_model(call, report, call->argument[0], inputs->classifier);
+    else
+        put_probs(report, options, inputs);
+    if (code == CLI_OK)
+        code = report_put_judged(call, report, &judged);
+    if (code == CLI_OK && inputs->classifier)
+        code = report_put_coefficients(call, report, inputs->classifier, options->interval);
+    if (code == CLI_OK)
+        code = put_provenance(call, report, options, inputs);
+    pv_ranking_free(call->ctx, training);
+    return report_end(call, &options->report, report, code);
+}

@@ -1,0 +1,236 @@
+/* Reports of cross-validation and of sweeps: predictions of rows by models that did not see them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_page.h"
+
+enum { BINS = 10 };
+
+/* ---- one validation ------------------------------------------------------------------------------------------------
+ */
+
+/* The label shares that the judged probabilities are for; those of the rows where they are not known beforehand. */
+static int set_population(cli_call *call, const report_validated *v, const char *population, const double *observed,
+                          double *shares) {
+    size_t size = (size_t)v->classes * sizeof *shares;
+    memcpy(shares, observed, size);
+    if (strncmp(population, "known:", 6) == 0) {
+        double low, high;
+        pv_status status = pv_prevalence_parse(call->ctx, "--population known", population + 6, v->labels, v->classes,
+                                               shares, &low, &high);
+        return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (strcmp(population, "true") == 0 && v->validation->prevalence)
+        memcpy(shares, v->validation->prevalence, size);
+    return CLI_OK;
+}
+
+/* The mean over folds of the models' own p(positive|w), as log odds. */
+static double mean_offset(const report_validated *v, const char *population, const double *shares) {
+    size_t positive = (size_t)v->classes - 1;
+    if (strcmp(population, "true") != 0)
+        return pv_logit(shares[positive]);
+    double sum = 0;
+    for (size_t f = 0; f < v->validation->folds; f++)
+        sum += exp(v->validation->log_marginal[f * (size_t)v->classes + positive]);
+    return pv_logit(sum / (double)v->validation->folds);
+}
+
+int report_put_validated(cli_call *call, pv_report *report, const report_validated *v, const char *population,
+                         int64_t seed) {
+    size_t classes = (size_t)v->classes;
+    pv_targets targets = pv_dataset_targets(v->validation->data);
+    double *observed = cli_alloc(classes, sizeof *observed), *shares = cli_alloc(classes, sizeof *shares), total = 0;
+    pv_assessment found = {0};
+    pv_label_mass(&targets, observed);
+    for (size_t y = 0; y < classes; y++)
+        total += observed[y];
+    for (size_t y = 0; y < classes; y++)
+        observed[y] /= total;
+    int code = set_population(call, v, population, observed, shares);
+    pv_judged judged = {.log_p = v->validation->log_p, .prevalence = shares, .loglik = v->validation->log_p};
+    pv_assess_options assess = pv_assess_options_default();
+    assess.prevalence = shares;
+    assess.seed = (uint64_t)seed;
+    if (code == CLI_OK) {
+        pv_status status = pv_assess_intervals(call->ctx, &targets, &judged, &assess, &found);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (code == CLI_OK) {
+        report_judged shown = {.labels = v->labels,
+                               .target = v->target,
+                               .classes = v->classes,
+                               .positive = v->classes - 1,
+                               .rows = v->validation->data->rows,
+                               .observed = observed,
+                               .stated = shares,
+                               .population = shares,
+                               .found = &found,
+                               .level = assess.level,
+                               .bins = BINS,
+                               .caveat = "The models of the folds differ a little in their own prevalence; the "
+                                         "page takes its mean.",
+                               .offset = mean_offset(v, population, shares),
+                               .threshold = NAN};
+        code = report_put_judged(call, report, &shown);
+    }
+    pv_assessment_clear(call->ctx, &found);
+    free(observed);
+    free(shares);
+    return code;
+}
+
+/* ---- tables
+ * ---------------------------------------------------------------------------------------------------------- */
+
+void report_put_folds(pv_report *report, const pv_validation *v) {
+    static const char *const heads[] = {"metric",    "pooled", "mean of folds", "sd of folds", "folds that define it",
+                                        "what it is"};
+    report_cells cells = {0};
+    pv_metrics mean, sd, defined, pooled;
+    pv_validation_summary(v, &mean, &sd, &defined, &pooled);
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        report_cell(&cells, row->name);
+        report_cell_number(&cells, pv_metric_get(&pooled, row));
+        report_cell_number(&cells, pv_metric_get(&mean, row));
+        report_cell_number(&cells, pv_metric_get(&sd, row));
+        report_cell_number(&cells, pv_metric_get(&defined, row));
+        report_cell(&cells, row->text);
+    }
+    pv_report_section(report, "folds", "Cross-validation");
+    report_say(report,
+               "All %zu folds and %zu repeat%s, as prevail cv prints them: stated for the label shares of the rows.",
+               v->folds, v->repeats, v->repeats == 1 ? "" : "s");
+    report_put_cells(report, &cells, "Metrics over folds", "tnnnnt", heads, false);
+}
+
+void report_put_warnings(cli_call *call, pv_report *report) {
+    for (size_t i = 0; i < call->warnings; i++)
+        pv_report_note(report, PV_NOTE_WARNING, call->warning[i]);
+}
+
+void report_put_source(cli_call *call, pv_report *report, const pv_table *table, const char *holdout, int64_t seed) {
+    char hash[24], number[24];
+    snprintf(hash, sizeof hash, "%016" PRIx64, table->hash);
+    snprintf(number, sizeof number, "%lld", (long long)seed);
+    const char *const names[] = {"data", "its hash (XXH3-64)", "seed", holdout ? "held-out rows" : NULL, NULL};
+    const char *const values[] = {table->source, hash, number, holdout};
+    report_put_provenance(call, report, names, values);
+}
+
+/* ---- sweeps
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static const char *const compared[] = {"holdout_nll", "auc", "ece", "brier", "tpr", "tnr", "accuracy", "nell"};
+enum { COMPARED = sizeof compared / sizeof *compared, DRAWN = 6 };
+
+static double pooled_metric(const pv_validation *v, const char *name) {
+    pv_metrics pooled;
+    pv_validation_summary(v, NULL, NULL, NULL, &pooled);
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return pv_metric_get(&pooled, row);
+    return NAN;
+}
+
+static void put_sweep_table(pv_report *report, const report_sweep_row *rows, size_t n) {
+    const char *heads[2 + COMPARED] = {"loss", "prevalence assumed"};
+    report_cells cells = {0};
+    memcpy(heads + 2, compared, sizeof compared);
+    for (size_t i = 0; i < n; i++) {
+        report_cell(&cells, pv_loss_name(rows[i].loss));
+        report_cell(&cells, rows[i].prevalence);
+        for (int m = 0; m < COMPARED; m++)
+            report_cell_number(&cells, pooled_metric(rows[i].validation, compared[m]));
+    }
+    report_put_cells(report, &cells, "Losses and assumed prevalences side by side", "ttnnnnnnnn", heads, false);
+    report_say(report, "nell is stated for the prevalence assumed, so it cannot be compared between prevalences; the "
+                       "others can. plain is "
+                       "log-loss followed by prior correction. A dash: undefined.");
+}
+
+typedef struct sweep_chart {
+    double *x, *y; /* [n][DRAWN] */
+    pv_series series[DRAWN][3];
+    pv_panel panel[DRAWN];
+} sweep_chart;
+
+/* A panel for each metric, a line for each loss; mixtures have no prevalence of their own and stay out. */
+static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n,
+                                 int classes) {
+    sweep_chart c = {.x = cli_alloc(n, sizeof(double)), .y = cli_alloc(n * DRAWN, sizeof(double))};
+    static const pv_ink inks[] = {[PV_LOSS_IG] = PV_INK_IG, [PV_LOSS_IW] = PV_INK_IW, [PV_LOSS_PLAIN] = PV_INK_PLAIN};
+    for (size_t i = 0; i < n; i++) {
+        bool mixed = strcmp(rows[i].prevalence, "mixture") == 0;
+        c.x[i] = mixed || !rows[i].validation->prevalence ? NAN : rows[i].validation->prevalence[classes - 1];
+        for (int m = 0; m < DRAWN; m++)
+            c.y[(size_t)m * n + i] = pooled_metric(rows[i].validation, compared[m]);
+    }
+    for (int m = 0; m < DRAWN; m++) {
+        size_t lines = 0;
+        for (size_t i = 0; i < n;) {
+            size_t end = i;
+            while (end < n && rows[end].loss == rows[i].loss)
+                end++;
+            c.series[m][lines++] = (pv_series){.mark = PV_MARK_LINE,
+                                               .ink = inks[rows[i].loss],
+                                               .name = pv_loss_name(rows[i].loss),
+                                               .n = end - i,
+                                               .x = c.x + i,
+                                               .y = c.y + (size_t)m * n + i,
+                                               .size = 2.2,
+                                               .dashed = rows[i].loss == PV_LOSS_PLAIN};
+            i = end;
+        }
+        c.panel[m] = (pv_panel){.title = compared[m],
+                                .series = c.series[m],
+                                .n_series = lines,
+                                .x = {.label = "prevalence assumed", .log = true},
+                                .y = {.label = compared[m]},
+                                .height = 260};
+    }
+    char text[200];
+    snprintf(text, sizeof text,
+             "Judged on n = %zu rows. Where the lines are flat, the assumed prevalence matters little.",
+             rows[0].validation->data->rows);
+    pv_figure figure = {.name = "sweep",
+                        .title = "What the assumed prevalence and the loss change.",
+                        .text = text,
+                        .panel = c.panel,
+                        .panels = DRAWN};
+    pv_status status = pv_report_put_figure(call->ctx, report, &figure);
+    free(c.x);
+    free(c.y);
+    return status;
+}
+
+size_t report_best(const report_sweep_row *rows, size_t n) {
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (pooled_metric(rows[i].validation, "holdout_nll") < pooled_metric(rows[best].validation, "holdout_nll"))
+            best = i;
+    return best;
+}
+
+int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n, int classes) {
+    size_t best = report_best(rows, n);
+    double lowest = pooled_metric(rows[best].validation, "holdout_nll"), highest = lowest;
+    for (size_t i = 0; i < n; i++)
+        highest = fmax(highest, pooled_metric(rows[i].validation, "holdout_nll"));
+    pv_report_section(report, "sweep-table", "Assumed prevalences and losses");
+    char assumed[200], prevalence[160];
+    bool mixed = strcmp(rows[best].prevalence, "mixture") == 0;
+    pv_text_short(rows[best].prevalence, 40, prevalence, sizeof prevalence);
+    snprintf(assumed, sizeof assumed, "%s%s",
+             mixed ? "as a mixture over the prevalences" : "at an assumed prevalence of ", mixed ? "" : prevalence);
+    report_say(report,
+               "The lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What "
+               "follows this section "
+               "is about that model.",
+               lowest, pv_loss_name(rows[best].loss), assumed, highest);
+    pv_status status = put_sweep_chart(call, report, rows, n, classes);
+    put_sweep_table(report, rows, n);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}

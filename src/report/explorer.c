@@ -1,0 +1,415 @@
+/* The population explorer: numbers for every prevalence and cost from one table of rates.
+ *
+ *   t = c_fp / (c_fp + c_fn);  a row is called where  log odds - offset + logit(pi) >= logit(t)
+ *   per person: tp = pi tpr, fp = (1-pi) fpr, and so on; cost = c_fp fp + c_fn fn; net benefit = tp - fp c_fp/c_fn
+ *
+ * The page holds the table itself where it has at most LADDER thresholds, else so many of them, evenly spread over both
+ * labels, and those that the page starts with: rates are exact at each, and the page says which threshold it used.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "assess/curves.h"
+#include "prevail/data.h"
+#include "report/page.h"
+
+enum { LADDER = 8192, DRAWN = 700 };
+static const double PEOPLE = 100000;
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* The least log odds, on the ranking's scale, that are called positive. */
+static double least_log_odds(const pv_explorer *e, double threshold) {
+    double shift = isnan(e->offset) ? 0 : e->offset - pv_logit(e->prevalence);
+    return pv_logit(threshold) + shift;
+}
+
+static size_t point_at(const pv_explorer *e, double threshold) {
+    return pv__point_at_odds(e->ranking, least_log_odds(e, threshold));
+}
+
+static double share(double part, double whole) {
+    return whole > 0 ? part / whole : NAN;
+}
+
+pv_operating pv_explorer_at(const pv_explorer *e) {
+    pv_operating o = {.threshold = e->cost_fp / (e->cost_fp + e->cost_fn)};
+    pv__rates at = pv__rates_at(e->ranking, point_at(e, o.threshold));
+    double pi = e->prevalence;
+    o.tpr = at.tpr;
+    o.fpr = at.fpr;
+    o.tp = PEOPLE * pi * at.tpr;
+    o.fn = PEOPLE * pi * (1 - at.tpr);
+    o.fp = PEOPLE * (1 - pi) * at.fpr;
+    o.tn = PEOPLE * (1 - pi) * (1 - at.fpr);
+    o.ppv = share(o.tp, o.tp + o.fp);
+    o.npv = share(o.tn, o.tn + o.fn);
+    o.informedness = at.tpr - at.fpr;
+    o.markedness = o.ppv + o.npv - 1;
+    o.cost = e->cost_fp * o.fp + e->cost_fn * o.fn;
+    o.net_benefit = o.tp - o.fp * e->cost_fp / e->cost_fn;
+    return o;
+}
+
+/* ---- the ladder -------------------------------------------------------------------------------------------------- */
+
+typedef struct ladder {
+    size_t *point, count;
+    bool exact;
+} ladder;
+
+/* Adds a point to the sorted list, which has room. */
+static void insert(ladder *l, size_t point) {
+    size_t at = 0;
+    while (at < l->count && l->point[at] < point)
+        at++;
+    if (point == SIZE_MAX || (at < l->count && l->point[at] == point))
+        return;
+    memmove(l->point + at + 1, l->point + at, (l->count - at) * sizeof *l->point);
+    l->point[at] = point;
+    l->count++;
+}
+
+static pv_status make_ladder(pv_ctx *ctx, const pv_explorer *e, ladder *l) {
+    PV_TRY(pv__pick_points(ctx, e->ranking, LADDER, &l->point, &l->count));
+    l->exact = e->ranking->points <= LADDER;
+    if (l->exact)
+        return PV_OK;
+    pv_status status = pv__resize(ctx, l->count + 2, sizeof *l->point, &l->point);
+    if (status != PV_OK) {
+        pv__free(ctx, l->point);
+        l->point = NULL;
+        return status;
+    }
+    insert(l, point_at(e, e->cost_fp / (e->cost_fp + e->cost_fn)));
+    insert(l, point_at(e, 0.5));
+    return PV_OK;
+}
+
+static void put_number(FILE *out, double value) {
+    char text[32];
+    if (isfinite(value))
+        fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
+    else
+        fputs(isnan(value) ? "null"
+              : value > 0  ? "1e999"
+                           : "-1e999",
+              out); /* JSON has no infinity; this reads as one */
+}
+
+static void put_array(FILE *out, const char *name, const double *value, const ladder *l) {
+    fprintf(out, ",\n\"%s\":[", name);
+    for (size_t i = 0; i < l->count; i++) {
+        fputs(i ? "," : "", out);
+        put_number(out, value[l->point[i]]);
+    }
+    fputc(']', out);
+}
+
+static void put_field(FILE *out, const char *name, double value) {
+    fprintf(out, ",\n\"%s\":", name);
+    put_number(out, value);
+}
+
+static void put_data(FILE *out, const pv_explorer *e, const ladder *l) {
+    const pv_ranking *r = e->ranking;
+    char positive[300], negative[300];
+    pv__shorten(e->positive, 40, positive, sizeof positive);
+    pv__shorten(e->negative ? e->negative : "all others", 40, negative, sizeof negative);
+    fprintf(out, "<script type=\"application/json\" id=\"explorer-data\">{\"exact\":%s,\n\"positive\":",
+            l->exact ? "true" : "false");
+    pv__put_json(out, positive);
+    fputs(",\n\"negative\":", out);
+    pv__put_json(out, negative);
+    put_field(out, "offset", e->offset);
+    put_field(out, "prevalence", e->prevalence);
+    put_field(out, "cost_fp", e->cost_fp);
+    put_field(out, "cost_fn", e->cost_fn);
+    put_array(out, "log_odds", r->log_odds, l);
+    put_array(out, "tp", r->tp, l);
+    put_array(out, "fp", r->fp, l);
+    put_field(out, "all_p", r->tp[r->points - 1]);
+    put_field(out, "all_n", r->fp[r->points - 1]);
+    fputs("}</script>\n", out);
+}
+
+/* ---- what is seen ------------------------------------------------------------------------------------------------ */
+
+typedef struct control {
+    const char *id, *label, *hint;
+    double lo, hi; /* of the slider, a logarithm (threshold: log odds) */
+    const char *least, *greatest;
+} control;
+
+static void put_control(FILE *out, const control *c) {
+    fprintf(
+        out,
+        "<div class=\"control\"><label for=\"ex-%s\">%s</label><input type=\"number\" id=\"ex-%s\" step=\"any\" "
+        "min=\"%s\" max=\"%s\" aria-describedby=\"ex-%s-hint\"><input type=\"range\" id=\"ex-%s-range\" min=\"%g\" "
+        "max=\"%g\" step=\"0.01\" aria-label=\"%s, slider\"><span class=\"hint\" id=\"ex-%s-hint\">%s</span></div>\n",
+        c->id, c->label, c->id, c->least, c->greatest, c->id, c->id, c->lo, c->hi, c->label, c->id, c->hint);
+}
+
+static void put_controls(FILE *out, const pv_explorer *e) {
+    static const control controls[] = {
+        {"pi", "Prevalence", "share of people: 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
+        {"fp", "False positive costs", "in any unit", -2, 4, "0.000001", "1000000000"},
+        {"fn", "False negative costs", "in the same unit", -2, 4, "0.000001", "1000000000"},
+        {"t", "Threshold", "least probability called positive", -13.8, 13.8, "0.000001", "0.999999"}};
+    fputs("<form id=\"explorer-controls\" hidden autocomplete=\"off\">\n", out);
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        put_control(out, &controls[i]);
+    fputs("<div class=\"control wide\"><label class=\"check\"><input type=\"checkbox\" id=\"ex-lock\" checked> The "
+          "threshold "
+          "follows the costs</label> <button type=\"button\" id=\"ex-copy\">Copy the numbers</button> "
+          "<button type=\"button\" id=\"ex-reset\">Start again</button> <span id=\"ex-copied\" "
+          "role=\"status\"></span></div>\n"
+          "</form>\n",
+          out);
+    if (isnan(e->offset))
+        fputs("<p class=\"small\">The prevalence that these probabilities were made for is not known, so they stay as "
+              "they "
+              "are; only the people change. eval --from P says it.</p>\n",
+              out);
+    fputs("<p class=\"small\" id=\"ex-still\">Without scripts the numbers stay at one prevalence and one pair of "
+          "costs.</p>\n",
+          out);
+}
+
+static void put_value(FILE *out, const char *element, const char *id, double value, int digits) {
+    char text[48];
+    if (digits >= 0 && !isnan(value))
+        snprintf(text, sizeof text, "%.*f", digits, value);
+    else
+        pv__number_text(value, text, sizeof text);
+    fprintf(out, "<%s id=\"ex-%s\">%s</%s>", element, id, text, element);
+}
+
+static void put_confusion(FILE *out, const pv_operating *o, const char *positive, const char *negative) {
+    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Confusion table\"><table "
+          "id=\"ex-confusion\">"
+          "<caption>Of 100,000 people</caption>\n<thead><tr><th scope=\"col\" class=\"name\">truly</th><th "
+          "scope=\"col\">called positive</th><th scope=\"col\">not called</th><th "
+          "scope=\"col\">all</th></tr></thead>\n<tbody>"
+          "<tr><th scope=\"row\">",
+          out);
+    pv__put_html(out, positive);
+    fputs("</th>", out);
+    put_value(out, "td", "tp", o->tp, 1);
+    put_value(out, "td", "fn-count", o->fn, 1);
+    put_value(out, "td", "p", o->tp + o->fn, 1);
+    fputs("</tr>\n<tr><th scope=\"row\">", out);
+    pv__put_html(out, negative);
+    fputs("</th>", out);
+    put_value(out, "td", "fp-count", o->fp, 1);
+    put_value(out, "td", "tn", o->tn, 1);
+    put_value(out, "td", "n", o->fp + o->tn, 1);
+    fputs("</tr>\n<tr><th scope=\"row\">all</th>", out);
+    put_value(out, "td", "called", o->tp + o->fp, 1);
+    put_value(out, "td", "spared", o->fn + o->tn, 1);
+    fputs("<td>100000.0</td></tr></tbody></table></div>\n", out);
+}
+
+static void put_values(FILE *out, const pv_operating *o) {
+    const struct {
+        const char *id, *name;
+        double value;
+    } rows[] = {{"ppv", "PPV: of those called, share who have it", o->ppv},
+                {"npv", "NPV: of those not called, share who do not", o->npv},
+                {"tpr", "Sensitivity (TPR)", o->tpr},
+                {"tnr", "Specificity (TNR)", 1 - o->fpr},
+                {"informedness", "Informedness", o->informedness},
+                {"markedness", "Markedness", o->markedness},
+                {"cost", "Expected cost per 100,000 people", o->cost},
+                {"benefit", "Net benefit, in true positives per 100,000 people", o->net_benefit},
+                {"used", "Threshold in use", o->threshold}};
+    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Values\"><table "
+          "id=\"ex-values\"><caption>What "
+          "that means</caption><tbody>\n",
+          out);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", rows[i].name);
+        put_value(out, "td", rows[i].id, rows[i].value, -1);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+/* ---- the two charts ---------------------------------------------------------------------------------------------- */
+
+/* fpr, tpr, informedness, markedness of at most DRAWN points, and the start of the ROC curve. */
+static void trace(const pv_explorer *e, const ladder *l, double *to, size_t *count) {
+    size_t step = 1 + l->count / DRAWN;
+    *count = 0;
+    for (size_t i = 0; i <= l->count; i += i + step > l->count && i < l->count ? l->count - i : step) {
+        pv__rates at = pv__rates_at(e->ranking, i == 0 ? SIZE_MAX : l->point[i - 1]);
+        double *row = to + 4 * (*count)++;
+        row[0] = at.fpr;
+        row[1] = at.tpr;
+        row[2] = at.tpr - at.fpr;
+        row[3] = pv__ppv(e->prevalence, at) + pv__npv(e->prevalence, at) - 1;
+    }
+}
+
+static pv_status put_charts(pv_ctx *ctx, pv_report *report, const pv_explorer *e, const pv_operating *o,
+                            const ladder *l) {
+    static const double ends[] = {0, 1};
+    double *rows, least = 0;
+    size_t n;
+    PV_TRY(pv__alloc(ctx, 4 * (DRAWN + 4) + 4, sizeof *rows, &rows));
+    trace(e, l, rows, &n);
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, fmin(rows[4 * i + 2], isnan(rows[4 * i + 3]) ? 0 : rows[4 * i + 3]));
+    const pv_series roc[] = {
+        {.mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = ends, .y = ends, .dashed = true, .size = 1},
+        {.mark = PV_MARK_LINE,
+         .ink = PV_INK_EMPIRICAL,
+         .name = "all thresholds",
+         .n = n,
+         .x = rows,
+         .y = rows + 1,
+         .stride = 4},
+        {.mark = PV_MARK_POINTS,
+         .ink = PV_INK_POSITIVE,
+         .name = "this threshold",
+         .n = 1,
+         .x = &o->fpr,
+         .y = &o->tpr,
+         .size = 6,
+         .id = "ex-roc-point"}};
+    const pv_series im[] = {
+        {.mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = ends, .y = ends, .dashed = true, .size = 1},
+        {.mark = PV_MARK_LINE,
+         .ink = PV_INK_EMPIRICAL,
+         .name = "all thresholds at this prevalence",
+         .n = n,
+         .x = rows + 2,
+         .y = rows + 3,
+         .stride = 4,
+         .id = "ex-im-line"},
+        {.mark = PV_MARK_POINTS,
+         .ink = PV_INK_POSITIVE,
+         .name = "this threshold",
+         .n = 1,
+         .x = &o->informedness,
+         .y = &o->markedness,
+         .size = 6,
+         .id = "ex-im-point"}};
+    double low = least < -0.05 ? -1 : least < 0 ? -0.05 : 0;
+    const pv_panel panels[] = {{.title = "ROC",
+                                .id = "ex-roc",
+                                .series = roc,
+                                .n_series = 3,
+                                .x = {.label = "false positive rate", .lo = 0, .hi = 1},
+                                .y = {.label = "true positive rate", .lo = 0, .hi = 1}},
+                               {.title = "Informedness and markedness",
+                                .id = "ex-im",
+                                .series = im,
+                                .n_series = 3,
+                                .x = {.label = "informedness (TPR + TNR - 1)", .lo = low, .hi = 1},
+                                .y = {.label = "markedness (PPV + NPV - 1)", .lo = low, .hi = 1}}};
+    pv_figure figure = {.name = "explorer-charts",
+                        .title = "Where the decision stands.",
+                        .panel = panels,
+                        .panels = 2,
+                        .text =
+                            "The rates do not depend on the prevalence; the curve of informedness and markedness bends "
+                            "with it."};
+    pv__page_figure(report, &figure);
+    pv__free(ctx, rows);
+    return PV_OK;
+}
+
+/* ---- together ---------------------------------------------------------------------------------------------------- */
+
+static pv_status check(pv_ctx *ctx, const pv_explorer *e) {
+    if (!(e->prevalence > 0 && e->prevalence < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence must lie between 0 and 1, not %g", e->prevalence);
+    if (!(e->cost_fp > 0 && e->cost_fn > 0 && isfinite(e->cost_fp) && isfinite(e->cost_fn)))
+        return pv__fail(ctx, PV_ERR_USAGE, "costs must be above 0, not %g and %g", e->cost_fp, e->cost_fn);
+    return PV_OK;
+}
+
+/* The largest change of a rate from one threshold of the ladder to the next. */
+static double widest_step(const pv_ranking *r, const ladder *l) {
+    double widest = 0;
+    for (size_t i = 1; i < l->count; i++) {
+        pv__rates from = pv__rates_at(r, l->point[i - 1]), to = pv__rates_at(r, l->point[i]);
+        widest = fmax(widest, fmax(to.tpr - from.tpr, to.fpr - from.fpr));
+    }
+    return widest;
+}
+
+static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
+    fprintf(out, "<p class=\"small\">A person is called positive whose probability%s is at least the threshold. ",
+            isnan(e->offset) ? "" : ", moved to the prevalence chosen,");
+    if (l->exact)
+        fprintf(out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
+                l->count,
+                isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --prevalence P");
+    else
+        fprintf(
+            out,
+            "Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A threshold between "
+            "two of them counts as the higher one, which is named as the threshold in use; numbers are exact for it, "
+            "and a rate changes by at most %.2g from one to the next.",
+            e->ranking->points, l->count, widest_step(e->ranking, l));
+    if (e->caveat && !isnan(e->offset)) {
+        fputc(' ', out);
+        pv__put_html(out, e->caveat);
+    }
+    fputs("</p>\n", out);
+}
+
+static void put_sentence(FILE *out, const pv_explorer *e, const pv_operating *o) {
+    fprintf(out,
+            "<p id=\"ex-sentence\" role=\"status\">At a prevalence of %.4g, with a false negative that costs %.4g "
+            "times a false "
+            "positive, ",
+            e->prevalence, e->cost_fn / e->cost_fp);
+    if (o->tp + o->fp > 0)
+        fprintf(out,
+                "%.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it %.0f are "
+                "missed.</p>\n",
+                o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
+    else
+        fprintf(out, "nobody is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
+}
+
+pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {
+    PV_TRY(check(ctx, e));
+    if (!report->out)
+        return PV_OK;
+    if (!(e->ranking->rows_p > 0 && e->ranking->rows_n > 0)) {
+        pv_report_note(report, PV_NOTE_MISSING,
+                       e->ranking->rows_p > 0 ? "The explorer needs rows without the positive label; there are none."
+                                              : "The explorer needs rows of the positive label; there are none.");
+        return PV_OK;
+    }
+    FILE *out = report->out;
+    ladder l = {0};
+    PV_TRY(make_ladder(ctx, e, &l));
+    pv_operating o = pv_explorer_at(e);
+    char positive[300], negative[300];
+    pv__shorten(e->positive, 40, positive, sizeof positive);
+    pv__shorten(e->negative ? e->negative : "all others", 40, negative, sizeof negative);
+    if (e->ranking->points == 1)
+        pv_report_note(
+            report, PV_NOTE_MISSING,
+            "All probabilities are equal: no threshold tells one row from another, so the curves are a step and "
+            "informedness and markedness have none.");
+    fputs("<div id=\"explorer-body\">\n", out);
+    put_controls(out, e);
+    put_sentence(out, e, &o);
+    fputs("<div class=\"tables\">\n", out);
+    put_confusion(out, &o, positive, negative);
+    put_values(out, &o);
+    fputs("</div>\n", out);
+    pv_status status = put_charts(ctx, report, e, &o, &l);
+    put_notice(out, e, &l);
+    fputs("</div>\n", out);
+    put_data(out, e, &l);
+    report->explorer = true;
+    pv__free(ctx, l.point);
+    return status;
+}

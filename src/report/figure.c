@@ -1,0 +1,129 @@
+/* Figures as files: panels side by side as one SVG, and their numbers as CSV. */
+#include <math.h>
+
+#include "prevail/data.h"
+#include "report/svg.h"
+
+typedef struct grid {
+    size_t columns, rows;
+    double width, height; /* of a cell: the largest panel's */
+} grid;
+
+static grid find_grid(const pv_figure *figure) {
+    grid g = {.columns = figure->columns ? figure->columns : figure->panels < 3 ? figure->panels : 3};
+    g.columns = g.columns ? g.columns : 1;
+    g.rows = (figure->panels + g.columns - 1) / g.columns;
+    for (size_t i = 0; i < figure->panels; i++) {
+        pv__size size = pv__panel_size(&figure->panel[i]);
+        g.width = fmax(g.width, size.width);
+        g.height = fmax(g.height, size.height);
+    }
+    return g;
+}
+
+static void write_svg(FILE *out, const pv_figure *figure) {
+    enum { HEAD = 30 };
+    grid g = find_grid(figure);
+    double width = g.width * (double)g.columns, height = HEAD + g.height * (double)g.rows;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" role=\"img\" "
+            "aria-labelledby=\"title desc\" color=\"#1b1f24\" font-family=\"sans-serif\">\n<title id=\"title\">",
+            width, height, width, height);
+    pv__put_html(out, figure->title);
+    fputs("</title>\n<desc id=\"desc\">", out);
+    pv__put_html(out, figure->text);
+    fputs("</desc>\n<style>\n", out);
+    pv__put_palette(out, "svg", false);
+    pv__put_classes(out);
+    fputs("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", out);
+    pv__svg svg = {.out = out, .outlines = true, .prefix = figure->name};
+    pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);
+    for (size_t i = 0; i < figure->panels; i++) {
+        fprintf(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)(i % g.columns),
+                HEAD + g.height * (double)(i / g.columns));
+        pv__panel_draw(&svg, &figure->panel[i]);
+        fputs("</g>\n", out);
+    }
+    pv__put_glyphs(&svg);
+    fputs("</svg>\n", out);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+static void put_number(FILE *out, const double *values, const pv_series *s, size_t i) {
+    char text[32];
+    fputc(',', out);
+    if (!values)
+        return;
+    double value = pv__at(values, s, i);
+    if (isnan(value))
+        fputs("NA", out);
+    else
+        fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
+}
+
+/* Cells of a heat map above its least value: x and y of their centres, the value as lo. Four digits draw the same
+ * picture. */
+static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
+    pv__scale x, y;
+    pv__scale_set(panel, 0, &x);
+    pv__scale_set(panel, 1, &y);
+    size_t nx = s->columns, ny = nx ? s->n / nx : 0;
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < s->n; i++)
+        least = fmin(least, pv__at(s->y, s, i));
+    for (size_t i = 0; i < nx * ny; i++) {
+        if (!(pv__at(s->y, s, i) > least))
+            continue;
+        pv_csv_field(out, panel->title ? panel->title : "");
+        fputc(',', out);
+        pv_csv_field(out, s->name ? s->name : "");
+        fprintf(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)(i % nx) + 0.5) / (double)nx,
+                y.lo + (y.hi - y.lo) * ((double)(i / nx) + 0.5) / (double)ny, pv__at(s->y, s, i));
+    }
+}
+
+static void write_series(FILE *out, const pv_panel *panel, const pv_series *s) {
+    if (s->mark == PV_MARK_HEAT) {
+        write_heat(out, panel, s);
+        return;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        pv_csv_field(out, panel->title ? panel->title : "");
+        fputc(',', out);
+        pv_csv_field(out, s->name ? s->name : "");
+        put_number(out, s->x, s, i);
+        put_number(out, s->y, s, i);
+        put_number(out, s->lo, s, i);
+        put_number(out, s->hi, s, i);
+        fputc('\n', out);
+    }
+}
+
+static void write_csv(FILE *out, const pv_figure *figure) {
+    fputs("panel,series,x,y,lo,hi\n", out);
+    for (size_t p = 0; p < figure->panels; p++)
+        for (size_t i = 0; i < figure->panel[p].n_series; i++)
+            write_series(out, &figure->panel[p], &figure->panel[p].series[i]);
+}
+
+typedef void (*writer)(FILE *out, const pv_figure *figure);
+
+static pv_status write_file(pv_ctx *ctx, const pv_figure *figure, const char *path, writer write) {
+    pv_output output = {0};
+    pv_status status = pv_output_open(ctx, path, &output);
+    if (status == PV_OK) {
+        write(output.stream, figure);
+        status = pv_output_commit(ctx, &output);
+    }
+    pv_output_discard(ctx, &output);
+    return status;
+}
+
+pv_status pv_figure_write_svg(pv_ctx *ctx, const pv_figure *figure, const char *path) {
+    return write_file(ctx, figure, path, write_svg);
+}
+
+pv_status pv_figure_write_csv(pv_ctx *ctx, const pv_figure *figure, const char *path) {
+    return write_file(ctx, figure, path, write_csv);
+}

@@ -1,0 +1,23 @@
+/* src/report/page.h: the page that the files of this part write to. */
+#ifndef PV_SRC_REPORT_PAGE_H
+#define PV_SRC_REPORT_PAGE_H
+
+#include "prevail/report.h"
+#include "report/svg.h"
+
+struct pv_report {
+    pv_output output; /* of the page */
+    FILE *out;        /* NULL: no page */
+    char *figures;    /* NULL: no folder */
+    bool section;     /* one is open */
+    bool explorer;    /* the script is needed */
+};
+
+/* A figure of the page: title, one <svg> for each panel, description. foot: what follows inside <figure>; may be NULL.
+ */
+void pv__page_figure(pv_report *report, const pv_figure *figure);
+void pv__page_numbers(pv_report *report, const pv_figure *figure); /* the folded table */
+/* The figure's two files, where there is a folder. */
+PV_MUST_USE pv_status pv__figure_files(pv_ctx *ctx, const pv_report *report, const pv_figure *figure);
+
+#endif

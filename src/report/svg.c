@@ -1,0 +1,156 @@
+/* Elements of SVG. Colours are classes: in a page they follow light and dark, in a file they are fixed. */
+#include "report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/glyphs.h"
+
+_Static_assert((int)PV_GLYPHS <= (int)PV_GLYPHS_MAX, "a font of more glyphs than pv__svg has room for");
+
+/* ---- colours ----------------------------------------------------------------------------------------------------- */
+
+typedef struct ink {
+    const char *word, *light, *dark;
+} ink;
+
+static const ink inks[] = {
+#define INK(name, word, light, dark) {word, light, dark},
+    PV_INK_LIST(INK)
+#undef INK
+};
+
+const char *pv__ink_word(pv_ink which) {
+    return inks[which].word;
+}
+
+void pv__put_palette(FILE *out, const char *root, bool dark) {
+    fprintf(out, "%s{", root);
+    for (int i = 0; i < PV_INKS; i++)
+        fprintf(out, "--%s:%s;", inks[i].word, dark ? inks[i].dark : inks[i].light);
+    fputs("}\n", out);
+}
+
+void pv__put_classes(FILE *out) {
+    for (int i = 0; i < PV_INKS; i++)
+        fprintf(out, ".l-%s{stroke:var(--%s);fill:none}.f-%s{fill:var(--%s)}\n", inks[i].word, inks[i].word,
+                inks[i].word, inks[i].word);
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+static const struct pv_glyph *find_glyph(uint32_t code) {
+    size_t low = 0, high = PV_GLYPHS;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (pv_glyphs[middle].code == code)
+            return &pv_glyphs[middle];
+        if (pv_glyphs[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static uint32_t next_character(const char **text) {
+    uint32_t code = 0xFFFD;
+    size_t length = pv_utf8_next(*text, &code);
+    *text += length ? length : 1;
+    return length ? code : 0xFFFD;
+}
+
+/* Characters that the font lacks count as wide ones. */
+double pv__text_width(const char *text, double size) {
+    double width = 0;
+    while (*text) {
+        const struct pv_glyph *glyph = find_glyph(next_character(&text));
+        width += glyph ? (double)glyph->advance / PV_GLYPH_EM : 1.1;
+    }
+    return width * size;
+}
+
+static bool has_outlines(const char *text) {
+    while (*text)
+        if (!find_glyph(next_character(&text)))
+            return false;
+    return true;
+}
+
+/* Each glyph once, in font units; text refers to them. */
+void pv__put_glyphs(const pv__svg *svg) {
+    fputs("<defs>\n", svg->out);
+    for (size_t g = 0; g < PV_GLYPHS; g++) {
+        if (!svg->used[g])
+            continue;
+        fprintf(svg->out, "<path id=\"g%zu\" d=\"", g);
+        const int16_t *p = pv_glyph_outline + pv_glyphs[g].start;
+        for (bool open = false; *p; open = true) {
+            fprintf(svg->out, "%s%c%d %d", *p == 'M' && open ? "z" : "", (char)*p, p[1], -p[2]);
+            if (*p == 'Q')
+                fprintf(svg->out, " %d %d", p[3], -p[4]);
+            p += *p == 'Q' ? 5 : 3;
+        }
+        fputs("z\"/>\n", svg->out);
+    }
+    fputs("</defs>\n", svg->out);
+}
+
+static void put_path_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold,
+                          bool turned, const char *text) {
+    double scale = size / PV_GLYPH_EM, width = pv__text_width(text, size) / scale;
+    long at = lround(anchor == 's' ? 0 : anchor == 'm' ? -width / 2 : -width);
+    fprintf(svg->out, "<g class=\"f-%s\"%s transform=\"translate(%.1f %.1f)%s scale(%.5g)\">", inks[color].word,
+            bold ? " stroke=\"currentColor\" stroke-width=\"70\"" : "", x, y, turned ? " rotate(-90)" : "", scale);
+    while (*text) {
+        const struct pv_glyph *glyph = find_glyph(next_character(&text));
+        if (pv_glyph_outline[glyph->start]) { /* a space has none */
+            svg->used[glyph - pv_glyphs] = true;
+            fprintf(svg->out, "<use href=\"#g%zu\" x=\"%ld\"/>", (size_t)(glyph - pv_glyphs), at);
+        }
+        at += glyph->advance;
+    }
+    fputs("</g>\n", svg->out);
+}
+
+static void put_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold, bool turned,
+                     const char *text, const char *whole) {
+    if (svg->outlines && has_outlines(text)) {
+        put_path_text(svg, x, y, anchor, size, color, bold, turned, text);
+        return;
+    }
+    static const char *const anchors[] = {"start", "middle", "end"};
+    fprintf(svg->out, "<text class=\"f-%s\" text-anchor=\"%s\" font-size=\"%g\"%s", inks[color].word,
+            anchors[anchor == 's'   ? 0
+                    : anchor == 'm' ? 1
+                                    : 2],
+            size, bold ? " font-weight=\"600\"" : "");
+    if (turned)
+        fprintf(svg->out, " transform=\"translate(%.1f %.1f) rotate(-90)\">", x, y);
+    else
+        fprintf(svg->out, " x=\"%.1f\" y=\"%.1f\">", x, y);
+    pv__put_html(svg->out, text);
+    if (whole) {
+        char shown[1024];
+        pv__shorten(whole, 300, shown, sizeof shown);
+        fputs("<title>", svg->out);
+        pv__put_html(svg->out, shown);
+        fputs("</title>", svg->out);
+    }
+    fputs("</text>\n", svg->out);
+}
+
+void pv__svg_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold, bool turned,
+                  const char *text) {
+    put_text(svg, x, y, anchor, size, color, bold, turned, text, NULL);
+}
+
+void pv__svg_fitted(pv__svg *svg, double x, double y, char anchor, double size, pv_ink color, bool bold, bool turned,
+                    double width, const char *text) {
+    char shown[512];
+    size_t most = 120;
+    pv__shorten(text, most, shown, sizeof shown);
+    while (most > 2 && pv__text_width(shown, size) > width)
+        pv__shorten(text, --most, shown, sizeof shown);
+    put_text(svg, x, y, anchor, size, color, bold, turned, shown, strcmp(shown, text) == 0 ? NULL : text);
+}

@@ -1,0 +1,80 @@
+/* src/report/svg.h: elements of SVG, and text that may hold anything. */
+#ifndef PV_SRC_REPORT_SVG_H
+#define PV_SRC_REPORT_SVG_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+#include "prevail/chart.h"
+
+/* ---- text (escape.c) ---------------------------------------------------------------------------------------------
+ * Text from outside: bytes that are no UTF-8, and control characters, become U+FFFD. */
+
+/* Content of elements and of quoted attributes. */
+void pv__put_html(FILE *out, const char *text);
+/* A JSON string with its quotes, safe inside <script>. */
+void pv__put_json(FILE *out, const char *text);
+/* At most `most` characters, the last one an ellipsis where something is missing; size bytes at most. */
+void pv__shorten(const char *text, size_t most, char *to, size_t size);
+/* As few digits as tell the number: "0.05", "1e-6", "12,000". */
+void pv__number_text(double value, char *to, size_t size);
+
+/* ---- elements (svg.c) -------------------------------------------------------------------------------------------- */
+
+enum { PV_GLYPHS_MAX = 512 };
+
+typedef struct pv__svg {
+    FILE *out;
+    bool outlines;      /* text as paths: for files that must look the same everywhere */
+    const char *prefix; /* of ids, so that several pictures can share a page */
+    int ids;
+    bool used[PV_GLYPHS_MAX]; /* outlines that text refers to */
+} pv__svg;
+
+void pv__put_glyphs(const pv__svg *svg); /* at the end of a file with outlines */
+
+const char *pv__ink_word(pv_ink ink);
+/* Rules for the classes of the elements. root: ":root" in a page, "svg" in a file. */
+void pv__put_palette(FILE *out, const char *root, bool dark);
+void pv__put_classes(FILE *out);
+
+double pv__text_width(const char *text, double size);
+/* anchor: 's', 'm', 'e' for start, middle, end; turned: reads upwards. */
+void pv__svg_text(pv__svg *svg, double x, double y, char anchor, double size, pv_ink ink, bool bold, bool turned,
+                  const char *text);
+/* Shortened to a width, whole in a tooltip. */
+void pv__svg_fitted(pv__svg *svg, double x, double y, char anchor, double size, pv_ink ink, bool bold, bool turned,
+                    double width, const char *text);
+
+/* ---- charts (chart.c) -------------------------------------------------------------------------------------------- */
+
+typedef struct pv__size {
+    double width, height;
+} pv__size;
+
+pv__size pv__panel_size(const pv_panel *panel);
+/* The content of an <svg> of that size. */
+void pv__panel_draw(pv__svg *svg, const pv_panel *panel);
+
+/* ---- scales (scale.c) -------------------------------------------------------------------------------------------- */
+
+enum { PV_TICKS_MAX = 40 };
+
+typedef struct pv__scale {
+    double lo, hi; /* of the axis */
+    bool log;
+    double from, to; /* pixels */
+    int ticks;
+    double tick[PV_TICKS_MAX];
+    bool named[PV_TICKS_MAX]; /* whether the tick has a label */
+} pv__scale;
+
+/* Range and ticks; which: 0 for x, 1 for y. */
+void pv__scale_set(const pv_panel *panel, int which, pv__scale *scale);
+double pv__scale_at(const pv__scale *scale, double value); /* NaN outside the domain */
+
+static inline double pv__at(const double *values, const pv_series *series, size_t i) {
+    return values[i * (series->stride ? series->stride : 1)];
+}
+
+#endif

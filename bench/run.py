@@ -12,6 +12,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROWS, COLUMNS = 500_000, 50
 CSV_ROWS, CSV_COLUMNS = 500_000, 20
+EM_ROWS = 1_000_000
+ASSESS_ROWS = 10_000_000
 
 
 def ours(prevail, *arguments):
@@ -41,7 +43,7 @@ def row(what, mine, theirs, ratio, goal, reached):
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = vi = torch = None
+    fit = learn = step = csv = pandas = vi = torch = unknown = em = judge = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -52,9 +54,14 @@ def main(prevail, rounds=3):
             step = better(step, ours(prevail, "--work", "step", "--repeats", "3"))
             torch = better(torch, peer("torch_vi.py", 500, 3))
             vi = better(vi, ours(prevail, "--work", "vi", "--repeats", "3"))
+            em = better(em, peer("numpy_em.py", EM_ROWS))
+            unknown = better(unknown, ours(prevail, "--work", "unknown", "--repeats", "3"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
+    peers_judge = peer("sklearn_assess.py", ASSESS_ROWS, 1)  # a minute a turn: once is enough beside a ratio of ten
+    for _ in range(rounds):
+        judge = better(judge, ours(prevail, "--work", "assess", "--rows", str(ASSESS_ROWS), "--repeats", "1"))
     print(f"{'work':<62} {'ours':>12} {'peer':>14} {'ratio':>8} {'goal':>9}  reached")
     if learn:
         ratio = learn["seconds"] / fit["fit_ig_seconds"]
@@ -79,6 +86,25 @@ def main(prevail, rounds=3):
     ratio = vi["vi_profile_seconds"] / vi["vi_plugin_seconds"]
     row("the same with the profile marginal (plug-in)", f"{vi['vi_profile_seconds']:.4f} s",
         f"{vi['vi_plugin_seconds']:.4f} s", f"{ratio:.2f}", "<= 2", ratio <= 2)
+    if em:
+        ratio = em["iteration_seconds"] / unknown["unknown_em_iteration_seconds"]
+        row(f"unknown prevalence, {EM_ROWS} rows, an iteration of EM (NumPy)",
+            f"{unknown['unknown_em_iteration_seconds'] * 1e3:.2f} ms", f"{em['iteration_seconds'] * 1e3:.1f} ms",
+            f"{ratio:.0f}x", ">= 20x", ratio >= 20)
+        ratio = em["seconds"] / unknown["unknown_exact_seconds"]
+        row("its posterior, to the interval (NumPy's EM, no interval)", f"{unknown['unknown_exact_seconds'] * 1e3:.0f} ms",
+            f"{em['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", "", True)
+    if peers_judge:
+        ratio = peers_judge["seconds"] / judge["assess_seconds"]
+        row(f"all metrics and curves of {ASSESS_ROWS} rows (scikit-learn's share)", f"{judge['assess_seconds']:.2f} s",
+            f"{peers_judge['seconds']:.1f} s", f"{ratio:.0f}x", ">= 10x", ratio >= 10)
+        ratio = peers_judge["roc_seconds"] / judge["assess_seconds"]
+        row("the same (scikit-learn's roc_curve and roc_auc_score alone)", f"{judge['assess_seconds']:.2f} s",
+            f"{peers_judge['roc_seconds']:.1f} s", f"{ratio:.1f}x", ">= 2x", ratio >= 2)
+        row("the same with intervals (NumPy's argsort alone)", f"{judge['assess_intervals_seconds']:.2f} s",
+            f"{peers_judge['argsort_seconds']:.2f} s", "", "", True)
+        ratio = judge["assess_bytes_per_row"]
+        row("peak memory of that, bytes a row", f"{ratio:.0f}", "", "", "<= 150", ratio <= 150)
     if csv and pandas:
         ratio = pandas["seconds"] / csv["csv_seconds"]
         row(f"reading a CSV of {CSV_ROWS} x {CSV_COLUMNS} (pandas' C parser)", f"{csv['csv_seconds']:.3f} s",

@@ -17,6 +17,16 @@ typedef struct found {
     size_t index; /* over all groups */
 } found;
 
+bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row) {
+    for (const char *const *name = command->without; name && *name; name++)
+        if (strcmp(*name, row->name) == 0)
+            return false;
+    for (const cli_group *earlier = command->groups; earlier < group; earlier++)
+        if (pv_option_find(earlier->table, row->name))
+            return false;
+    return true;
+}
+
 static size_t option_count(const cli_command *command) {
     size_t count = 0;
     for (const cli_group *group = command->groups; group->table; group++)
@@ -29,7 +39,7 @@ static found find_option(const cli_command *command, const char *name, size_t le
     size_t index = 0;
     for (const cli_group *group = command->groups; group->table; group++)
         for (const pv_option *row = group->table; row->name; row++, index++)
-            if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
+            if (strlen(row->name) == length && strncmp(row->name, name, length) == 0 && cli_has(command, group, row))
                 return (found){group, row, index};
     return (found){NULL, NULL, 0};
 }
@@ -58,7 +68,8 @@ static int unknown_option(cli_call *call, const char *name) {
     size_t count = 0;
     for (const cli_group *group = call->command->groups; group->table; group++)
         for (const pv_option *row = group->table; row->name && count < NAMES_MAX - 1; row++)
-            words[count++] = row->name;
+            if (cli_has(call->command, group, row))
+                words[count++] = row->name;
     words[count++] = "help";
     const char *near = pv_nearest(name, words, count);
     if (near)

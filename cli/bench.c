@@ -15,11 +15,11 @@ typedef struct bench_options {
     cli_running running;
 } bench_options;
 
-enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI };
+enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS };
 
 static const pv_option option_table[] = {
     {"rows", PV_OPTION_INT, offsetof(bench_options, rows), "500000", 1000, 1e8, NULL, NULL,
-     "Rows of the logistic fit."},
+     "Rows of the logistic fit, and of what is judged."},
     {"columns", PV_OPTION_INT, offsetof(bench_options, columns), "50", 1, 1e4, NULL, NULL, "Its columns."},
     {"repeats", PV_OPTION_INT, offsetof(bench_options, repeats), "5", 1, 1000, NULL, NULL,
      "Each figure is the best of this many runs."},
@@ -27,8 +27,9 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi", NULL,
-     "What to measure: the logistic fit, the training step, variational inference, or all of them."},
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi|unknown|assess", NULL,
+     "What to measure: the logistic fit, the training step, variational inference, an unknown prevalence, metrics and "
+     "curves of predictions, or all."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -239,6 +240,112 @@ static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
     return PV_OK;
 }
 
+/* An unknown prevalence of a million rows of two-class probabilities, uniform as the peer's: the whole of em and of
+ * exact, from log-likelihoods to the prevalence with its interval; and the probabilities of all rows. */
+static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *out) {
+    enum { ROWS = 1000000 };
+    static char zero[] = "0", one[] = "1";
+    char *labels[] = {zero, one};
+    double *loglik = cli_alloc(2 * ROWS, sizeof *loglik), *p = cli_alloc(2 * ROWS, sizeof *p);
+    const double half[2] = {log(0.5), log(0.5)};
+    pv_rng rng = pv_rng_stream(1, 3, 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        double u = pv_rng_uniform(&rng);
+        loglik[2 * i] = log(u);
+        loglik[2 * i + 1] = log1p(-u);
+    }
+    pv_target_sample sample = {.n = ROWS, .classes = 2, .loglik = loglik, .log_marginal = half};
+    double seconds[2] = {HUGE_VAL, HUGE_VAL}, rows_seconds = HUGE_VAL;
+    int64_t iterations = 1;
+    pv_status status = PV_OK;
+    for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++)
+        for (int method = 0; method < 2 && status == PV_OK; method++) {
+            pv_target_options options = pv_target_options_default();
+            options.method = method ? PV_TARGET_EM : PV_TARGET_EXACT;
+            pv_target_prevalence *found = NULL;
+            double start = now();
+            status = pv_target_infer(call->ctx, &sample, labels, &options, &found);
+            double middle = now();
+            seconds[method] = fmin(seconds[method], middle - start);
+            if (status == PV_OK && method == 0) {
+                status = pv_target_predict(call->ctx, &sample, found, p, NULL, NULL, NULL);
+                rows_seconds = fmin(rows_seconds, now() - middle);
+            } else if (status == PV_OK) {
+                iterations = found->iterations;
+            }
+            pv_target_prevalence_free(call->ctx, found);
+        }
+    free(loglik);
+    free(p);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "unknown_rows", json_integer(ROWS));
+    cli_json_set(out, "unknown_em_seconds", cli_json_real(seconds[1]));
+    cli_json_set(out, "unknown_em_iterations", json_integer(iterations));
+    cli_json_set(out, "unknown_em_iteration_seconds", cli_json_real(seconds[1] / (double)iterations));
+    cli_json_set(out, "unknown_exact_seconds", cli_json_real(seconds[0]));
+    cli_json_set(out, "unknown_probabilities_seconds", cli_json_real(rows_seconds));
+    return PV_OK;
+    return PV_OK;
+}
+
+/* Predictions that are right by construction: normal log odds, labels drawn from them. */
+static void make_predictions(size_t rows, double *log_p, int32_t *label) {
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < rows; i++) {
+        pv_rng rng = pv_rng_stream(1, 3, i);
+        double log_odds = 1.5 * pv_rng_normal(&rng) - 1;
+        log_p[2 * i] = pv_log_sigmoid(-log_odds);
+        log_p[2 * i + 1] = pv_log_sigmoid(log_odds);
+        label[i] = pv_rng_uniform(&rng) < pv_sigmoid(log_odds);
+    }
+}
+
+/* All metrics and all curves; bootstrap 0: without intervals of the metrics. */
+static pv_status judge(cli_call *call, const pv_targets *targets, const double *log_p, int64_t bootstrap,
+                       double *seconds) {
+    const double log_marginal[] = {log(0.7), log(0.3)};
+    pv_judged judged = {.log_p = log_p, .log_marginal = log_marginal};
+    pv_assess_options options = pv_assess_options_default();
+    pv_curve_options curves = pv_curve_options_default();
+    pv_assessment found = {0};
+    options.bootstrap = bootstrap;
+    double start = now();
+    pv_status status = pv_assess_intervals(call->ctx, targets, &judged, &options, &found);
+    for (int kind = 0; status == PV_OK && kind < PV_CURVES; kind++) {
+        pv_curve curve;
+        status = pv_curve_make(call->ctx, found.ranking, (pv_curve_kind)kind, &curves, &curve);
+        pv_curve_clear(call->ctx, &curve);
+    }
+    *seconds = fmin(*seconds, now() - start);
+    pv_assessment_clear(call->ctx, &found);
+    return status;
+}
+
+static pv_status bench_assess(cli_call *call, const bench_options *o, json_t *out) {
+    size_t rows = (size_t)o->rows;
+    double *log_p = cli_alloc(2 * rows, sizeof *log_p), seconds = HUGE_VAL, with_intervals = HUGE_VAL;
+    int32_t *label = cli_alloc(rows, sizeof *label);
+    pv_targets targets = {.n = rows, .classes = 2, .label = label};
+    struct rusage before, after;
+    make_predictions(rows, log_p, label);
+    getrusage(RUSAGE_SELF, &before);
+    pv_status status = PV_OK;
+    for (int64_t r = 0; status == PV_OK && r < o->repeats; r++)
+        status = judge(call, &targets, log_p, 0, &seconds);
+    getrusage(RUSAGE_SELF, &after);
+    for (int64_t r = 0; status == PV_OK && r < o->repeats; r++)
+        status = judge(call, &targets, log_p, -1, &with_intervals);
+    free(log_p);
+    free(label);
+    cli_json_set(out, "assess_rows", json_integer((json_int_t)rows));
+    cli_json_set(out, "assess_seconds", cli_json_real(seconds));
+    cli_json_set(out, "assess_intervals_seconds", cli_json_real(with_intervals));
+    cli_json_set(out, "assess_bytes_per_row",
+                 cli_json_real(1024 * (double)(after.ru_maxrss - before.ru_maxrss) / (double)rows));
+    return status;
+}
+
 static size_t table_bytes(const pv_table *table) {
     size_t bytes = 0;
     for (size_t j = 0; j < table->columns; j++)
@@ -284,6 +391,10 @@ static int run(cli_call *call) {
             status = bench_vi(call, options, out);
         if (status == PV_OK && (work == WORK_ALL || work == WORK_FIT))
             status = bench_fit(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_UNKNOWN))
+            status = bench_unknown(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_ASSESS))
+            status = bench_assess(call, options, out);
     }
     if (status != PV_OK) {
         json_decref(out);
@@ -313,8 +424,11 @@ const cli_command cli_bench = {
     .text =
         "Times logistic fits with the information gain and with plain log-loss, the rate at which they read the matrix "
         "beside that of a plain copy loop, training steps of a small network with either loss, variational inference "
-        "in the setting of the paper's calibration study, and with --csv the reading of a file. In the source tree, "
-        "make bench runs other software beside it.",
+        "in the setting of the paper's calibration study, an unknown prevalence of a million rows, all metrics and "
+        "curves "
+        "of predictions, and with --csv the reading of a file. In the source tree, make bench runs other software "
+        "beside "
+        "it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(bench_options),

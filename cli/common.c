@@ -160,7 +160,9 @@ static void on_progress(void *state, const pv_progress *progress) {
     fprintf(stderr, "\r\033[K%s  step %zu", progress->what, progress->step);
     if (progress->steps)
         fprintf(stderr, " of %zu", progress->steps);
-    fprintf(stderr, "  loss %.6g  %.3g steps/s", progress->value, rate);
+    if (!isnan(progress->value))
+        fprintf(stderr, "  loss %.6g", progress->value);
+    fprintf(stderr, "  %.3g steps/s", rate);
     if (progress->steps > progress->step && rate > 0) {
         double left = ceil((double)(progress->steps - progress->step) / rate);
         if (left < 1e8)

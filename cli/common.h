@@ -36,15 +36,16 @@ typedef struct cli_command {
     const char *usage;   /* what follows "prevail NAME" */
     const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
     const cli_argument *arguments;
-    const cli_group *groups;
+    const cli_group *groups;    /* an option that two groups have is the first one's */
+    const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
     size_t options_size;
     const char *output; /* what is written, and the columns; paragraphs as in text */
     const cli_example *examples;
     int (*run)(cli_call *call); /* returns the exit code */
 } cli_command;
 
-extern const cli_command cli_fit, cli_predict, cli_eval, cli_summary, cli_diagnose, cli_simulate, cli_bench, cli_study,
-    cli_demo, cli_version;
+extern const cli_command cli_fit, cli_predict, cli_eval, cli_adjust, cli_cv, cli_sweep, cli_summary, cli_diagnose,
+    cli_simulate, cli_bench, cli_study, cli_demo, cli_version;
 extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
 const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 
@@ -96,6 +97,7 @@ typedef struct cli_running {
  * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
 int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help);
 void cli_call_clear(cli_call *call);
+bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
 
@@ -143,8 +145,9 @@ void cli_json_print(json_t *object); /* to standard output, and releases it */
 
 typedef struct cli_roles {
     pv_roles roles;
-    int missing;   /* 0 refuse, 1 drop */
-    int collinear; /* 0 refuse, 1 keep */
+    int missing;       /* 0 refuse, 1 drop */
+    int collinear;     /* 0 refuse, 1 keep */
+    const char *group; /* cv, sweep: --group, a column of the table; never a feature. NULL: none */
 } cli_roles;
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
@@ -161,6 +164,45 @@ int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const ch
                        pv_table **table);
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */
+
+/* ---- training.c: the table that fit, cv and sweep learn from ------------------------------------------------------
+ */
+
+typedef struct cli_training {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    int32_t *group; /* [data->rows], by --group; NULL: none */
+    char *positive; /* where --prevalence LABEL=P named it */
+    char *excluded; /* with --group: the excluded columns and it */
+} cli_training;
+
+#define CLI_OPTION_GROUP(type, field)                                                                                  \
+    {                                                                                                                  \
+        "group", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                       \
+            "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
+    }
+
+extern const cli_argument cli_training_arguments[];
+extern const pv_option cli_role_table[]; /* of cli_roles */
+
+/* Checks and completes the roles, before any work. prevalence may be NULL. */
+int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training);
+int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
+void cli_training_clear(cli_call *call, cli_training *training);
+
+/* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
+ */
+
+double cli_metric(const pv_metrics *metrics, const pv_metric_row *row);
+/* "0.1234" or "-" where undefined; size >= 16. */
+const char *cli_metric_text(double value, char *text, size_t size);
+/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it. */
+json_t *cli_json_validation(const pv_validation *validation);
+/* Warns of fits that did not converge; true where one diverged or stopped early. */
+bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what);
 
 /* ---- report.c: a classifier in words and as JSON ----------------------------------------------------------------- */
 
@@ -202,6 +244,38 @@ void cli_print_posterior(const pv_classifier *classifier);       /* a line, or n
 const char *cli_posterior_name(const pv_classifier *classifier); /* "vi" */
 double cli_rhat_max(const pv_posterior *posterior);              /* NaN where it has none */
 double cli_ess_min(const pv_posterior *posterior);
+
+/* ---- predictions.c: probabilities and decisions as CSV ------------------------------------------------------------
+ */
+
+typedef struct cli_predictions {
+    char *const *labels;
+    int classes;
+    size_t rows;
+    const double *p;       /* [rows][classes] */
+    const double *lo, *hi; /* [rows][classes]; NULL: none */
+    const pv_costs *costs; /* NULL: the decision is the most probable label */
+    const pv_table *table; /* what columns are copied from */
+    const size_t *row;     /* [rows], in the table; NULL: the same */
+    const size_t *copy;    /* [copies], columns of the table that come first; none: the row's number */
+    size_t copies;
+} cli_predictions;
+
+/* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt
+ * leaves no file behind. */
+int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output);
+/* Reads --costs; *costs is NULL where path is. */
+int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs);
+/* The thresholds of two classes: as notes, and as JSON (null where there are no costs). */
+void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels);
+json_t *cli_json_costs(const pv_costs *costs, char *const *labels);
+
+/* ---- target.c: an unknown prevalence in words and as JSON -------------------------------------------------------- */
+
+/* Sets target_prevalence, method, iterations, stop and so on. */
+void cli_json_target(json_t *object, const pv_target_prevalence *prevalence, char *const *labels);
+/* What was found, and a warning where the rows hardly tell. */
+void cli_note_target(cli_call *call, const pv_target_prevalence *prevalence, char *const *labels, size_t rows);
 
 /* ---- checks.c: is the fit to be trusted? ------------------------------------------------------------------------- */
 

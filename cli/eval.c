@@ -1,234 +1,192 @@
-/* prevail eval: how good a model's predictions are on labelled data. */
-#include "common.h"
+/* prevail eval: how good predictions are on labelled data, a model's or those in a file. */
+#include "eval.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct eval_options {
-    const char *target;
-    const char *population;
-    const char *weights;
-    int missing;
-    cli_running running;
-} eval_options;
 
 static const pv_option option_table[] = {
     {"target", PV_OPTION_TEXT, offsetof(eval_options, target), NULL, 0, 0, NULL, "COL",
      "The column with the observed labels. Default: the name it had in fit."},
-    {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P or design, as in prevail predict. nell, "
-     "nell_upper, holdout_nll and information_gain do not depend on it."},
+    {"votes", PV_OPTION_TEXT, offsetof(eval_options, votes), NULL, 0, 0, NULL, "COL,COL,...",
+     "Soft labels instead of --target: a column of votes (counts or shares) for each label, in the order of the "
+     "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
-     "A column of counts or weights, one number a row, not negative."},
+     "A column of counts or weights, one number a row, not negative. A row of weight v counts as v rows, in intervals "
+     "too."},
+    {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
+     "The label that rates, predictive values and curves speak of, against all others. Default: the last."},
+    {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
+     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
+     "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
+     "as they are, known:P or unknown."},
+    {"prevalence", PV_OPTION_TEXT, offsetof(eval_options, prevalence), "rows", 0, 0, NULL, "P",
+     "The population that metrics and curves are stated for: rows, the rows as they are; population, that of "
+     "--population; or a prevalence as for fit --prevalence. Rows are then weighted label by label."},
+    CLI_OPTION_INTERVAL(eval_options, interval, "0.9", "The level of the intervals."),
+    {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
+     "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
+     "at least 100, for more than 50,000 rows of more than two labels."},
+    {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
     CLI_OPTION_MISSING(eval_options, missing),
     CLI_OPTION_THREADS(eval_options, running.threads),
     CLI_OPTION_JSON(eval_options, running.json, "Print one JSON object instead of a table."),
     CLI_OPTION_QUIET(eval_options, running.quiet),
     CLI_OPTION_END};
 
-typedef struct work {
-    pv_classifier *classifier;
-    pv_table *table;
-    pv_dataset *data;
-    double *loglik;       /* [rows][classes], in the true population */
-    double *log_p;        /* [rows][classes], in the population asked for */
-    double *prevalence;   /* [classes], of the population asked for */
-    double *log_marginal; /* [classes], of the likelihood in the true population */
-    pv_metrics metrics;
-} work;
+static const pv_option probs_table[] = {
+    {"probs", PV_OPTION_TEXT, offsetof(eval_options, probs), NULL, 0, 0, NULL, "FILE",
+     "Judge the probabilities in this CSV file, whatever made them, instead of a model's: columns p__LABEL and the "
+     "--target. - reads standard input."},
+    {"columns", PV_OPTION_TEXT, offsetof(eval_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
+     "The columns with the probabilities, where they are not named p__LABEL. Of two labels one is enough; it is then "
+     "the last."},
+    {"from", PV_OPTION_TEXT, offsetof(eval_options, from), NULL, 0, 0, NULL, "P",
+     "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P and "
+     "unknown need it."},
+    CLI_OPTION_END};
 
-/* The true population: the stated prevalence, or that of the training data where none was stated. */
-static const double *true_prevalence(const pv_classifier *classifier) {
-    return classifier->prevalence ? classifier->prevalence : classifier->design;
+static const pv_option curves_table[] = {
+    {"curves", PV_OPTION_TEXT, offsetof(eval_options, curves), NULL, 0, 0, NULL, "DIR",
+     "Write the curves to this folder, one CSV file each. -: into the object that --json prints."},
+    {"points", PV_OPTION_INT, offsetof(eval_options, points), "500", 0, 1e9, NULL, "N",
+     "At most so many thresholds a curve, evenly spread over both labels; 0: every distinct probability."},
+    {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
+     "Bins of the calibration curve, of equal width in p, or in log p where the prevalence is below 0.1."},
+    {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
+     "The threshold of the curve predictive_values."},
+    CLI_OPTION_END};
+
+static int check_call(cli_call *call, const eval_options *options) {
+    static const char *const with_probs[] = {"columns", "from", NULL};
+    static const char *const with_curves[] = {"points", "bins", "threshold", NULL};
+    if (options->probs && call->argument[0])
+        return cli_error(call, PV_ERR_USAGE, NULL, "with --probs there is no MODEL and no DATA: %s is too much",
+                         call->argument[0]);
+    if (!options->probs && (!call->argument[0] || !call->argument[1]))
+        return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
+                         call->argument[0] ? "DATA" : "MODEL", call->command->usage);
+    for (size_t i = 0; !options->probs && with_probs[i]; i++)
+        if (cli_given(call, with_probs[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs", with_probs[i]);
+    for (size_t i = 0; !options->curves && with_curves[i]; i++)
+        if (cli_given(call, with_curves[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves", with_curves[i]);
+    if (options->votes && options->target)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
+    if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
+    if (options->curves && !*options->curves)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--curves needs the name of a folder");
+    return options->curves && strcmp(options->curves, "-") != 0 ? eval_check_folder(call, options->curves) : CLI_OK;
 }
 
-/* log of the probabilities in a population; with a posterior, of their mean over its draws. */
-static pv_status predict_log(cli_call *call, const work *held, pv_target_population population,
-                             const double *prevalence, double *log_p) {
-    size_t count = held->data->rows * (size_t)held->classifier->classes;
-    if (!held->classifier->posterior) {
-        pv_status status = pv_predict_loglik(call->ctx, held->classifier, held->data, log_p);
-        if (status == PV_OK)
-            pv_predict_population(held->classifier, population, prevalence, held->data->rows, log_p, log_p);
-        return status;
-    }
-    pv_status status =
-        pv_predict_posterior(call->ctx, held->classifier, held->data, population, prevalence, 0, log_p, NULL, NULL);
-    for (size_t i = 0; status == PV_OK && i < count; i++)
-        log_p[i] = log(log_p[i]);
+static pv_status judge(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_assessment *found,
+                       eval_curves *curves) {
+    pv_judged judged = {.log_p = inputs->log_p,
+                        .prevalence = inputs->prevalence,
+                        .loglik = inputs->loglik,
+                        .log_marginal = inputs->log_marginal};
+    pv_assess_options assess = {.prevalence = inputs->stated,
+                                .positive = inputs->positive,
+                                .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
+                                .level = options->interval,
+                                .seed = (uint64_t)options->seed};
+    pv_curve_options drawn = pv_curve_options_default();
+    drawn.points = (size_t)options->points;
+    drawn.bins = (int)options->bins;
+    drawn.level = options->interval;
+    drawn.threshold = options->threshold;
+    pv_status status = pv_assess_intervals(call->ctx, &inputs->targets, &judged, &assess, found);
+    for (int kind = 0; options->curves && status == PV_OK && kind < PV_CURVES; kind++)
+        status = pv_curve_make(call->ctx, found->ranking, (pv_curve_kind)kind, &drawn, &curves->curve[kind]);
     return status;
-}
-
-static pv_status predict(cli_call *call, const eval_options *options, work *held) {
-    const pv_classifier *classifier = held->classifier;
-    size_t classes = (size_t)classifier->classes, count = held->data->rows * classes;
-    held->prevalence = cli_alloc(classes, sizeof(double));
-    held->loglik = cli_alloc(count, sizeof(double));
-    held->log_p = cli_alloc(count, sizeof(double));
-    pv_target_population population;
-    pv_status status =
-        pv_target_population_parse(call->ctx, options->population, classifier, &population, held->prevalence);
-    if (status == PV_OK)
-        status = predict_log(call, held, PV_POPULATION_TRUE, NULL, held->loglik);
-    if (status == PV_OK && population == PV_POPULATION_TRUE)
-        memcpy(held->log_p, held->loglik, count * sizeof(double));
-    else if (status == PV_OK)
-        status = predict_log(call, held, population, population == PV_POPULATION_KNOWN ? held->prevalence : NULL,
-                             held->log_p);
-    if (population != PV_POPULATION_KNOWN && status == PV_OK)
-        memcpy(held->prevalence, population == PV_POPULATION_TRUE ? true_prevalence(classifier) : classifier->design,
-               classes * sizeof(double));
-    return status;
-}
-
-/* For plain, the likelihood in the true population is the corrected one, whose marginal is the prevalence by
- * construction; ig and iw have their own, which with a posterior is the mean over its draws, as the predictions are. */
-static double *marginal_logs(const pv_classifier *classifier) {
-    size_t classes = (size_t)classifier->classes;
-    if (classifier->loss == PV_LOSS_PLAIN)
-        return cli_log(true_prevalence(classifier), classifier->classes);
-    double *logs = cli_alloc(classes, sizeof *logs);
-    if (!classifier->posterior) {
-        memcpy(logs, classifier->log_marginal, classes * sizeof *logs);
-        return logs;
-    }
-    cli_spread *marginal = cli_alloc(classes, sizeof *marginal);
-    cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
-    for (size_t y = 0; y < classes; y++)
-        logs[y] = log(marginal[y].mean);
-    free(marginal);
-    return logs;
-}
-
-static pv_status assess(cli_call *call, work *held) {
-    held->log_marginal = marginal_logs(held->classifier);
-    pv_targets targets = pv_dataset_targets(held->data);
-    return pv_assess(call->ctx, &targets, held->loglik, held->log_marginal, held->log_p,
-                     true_prevalence(held->classifier), &held->metrics);
-}
-
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
-
-static double metric_value(const pv_metrics *metrics, const pv_metric_row *row) {
-    double value;
-    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
-    return value;
-}
-
-static void print_json(const cli_call *call, const eval_options *options, const work *held) {
-    const pv_classifier *classifier = held->classifier;
-    json_t *object = json_object(), *metrics = json_object();
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        bool has_interval = strcmp(row->name, "nell") == 0;
-        double value = metric_value(&held->metrics, row), reach = has_interval ? 2 * held->metrics.nell_sd : NAN;
-        json_t *entry = json_object();
-        cli_json_set(entry, "value", cli_json_real(value));
-        cli_json_set(entry, "lo", cli_json_real(value - reach));
-        cli_json_set(entry, "hi", cli_json_real(value + reach));
-        cli_json_set(metrics, row->name, entry);
-    }
-    double *share = cli_alloc((size_t)classifier->classes, sizeof *share), total = 0;
-    pv_targets targets = pv_dataset_targets(held->data);
-    pv_label_mass(&targets, share);
-    for (int y = 0; y < classifier->classes; y++)
-        total += share[y];
-    for (int y = 0; y < classifier->classes; y++)
-        share[y] /= total;
-    cli_json_set(object, "metrics", metrics);
-    cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence", cli_json_by_label(classifier->labels, classifier->classes, held->prevalence));
-    cli_json_set(object, "observed", cli_json_by_label(classifier->labels, classifier->classes, share));
-    cli_json_set(object, "model", cli_json_text(call->argument[0]));
-    cli_json_set(object, "data", cli_json_text(call->argument[1]));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_print(object);
-    free(share);
-}
-
-static void print_table(const cli_call *call, const eval_options *options, const work *held) {
-    printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], held->data->rows,
-           options->population);
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        double value = metric_value(&held->metrics, row);
-        char text[32] = "-";
-        if (!isnan(value))
-            snprintf(text, sizeof text, "%.6g", value);
-        printf("  %-16s  %12s  %s\n", row->name, text, row->text);
-    }
-    printf("\n  positive: label %s; -: undefined on these rows\n",
-           held->classifier->labels[held->classifier->classes - 1]);
 }
 
 static int run(cli_call *call) {
-    eval_options *options = call->options;
-    work held = {0};
-    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->missing == 1};
-    pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held.classifier);
-    int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    if (code == CLI_OK && !roles.target)
-        roles.target = held.classifier->target;
-    if (code == CLI_OK && !roles.weights && *held.classifier->weights)
-        roles.weights = held.classifier->weights; /* as in the fit */
+    const eval_options *options = call->options;
+    eval_inputs inputs = {0};
+    pv_assessment found = {0};
+    eval_curves curves = {0};
+    int code = check_call(call, options);
     if (code == CLI_OK)
-        code = cli_read_for_model(call, held.classifier, call->argument[1], &roles, &held.table);
+        code = eval_read(call, options, &inputs);
     if (code == CLI_OK) {
-        status = pv_dataset_apply(call->ctx, held.table, &roles, held.classifier->encoding, held.classifier->labels,
-                                  held.classifier->classes, &held.data);
-        if (status == PV_OK)
-            status = predict(call, options, &held);
-        if (status == PV_OK)
-            status = assess(call, &held);
+        pv_status status = judge(call, options, &inputs, &found, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
-    if (code == CLI_OK && options->running.json) {
-        print_json(call, options, &held);
-    } else if (code == CLI_OK) {
-        print_table(call, options, &held);
-        cli_note_dropped(call, held.data);
-    }
-    free(held.prevalence);
-    free(held.loglik);
-    free(held.log_p);
-    free(held.log_marginal);
-    pv_dataset_free(call->ctx, held.data);
-    pv_table_free(call->ctx, held.table);
-    pv_classifier_free(call->ctx, held.classifier);
+    bool inside = options->curves && strcmp(options->curves, "-") == 0;
+    if (code == CLI_OK && options->curves && !inside)
+        code = eval_write_curves(call, options->curves, &curves);
+    if (code == CLI_OK && options->running.json)
+        eval_print_json(call, options, &inputs, &found, inside ? &curves : NULL);
+    else if (code == CLI_OK)
+        eval_print_table(call, options, &inputs, &found);
+    if (code == CLI_OK && inputs.target)
+        cli_note_target(call, inputs.target, inputs.labels, inputs.rows);
+    if (code == CLI_OK && inputs.dropped && !options->running.json)
+        cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
+    for (int kind = 0; kind < PV_CURVES; kind++)
+        pv_curve_clear(call->ctx, &curves.curve[kind]);
+    pv_assessment_clear(call->ctx, &found);
+    eval_clear(call, &inputs);
     return code;
 }
 
 static const cli_argument arguments[] = {
-    {"MODEL", "A model file, written by prevail fit."},
-    {"DATA", "A CSV file with the model's columns and the observed labels. - reads standard input."},
+    {"[MODEL]", "A model file, written by prevail fit. Not with --probs."},
+    {"[DATA]", "A CSV file with the model's columns and the observed labels. - reads standard input."},
     {NULL, NULL}};
 
-static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
+static const cli_group groups[] = {
+    {"Options", option_table, 0},
+    {"Another model's probabilities", probs_table, 0},
+    {"Curves", curves_table, 0},
+    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(eval_options, unknown)},
+    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
-    {"prevail eval study.model cohort.csv --target cancer --json", "The same as JSON, the label column named."},
+    {"prevail eval study.model holdout.csv --prevalence population --curves curves",
+     "The metrics stated for the true population, and curves as CSV files."},
+    {"prevail eval study.model clinic.csv --population known:0.2 --prevalence 0.2 --json",
+     "Probabilities and metrics for a clinic where one in five has the disease."},
+    {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",
+     "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "metrics of a model's predictions on labelled data",
-    .usage = "MODEL DATA [--target COL] [--population true|known:P|design] [options]",
-    .text = "Judges a model on rows whose labels are known. The label shares of DATA need not be those of the "
-            "population: nell is weighted towards the stated prevalence, holdout_nll adapts the predictions to the "
-            "rows' own shares, and the other metrics judge the probabilities of the population asked for on the rows "
-            "as they are. With a posterior the predictions judged are its means.",
+    .summary = "metrics and curves of predictions on labelled data",
+    .usage = "MODEL DATA | --probs FILE [--target COL] [--population NAME] [--prevalence P] [--curves DIR] [options]",
+    .text =
+        "Judges a model, or another model's probabilities, on rows whose labels are known. Two populations play a "
+        "part. --population is the one the predictions are made for. --prevalence is the one the metrics are stated "
+        "for: by default the rows as they are, whose label shares may be those of a study, not of a population. Those "
+        "metrics that change with the prevalence are marked in the table. By default nell alone is stated for the "
+        "population of the predictions; with --prevalence it is stated as the others are. holdout_nll adapts the "
+        "predictions to the label shares it is stated for. With a posterior the predictions judged are its means.\n"
+        "Rows whose label is missing are refused with their place, or left out and counted (--missing drop).\n"
+        "Intervals are percentiles of bootstrap replicates drawn within labels; that of ece is turned about the value, "
+        "since resampling adds to it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(eval_options),
-    .output = "A table: metric, value, what it is. With --json one object: metrics (name: {value, lo, hi}; null where "
-              "undefined; nell with lo and hi two standard deviations away), rows, dropped, population, prevalence "
-              "(label: p, in that population), observed (label: share of the rows), model, data, version.\n"
-              "The metrics are:\n"
+    .output =
+        "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
+        "where undefined or infinite), rows, dropped, population, prevalence (label: p, in that population; null where "
+        "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
+        "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
+        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
+        "data, version.\n"
+        "The metrics are:\n"
 #define LINE(name, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)
 #undef LINE
-        "Rates speak of the positive label, the last of the model's.",
+        "Rates speak of the positive label.\n"
+        "The curves, of the positive label against all others (columns are explained in docs/formats.md):\n"
+#define LINE(name, text) #name "\t" text "\n"
+    PV_CURVE_LIST(LINE)
+#undef LINE
+        "Undefined is NA in the files; a threshold above all probabilities is inf.",
     .examples = examples,
     .run = run};

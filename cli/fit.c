@@ -12,71 +12,15 @@ typedef struct fit_options {
     cli_running running;
 } fit_options;
 
-#define ROLE(name, field, metavar, help)                                                                               \
-    { name, PV_OPTION_TEXT, offsetof(cli_roles, roles.field), NULL, 0, 0, NULL, metavar, help }
-
-static const pv_option role_table[] = {
-    ROLE("target", target, "COL", "The column to predict. Required."),
-    ROLE("positive", positive, "LABEL",
-         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
-         "one "
-         "that says so (case, yes, true, malignant, ...)."),
-    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
-    ROLE("id", id, "COL", "A column that names rows; never a feature."),
-    ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
-    ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
-    ROLE("reference", reference, "COL=LEVEL",
-         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
-    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
-    CLI_OPTION_MISSING(cli_roles, missing),
-    {"collinear", PV_OPTION_CHOICE, offsetof(cli_roles, collinear), "refuse", 0, 0, "refuse|keep", NULL,
-     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
-    CLI_OPTION_END};
-
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
     CLI_OPTION_THREADS(fit_options, running.threads),
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
 
-/* What one fit holds; freed in one place. */
-typedef struct work {
-    pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
-    pv_dataset *data;
-    pv_classifier *classifier;
-} work;
-
-static void work_clear(pv_ctx *ctx, work *held) {
-    if (held->labels && held->data)
-        pv_string_list_free(ctx, held->labels, (size_t)held->data->classes);
-    pv_classifier_free(ctx, held->classifier);
-    if (held->data)
-        pv_dataset_free(ctx, held->data);
-    if (held->encoding)
-        pv_encoding_free(ctx, held->encoding);
-    pv_table_free(ctx, held->table);
-}
-
-static int read_data(cli_call *call, const char *path, const pv_roles *roles, work *held) {
-    int code = cli_read_for_fit(call, path, roles, &held->table);
-    if (code != CLI_OK)
-        return code;
-    pv_status status = pv_dataset_learn(call->ctx, held->table, roles, &held->encoding, &held->labels, &held->data);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
-}
-
-static int fit(cli_call *call, const fit_options *options, work *held) {
-    pv_fit_input input = {.data = held->data,
-                          .encoding = held->encoding,
-                          .labels = held->labels,
-                          .target = options->roles.roles.target,
-                          .weights = options->roles.roles.weights,
-                          .source = held->table->source,
-                          .data_hash = held->table->hash,
-                          .command = call->line};
-    pv_status status = pv_fit(call->ctx, &input, &options->fit, &held->classifier);
+static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
+    pv_fit_input input = cli_training_input(call, &options->roles, training);
+    pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -224,58 +168,39 @@ static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
 
 static int run(cli_call *call) {
     fit_options *options = call->options;
-    pv_roles *roles = &options->roles.roles;
-    work held = {0};
+    cli_training training = {0};
+    pv_classifier *classifier = NULL;
     call->collect = true;
-    if (!roles->target)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
-    roles->drop_missing = options->roles.missing == 1;
-    roles->keep_collinear = options->roles.collinear == 1;
-    char *positive = NULL;
-    if (!roles->positive && options->fit.prevalence && !strchr(options->fit.prevalence, ',')) {
-        /* --prevalence case=0.01 names the label of interest as well. */
-        const char *equals = strrchr(options->fit.prevalence, '=');
-        if (equals && equals > options->fit.prevalence) {
-            positive = cli_copy(options->fit.prevalence);
-            positive[equals - options->fit.prevalence] = '\0';
-            roles->positive = positive;
-        }
-    }
-    int code = cli_check_output(call, options->output, call->argument[0]);
+    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
+    if (code == CLI_OK)
+        code = cli_check_output(call, options->output, call->argument[0]);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)
-        code = read_data(call, call->argument[0], roles, &held);
+        code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
-        code = fit(call, options, &held);
-    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_INTERRUPTED) && !options->output)
+        code = fit(call, options, &training, &classifier);
+    if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED) && !options->output)
         code = cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
     if (code == CLI_OK && options->output) {
-        pv_status status = pv_classifier_save(call->ctx, held.classifier, options->output);
+        pv_status status = pv_classifier_save(call->ctx, classifier, options->output);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     if (code == CLI_OK) {
-        add_warnings(call, held.classifier, options->output);
-        code = options->running.json ? print_json(call, options, held.classifier)
-                                     : print_text(call, options, held.classifier);
+        add_warnings(call, classifier, options->output);
+        code = options->running.json ? print_json(call, options, classifier) : print_text(call, options, classifier);
     }
-    if (code == CLI_OK &&
-        (was_stopped(held.classifier, PV_STOP_DIVERGED) || was_stopped(held.classifier, PV_STOP_MAX_ITER) ||
-         was_stopped(held.classifier, PV_STOP_NO_PROGRESS)))
+    if (code == CLI_OK && (was_stopped(classifier, PV_STOP_DIVERGED) || was_stopped(classifier, PV_STOP_MAX_ITER) ||
+                           was_stopped(classifier, PV_STOP_NO_PROGRESS)))
         code = CLI_PROBLEMS; /* a warning says which */
-    if (code == CLI_OK && was_stopped(held.classifier, PV_STOP_INTERRUPTED))
+    if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
-    free(positive);
-    work_clear(call->ctx, &held);
+    pv_classifier_free(call->ctx, classifier);
+    cli_training_clear(call, &training);
     return code;
 }
 
-static const cli_argument arguments[] = {
-    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
-             "embedded."},
-    {NULL, NULL}};
-
-static const cli_group groups[] = {{"Data", role_table, offsetof(fit_options, roles)},
+static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};
@@ -297,7 +222,7 @@ const cli_command cli_fit = {
             "hold in the population whose prevalence is stated. Columns of text become indicator columns against their "
             "first level; columns of numbers are standardised for the fit, and coefficients are reported on their own "
             "scale.",
-    .arguments = arguments,
+    .arguments = cli_training_arguments,
     .groups = groups,
     .options_size = sizeof(fit_options),
     .output =

@@ -124,7 +124,8 @@ void cli_print_help(FILE *out, const cli_command *command) {
     for (const cli_group *group = command->groups; group->table; group++) {
         fprintf(out, "\n%s:\n", group->title);
         for (const pv_option *row = group->table; row->name; row++)
-            print_option(out, row);
+            if (cli_has(command, group, row))
+                print_option(out, row);
     }
     print_entry(out, "--help", "Show this text.");
     fputs("\nOutput:\n", out);
@@ -264,7 +265,8 @@ static void man_command(FILE *out, const cli_command *command) {
         if (group[1].table || group > command->groups)
             fprintf(out, ".SS %s\n", group->title);
         for (const pv_option *row = group->table; row->name; row++)
-            man_option(out, row);
+            if (cli_has(command, group, row))
+                man_option(out, row);
     }
     fputs(".SH OUTPUT\n", out);
     roff_paragraphs(out, command->output);

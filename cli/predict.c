@@ -1,7 +1,6 @@
 /* prevail predict: probabilities for the rows of a table, as CSV. */
 #include "common.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,166 +8,237 @@ typedef struct predict_options {
     const char *population;
     double interval; /* 0: none */
     const char *id;
+    const char *labels;
+    const char *costs;
+    const char *source;
     int missing;
     const char *output;
     cli_running running;
+    pv_target_options target;
 } predict_options;
 
 static const pv_option option_table[] = {
     {"population", PV_OPTION_TEXT, offsetof(predict_options, population), "true", 0, 0, NULL, "NAME",
      "Where the probabilities are to hold: true, the population with the prevalence stated in fit; known:P, one with "
-     "another prevalence (P as for fit --prevalence); design, one with the label shares of the training data."},
+     "another prevalence (P as for fit --prevalence); unknown, the one that the rows of DATA were drawn from, its "
+     "prevalence inferred from them; design, one with the label shares of the training data."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "
-                        "posterior: fit --infer laplace, vi or hmc."),
+                        "posterior (fit --infer laplace, vi or hmc), unless the population is unknown."),
+    {"costs", PV_OPTION_TEXT, offsetof(predict_options, costs), NULL, 0, 0, NULL, "FILE",
+     "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are the "
+     "actions of least expected cost."},
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
     CLI_OPTION_MISSING(predict_options, missing),
     CLI_OPTION_OUTPUT(predict_options, output, "The file to write. Default: standard output."),
+    CLI_OPTION_JSON(
+        predict_options, running.json,
+        "Print one JSON object about the population; the predictions go to --output, which is needed then."),
     CLI_OPTION_THREADS(predict_options, running.threads),
     CLI_OPTION_QUIET(predict_options, running.quiet),
+    CLI_OPTION_END};
+
+static const pv_option unknown_table[] = {
+    {"labels", PV_OPTION_TEXT, offsetof(predict_options, labels), NULL, 0, 0, NULL, "COL",
+     "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
+     "the probabilities of such rows stay predictions."},
+    {"source", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
+     "For bbse: labelled rows, best not those of the fit, to learn the confusion of labels from; the model's columns "
+     "and "
+     "its target, in any label shares."},
     CLI_OPTION_END};
 
 typedef struct work {
     pv_classifier *classifier;
     pv_table *table;
     pv_dataset *data;
-    double *p;       /* [rows][classes] */
-    double *lo, *hi; /* [rows][classes]; NULL: no interval asked for */
+    pv_costs *costs;
+    pv_target_population population;
+    double *prevalence;           /* [classes] of a known population */
+    int32_t *label;               /* [rows]; NULL: none known */
+    double *confusion;            /* [classes][classes]; NULL: not needed */
+    double *p;                    /* [rows][classes] */
+    double *lo, *hi;              /* [rows][classes]; NULL: no interval asked for */
+    pv_target_prevalence *target; /* of an unknown population */
 } work;
 
-static int compute(cli_call *call, const predict_options *options, work *held) {
+/* Options that would do nothing are refused. */
+static int check_options(cli_call *call, const predict_options *options) {
+    static const char *const idle[] = {"labels",   "source",           "method", "dirichlet",
+                                       "max-iter", "prevalence-draws", "seed"};
+    bool unknown = strcmp(options->population, "unknown") == 0;
+    for (size_t i = 0; !unknown && i < sizeof idle / sizeof *idle; i++)
+        if (cli_given(call, idle[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --population unknown", idle[i]);
+    if (options->source && options->target.method != PV_TARGET_BBSE)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
+    if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--json prints on standard output; name a file for the predictions with -o");
+    return cli_check_output(call, options->output, call->argument[1]);
+}
+
+static int load_model(cli_call *call, const predict_options *options, work *held) {
+    pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held->classifier);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (held->classifier->stop == PV_STOP_INTERRUPTED || held->classifier->stop == PV_STOP_DIVERGED)
+        cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
+                 held->classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
+    held->prevalence = cli_alloc((size_t)held->classifier->classes, sizeof *held->prevalence);
+    status = pv_target_population_parse(call->ctx, options->population, held->classifier, &held->population,
+                                        held->prevalence);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    return cli_read_costs(call, options->costs, held->classifier->labels, held->classifier->classes, &held->costs);
+}
+
+static int read_data(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
-    size_t classes = (size_t)classifier->classes, count = held->data->rows * classes;
-    pv_target_population population;
-    double *prevalence = cli_alloc(classes, sizeof *prevalence);
+    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
+    pv_roles reading = roles;
+    reading.target = options->labels; /* read as text; that some are missing is no fault */
+    int code = cli_read_for_model(call, classifier, call->argument[1], &reading, &held->table);
+    if (code != CLI_OK)
+        return code;
+    pv_status status = pv_dataset_apply(call->ctx, held->table, &roles, classifier->encoding, classifier->labels,
+                                        classifier->classes, &held->data);
+    if (status == PV_OK && options->labels) {
+        held->label = cli_alloc(held->data->rows, sizeof *held->label);
+        status = pv_table_labels(call->ctx, held->table, "--labels", options->labels, classifier->labels,
+                                 classifier->classes, held->data->rows, held->data->table_row, held->label);
+    }
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* bbse's confusion matrix, from labelled rows. */
+static int learn_confusion(cli_call *call, const predict_options *options, work *held) {
+    const pv_classifier *c = held->classifier;
+    if (!options->source)
+        return CLI_OK; /* the library says what is missing */
+    size_t k = (size_t)c->classes;
+    pv_roles roles = {.target = c->target, .drop_missing = options->missing == 1};
+    pv_table *table = NULL;
+    pv_dataset *data = NULL;
+    int code = cli_read_for_model(call, c, options->source, &roles, &table);
+    if (code != CLI_OK)
+        return code;
+    pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
+    if (status == PV_OK) {
+        double *loglik = cli_alloc(data->rows * k, sizeof *loglik);
+        held->confusion = cli_alloc(k * k, sizeof *held->confusion);
+        pv_target_sample sample = {.n = data->rows,
+                                   .classes = c->classes,
+                                   .loglik = loglik,
+                                   .log_marginal = c->log_marginal,
+                                   .label = data->label};
+        status = pv_predict_loglik(call->ctx, c, data, loglik);
+        if (status == PV_OK)
+            status = pv_confusion(call->ctx, &sample, c->labels, held->confusion);
+        free(loglik);
+    }
+    pv_dataset_free(call->ctx, data);
+    pv_table_free(call->ctx, table);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static int compute(cli_call *call, predict_options *options, work *held) {
+    const pv_classifier *classifier = held->classifier;
+    size_t count = held->data->rows * (size_t)classifier->classes;
     held->p = cli_alloc(count, sizeof *held->p);
     if (options->interval > 0) {
         held->lo = cli_alloc(count, sizeof *held->lo);
         held->hi = cli_alloc(count, sizeof *held->hi);
     }
-    pv_status status = pv_target_population_parse(call->ctx, options->population, classifier, &population, prevalence);
-    if (status == PV_OK)
-        status = pv_predict_posterior(call->ctx, classifier, held->data, population,
-                                      population == PV_POPULATION_KNOWN ? prevalence : NULL, options->interval, held->p,
-                                      held->lo, held->hi);
-    free(prevalence);
+    pv_status status;
+    if (held->population == PV_POPULATION_UNKNOWN) {
+        options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
+        options->target.confusion = held->confusion;
+        status = pv_predict_unknown(call->ctx, classifier, held->data, held->label, &options->target, held->p, NULL,
+                                    held->lo, held->hi, &held->target);
+    } else {
+        status = pv_predict_posterior(call->ctx, classifier, held->data, held->population,
+                                      held->population == PV_POPULATION_KNOWN ? held->prevalence : NULL,
+                                      options->interval, held->p, held->lo, held->hi);
+    }
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
-}
-
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-static void write_name(FILE *out, const char *prefix, const char *label) {
-    size_t size = strlen(prefix) + strlen(label) + 1;
-    char *name = cli_alloc(size, 1);
-    snprintf(name, size, "%s%s", prefix, label);
-    fputc(',', out);
-    pv_csv_field(out, name);
-    free(name);
-}
-
-static void write_header(FILE *out, const work *held, const char *id) {
-    const pv_classifier *classifier = held->classifier;
-    pv_csv_field(out, id ? id : "row");
-    for (int y = 0; y < classifier->classes; y++)
-        write_name(out, "p__", classifier->labels[y]);
-    for (int y = 0; held->lo && y < classifier->classes; y++) {
-        write_name(out, "lo__", classifier->labels[y]);
-        write_name(out, "hi__", classifier->labels[y]);
-    }
-    fputs(",decision__\n", out);
-}
-
-static void write_number(FILE *out, double value) {
-    char number[33] = ",";
-    int length = pv_format_double(value, number + 1, sizeof number - 1);
-    fwrite(number, 1, (size_t)length + 1, out);
-}
-
-static void write_id(FILE *out, const pv_column *column, size_t row) {
-    char number[32];
-    if (!column)
-        fprintf(out, "%zu", row + 1);
-    else if (column->type == PV_COLUMN_TEXT)
-        pv_csv_field(out, column->code[row] >= 0 ? column->level[column->code[row]] : "");
-    else if (!isnan(column->number[row]))
-        fwrite(number, 1, (size_t)pv_format_double(column->number[row], number, sizeof number), out);
-}
-
-static void write_rows(FILE *out, const work *held, const pv_column *id) {
-    size_t classes = (size_t)held->classifier->classes;
-    for (size_t n = 0; n < held->data->rows; n++) {
-        const double *p = held->p + n * classes;
-        size_t decision = 0;
-        write_id(out, id, held->data->table_row[n]);
-        for (size_t y = 0; y < classes; y++) {
-            write_number(out, p[y]);
-            if (p[y] > p[decision])
-                decision = y;
-        }
-        for (size_t y = 0; held->lo && y < classes; y++) {
-            write_number(out, held->lo[n * classes + y]);
-            write_number(out, held->hi[n * classes + y]);
-        }
-        fputc(',', out);
-        pv_csv_field(out, held->classifier->labels[decision]);
-        fputc('\n', out);
-    }
 }
 
 static int write_predictions(cli_call *call, const predict_options *options, const work *held) {
-    const pv_column *id = NULL;
+    size_t id = 0;
     if (options->id) {
-        size_t column;
-        pv_status status = pv_table_find(call->ctx, held->table, "--id", options->id, &column);
-        if (status != PV_OK)
-            return cli_fail(call, status);
-        id = &held->table->column[column];
-    }
-    pv_output output = {0};
-    bool file = options->output && strcmp(options->output, "-") != 0;
-    if (file) {
-        pv_status status = pv_output_open(call->ctx, options->output, &output);
+        pv_status status = pv_table_find(call->ctx, held->table, "--id", options->id, &id);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    FILE *out = file ? output.stream : stdout;
-    write_header(out, held, options->id);
-    write_rows(out, held, id);
-    if (!file)
-        return CLI_OK; /* cli_finish looks after standard output */
-    pv_status status = pv_output_commit(call->ctx, &output);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    cli_predictions predictions = {.labels = held->classifier->labels,
+                                   .classes = held->classifier->classes,
+                                   .rows = held->data->rows,
+                                   .p = held->p,
+                                   .lo = held->lo,
+                                   .hi = held->hi,
+                                   .costs = held->costs,
+                                   .table = held->table,
+                                   .row = held->data->table_row,
+                                   .copy = &id,
+                                   .copies = options->id ? 1 : 0};
+    return cli_write_predictions(call, &predictions, options->output);
+}
+
+static void report(cli_call *call, const predict_options *options, const work *held) {
+    const pv_classifier *c = held->classifier;
+    if (held->target)
+        cli_note_target(call, held->target, c->labels, held->data->rows);
+    cli_note_costs(call, held->costs, c->labels);
+    cli_note_dropped(call, held->data);
+    if (!options->running.json)
+        return;
+    json_t *object = json_object();
+    cli_json_set(object, "population", cli_json_text(options->population));
+    const double *prevalence = held->population == PV_POPULATION_KNOWN    ? held->prevalence
+                               : held->population == PV_POPULATION_DESIGN ? c->design
+                               : held->population == PV_POPULATION_TRUE   ? c->prevalence
+                                                                          : held->target->value;
+    cli_json_set(object, "prevalence", cli_json_by_label(c->labels, c->classes, prevalence));
+    if (held->target)
+        cli_json_target(object, held->target, c->labels);
+    cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
+    cli_json_set(object, "costs", cli_json_costs(held->costs, c->labels));
+    cli_json_set(object, "model", cli_json_text(call->argument[0]));
+    cli_json_set(object, "data", cli_json_text(call->argument[1]));
+    cli_json_set(object, "output", cli_json_text(options->output));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_print(object);
 }
 
 static int run(cli_call *call) {
     predict_options *options = call->options;
-    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
     work held = {0};
-    int code = cli_check_output(call, options->output, call->argument[1]);
-    if (code == CLI_OK) {
-        pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held.classifier);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
-    if (code == CLI_OK && (held.classifier->stop == PV_STOP_INTERRUPTED || held.classifier->stop == PV_STOP_DIVERGED))
-        cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
-                 held.classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
+    call->collect = options->running.json; /* they are in the object */
+    int code = check_options(call, options);
     if (code == CLI_OK)
-        code = cli_read_for_model(call, held.classifier, call->argument[1], &roles, &held.table);
-    if (code == CLI_OK) {
-        pv_status status = pv_dataset_apply(call->ctx, held.table, &roles, held.classifier->encoding,
-                                            held.classifier->labels, held.classifier->classes, &held.data);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
+        code = load_model(call, options, &held);
+    if (code == CLI_OK)
+        code = learn_confusion(call, options, &held);
+    if (code == CLI_OK)
+        code = read_data(call, options, &held);
     if (code == CLI_OK)
         code = compute(call, options, &held);
     if (code == CLI_OK)
         code = write_predictions(call, options, &held);
     if (code == CLI_OK)
-        cli_note_dropped(call, held.data);
+        report(call, options, &held);
     free(held.p);
     free(held.lo);
     free(held.hi);
+    free(held.label);
+    free(held.confusion);
+    free(held.prevalence);
+    pv_target_prevalence_free(call->ctx, held.target);
+    pv_costs_free(call->ctx, held.costs);
     pv_dataset_free(call->ctx, held.data);
     pv_table_free(call->ctx, held.table);
     pv_classifier_free(call->ctx, held.classifier);
@@ -180,32 +250,48 @@ static const cli_argument arguments[] = {{"MODEL", "A model file, written by pre
                                                   "ignored. - reads standard input."},
                                          {NULL, NULL}};
 
-static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
+static const cli_group groups[] = {{"Options", option_table, 0},
+                                   {"Unknown prevalence", unknown_table, 0},
+                                   {"How it is inferred", pv_target_option_table, offsetof(predict_options, target)},
+                                   {NULL, NULL, 0}};
 
-static const cli_example examples[] = {{"prevail predict study.model people.csv -o risks.csv",
-                                        "Risks in the population stated when the model was fitted."},
-                                       {"prevail predict study.model clinic.csv --population known:0.05 --id patient",
-                                        "The same model where one person in twenty has the disease."},
-                                       {"prevail predict study.model people.csv --interval 0.9",
-                                        "Risks with their central 90 % intervals, from a model with a posterior."},
-                                       {NULL, NULL}};
+static const cli_example examples[] = {
+    {"prevail predict study.model people.csv -o risks.csv",
+     "Risks in the population stated when the model was fitted."},
+    {"prevail predict study.model clinic.csv --population known:0.05 --id patient",
+     "The same model where one person in twenty has the disease."},
+    {"prevail predict study.model people.csv --interval 0.9",
+     "Risks with their central 90 % intervals, from a model with a posterior."},
+    {"prevail predict study.model clinic.csv --population unknown --json -o risks.csv",
+     "A clinic whose prevalence nobody knows: it is inferred, with its interval."},
+    {"prevail predict study.model people.csv --costs costs.csv", "The action of least expected cost for each person."},
+    {NULL, NULL}};
 
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "probabilities for the rows of a table",
-    .usage = "MODEL DATA [--population true|known:P|design] [--interval LEVEL] [-o CSV] [options]",
+    .usage =
+        "MODEL DATA [--population true|known:P|unknown|design] [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
     .text =
         "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "
         "from the label shares of its data to the population asked for. With a posterior a probability is the mean of "
-        "the posterior's draws.",
+        "the posterior's draws.\n"
+        "An unknown prevalence has a posterior of its own, from the rows of DATA together; probabilities are averaged "
+        "over "
+        "it, and intervals include its uncertainty. A warning says when the rows hardly tell the prevalence.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(predict_options),
-    .output = "CSV, one line for each row of DATA in its order. Columns:\n"
-              "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
-              "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
-              "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
-              "decision__\tThe most probable label, the first of equals\n"
-              "Numbers read back exactly. The file appears under its name only when it is complete.",
+    .output =
+        "CSV, one line for each row of DATA in its order. Columns:\n"
+        "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
+        "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
+        "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
+        "decision__\tThe most probable label, the first of equals; with --costs, the action of least expected cost\n"
+        "cost__\tWith --costs, that expected cost\n"
+        "Numbers read back exactly. The file appears under its name only when it is complete.\n"
+        "With --json one object: population, prevalence (label: share), rows, dropped, costs (actions, and for two "
+        "classes the thresholds), and of an unknown population target_prevalence (label: value, lo, hi, sd), method, "
+        "iterations, stop, identified.",
     .examples = examples,
     .run = run};

@@ -1,11 +1,14 @@
 /* prevail simulate: data whose truth is known, and the embedded data sets, as CSV. */
 #include "common.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct simulate_options {
     pv_simulation simulation;
+    const char *within;
+    int within_of; /* all, controls, cases */
     const char *truth;
     const char *output;
 } simulate_options;
@@ -24,6 +27,11 @@ static const pv_option option_table[] = {
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
     INT("seed", seed, "1", 0, 9007199254740992.0, "The same seed gives the same data."),
+    {"within", PV_OPTION_TEXT, offsetof(simulate_options, within), NULL, 0, 0, NULL, "COL=LOW:HIGH",
+     "Selection by a feature: rows outside this range are never observed, as in age=50:75. Either end may be left "
+     "out."},
+    {"within-of", PV_OPTION_CHOICE, offsetof(simulate_options, within_of), "all", 0, 0, "all|controls|cases", NULL,
+     "The rows that --within applies to; controls or cases alone make the selection one by feature and label."},
     {"truth", PV_OPTION_TEXT, offsetof(simulate_options, truth), NULL, 0, 0, NULL, "FILE",
      "Also write the coefficients the data were drawn with, as CSV: name,value; intercept first."},
     CLI_OPTION_OUTPUT(simulate_options, output, "The file to write. Default: standard output."),
@@ -35,8 +43,8 @@ static bool is_embedded(const char *kind) {
 
 static int check(cli_call *call, const char *kind) {
     static const char *const kinds[] = {"nodules", "gaussian", "esoph", "contingency"};
-    static const char *const simulated[] = {"rows",       "cases",      "controls", "prevalence",
-                                            "dimensions", "separation", "seed",     "truth"};
+    static const char *const simulated[] = {"rows",       "cases", "controls", "prevalence", "dimensions",
+                                            "separation", "seed",  "within",   "within-of",  "truth"};
     bool known = false;
     for (size_t i = 0; i < 4; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
@@ -57,9 +65,33 @@ static int check(cli_call *call, const char *kind) {
     }
     if (cli_given(call, "cases") != cli_given(call, "controls"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls go together");
+    if (cli_given(call, "within-of") && !cli_given(call, "within"))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--within-of goes with --within");
     if (cli_given(call, "cases") && cli_given(call, "rows"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--rows does not go with --cases and --controls");
     return CLI_OK;
+}
+
+/* COL=LOW:HIGH; the column's name is cut out of a copy that the caller frees. */
+static int read_within(cli_call *call, simulate_options *options, char **copy) {
+    if (!options->within)
+        return CLI_OK;
+    *copy = cli_copy(options->within);
+    char *equals = strrchr(*copy, '='), *colon = equals ? strchr(equals, ':') : NULL, *end;
+    pv_simulation *s = &options->simulation;
+    if (equals && colon && equals > *copy) {
+        *equals = *colon = '\0';
+        s->within = *copy;
+        s->within_label = options->within_of == 0 ? -1 : options->within_of - 1;
+        s->low = equals[1] ? strtod(equals + 1, &end) : -HUGE_VAL;
+        bool fine = !equals[1] || !*end;
+        s->high = colon[1] ? strtod(colon + 1, &end) : HUGE_VAL;
+        fine = fine && (!colon[1] || !*end) && (equals[1] || colon[1]);
+        if (fine && s->low < s->high)
+            return CLI_OK;
+    }
+    return cli_error(call, PV_ERR_USAGE, NULL, "--within %s: a column and a range are needed, as in age=50:75",
+                     options->within);
 }
 
 static int write_table(cli_call *call, const pv_table *table, const char *path) {
@@ -95,13 +127,18 @@ static int write_truth(cli_call *call, const pv_table *table, const double *trut
 static int run(cli_call *call) {
     simulate_options *options = call->options;
     const char *kind = call->argument[0];
+    char *within = NULL;
     int code = check(call, kind);
+    if (code == CLI_OK)
+        code = read_within(call, options, &within);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, NULL);
     if (code == CLI_OK)
         code = cli_check_output(call, options->truth, NULL);
-    if (code != CLI_OK)
+    if (code != CLI_OK) {
+        free(within);
         return code;
+    }
     if (!cli_given(call, "cases"))
         options->simulation.cases = options->simulation.controls = -1;
     enum { NODULES_FEATURES = 7 };
@@ -119,6 +156,7 @@ static int run(cli_call *call) {
         code = write_truth(call, table, truth, options->truth);
     pv_table_free(call->ctx, table);
     free(truth);
+    free(within);
     return code;
 }
 
@@ -136,13 +174,20 @@ static const cli_example examples[] = {
      "A balanced case-control sample of a population in which one nodule in a hundred is malignant."},
     {"prevail simulate nodules --rows 200000 --seed 2 --truth truth.csv -o population.csv",
      "A draw from the population itself, with the coefficients behind it."},
+    {"prevail simulate nodules --rows 1000 --within age=50:75", "Selection by a feature: nobody else was asked."},
+    {"prevail simulate nodules --cases 500 --controls 500 --within age=:65 --within-of controls",
+     "Selection by both: controls are volunteers of up to 65 years, cases come as they are."},
     {NULL, NULL}};
 
 const cli_command cli_simulate = {
     .name = "simulate",
     .summary = "simulated and embedded data sets, as CSV",
     .usage = "KIND [options] [-o CSV]",
-    .text = "Writes a table to try things on. The same seed gives the same bytes.",
+    .text = "Writes a table to try things on. The same seed gives the same bytes.\n"
+            "Samples may be selected in the three ways of the paper's first figure: by label (--cases and --controls; "
+            "the "
+            "method's own case), by a feature (--within), or by both (--cases and --controls with --within, or "
+            "--within-of). --prevalence and --truth speak of the population before selection.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(simulate_options),

@@ -2,7 +2,6 @@
 #include "study.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -16,12 +15,15 @@ static const pv_option shared_table[] = {
      "Observations that the prevalence rests on. contingency: a list is allowed; default 0,1,10,100,1000. coverage: "
      "the "
      "stated prevalence is drawn from as many observations; 'rows' (the default) or 'known', which states the true "
-     "one."},
+     "one. calibration: default 10, the paper's."},
     {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL,
-     "contingency: draws shown in the pictures. coverage: draws of each posterior."},
+     "contingency: draws shown in the pictures. coverage, calibration: draws of each posterior (calibration: default "
+     "400)."},
     {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},
     {"samples", PV_OPTION_INT, AT(samples), "8", 1, 1e6, NULL, NULL, "vi: samples of each component and step."},
     {"steps", PV_OPTION_INT, AT(steps), "500", 1, 1e9, NULL, NULL, "vi: steps."},
+    {"replicates", PV_OPTION_INT, AT(replicates), NULL, 2, 1e7, NULL, NULL,
+     "Simulated data sets. Default: coverage 1000, with --sbc 500; calibration and bias 50."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"output", PV_OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
      "Also write results and pictures into this folder; it is made where there is none."},
@@ -40,8 +42,6 @@ static const pv_option contingency_table[] = {
 static const pv_option coverage_table[] = {
     {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL, "Cases of each simulated study."},
     {"controls", PV_OPTION_INT, AT(controls), "200", 5, 1e6, NULL, NULL, "Its controls."},
-    {"replicates", PV_OPTION_INT, AT(replicates), NULL, 2, 1e7, NULL, NULL,
-     "Simulated studies. Default 1000; 500 with --sbc."},
     {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
      "Which of laplace, vi, hmc, parted by commas. Default laplace; vi,hmc with --sbc."},
     {"chains", PV_OPTION_INT, AT(chains), "2", 1, 1000, NULL, NULL, "hmc: chains."},
@@ -50,6 +50,17 @@ static const pv_option coverage_table[] = {
      "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "
      "among "
      "99 draws of their posterior."},
+    CLI_OPTION_END};
+
+static const pv_option calibration_table[] = {
+    {"prevalences", PV_OPTION_TEXT, AT(prevalences), "0.1,0.01,0.001", 0, 0, NULL, "LIST",
+     "Prevalences of the simulated populations, each stated to the models of its data."},
+    {"population-rows", PV_OPTION_INT, AT(population_rows), "10000", 1000, 1e7, NULL, NULL,
+     "Rows of the draw of each population that models are judged on."},
+    {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE",
+     "Also on real rows at their natural prevalence: a CSV file with two labels."},
+    {"target", PV_OPTION_TEXT, AT(target), "malignant", 0, 0, NULL, "COL", "Its column of labels."},
+    {"splits", PV_OPTION_INT, AT(splits), "25", 2, 1e5, NULL, NULL, "How often its rows are split into halves."},
     CLI_OPTION_END};
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -98,121 +109,83 @@ double study_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void draw_progress(cli_call *call, const char *what, size_t done, size_t all, double began) {
-    double now = study_seconds();
-    if (!call->terminal || call->quiet || now - call->redrawn < 0.2)
-        return;
-    call->redrawn = now;
-    call->drawn = true;
-    double left = (now - began) * (double)(all - done) / (double)(done ? done : 1);
-    fprintf(stderr, "\r\033[K%s  %zu of %zu  about %ld:%02ld left", what, done, all, (long)left / 60, (long)left % 60);
-    fflush(stderr);
-}
-
-/* The command's handler goes with the first signal (SA_RESETHAND): a context of its own hears nothing of it. */
-static bool interrupted(void) {
-    struct sigaction now;
-    const int caught[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++)
-        if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            return true;
-    return false;
-}
-
-typedef struct shared {
-    pv_status status;
-    pv_error error;
-    bool stop;
-    size_t finished;
-} shared;
-
-static void note_result(cli_call *call, shared *all, pv_ctx *ctx, pv_status status, const char *what, size_t jobs,
-                        double began) {
-#pragma omp critical(study_result)
-    {
-        if (status != PV_OK && all->status == PV_OK) {
-            all->status = status;
-            if (ctx)
-                all->error = *pv_ctx_error(ctx);
-        }
-        all->finished += status == PV_OK;
-        bool end = status != PV_OK || interrupted();
-        if (end) {
-#pragma omp atomic write
-            all->stop = true;
-        }
-        draw_progress(call, what, all->finished, jobs, began);
-    }
-}
-
-int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished) {
-    shared all = {0};
-    double began = study_seconds();
-#pragma omp parallel num_threads(pv_ctx_threads(call->ctx))
-    {
-        pv_ctx_options options = pv_ctx_options_default();
-        options.threads = 1;
-        pv_ctx *ctx = NULL;
-        pv_status status = pv_ctx_new(&options, &ctx);
-#pragma omp for schedule(dynamic, 1)
-        for (size_t i = 0; i < jobs; i++) {
-            bool stop;
-#pragma omp atomic read
-            stop = all.stop;
-            if (!stop)
-                note_result(call, &all, ctx, status == PV_OK ? job(ctx, state, i) : status, what, jobs, began);
-        }
-        pv_ctx_free(ctx);
-    }
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished) {
+    pv_status status = pv_jobs_run(call->ctx, what, jobs, false, job, state, finished);
     cli_progress_clear(call);
-    *finished = all.finished;
-    if (all.status != PV_OK)
-        return cli_error(call, all.status, NULL, "%s",
-                         all.error.message[0] ? all.error.message : pv_status_text(all.status));
-    if (all.finished < jobs)
-        cli_warn(call, "stopped on request: %zu of %zu done", all.finished, jobs);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (*finished < jobs)
+        cli_warn(call, "stopped on request: %zu of %zu done", *finished, jobs);
     return CLI_OK;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* An option of the other study is a misunderstanding. */
-static int check_options(cli_call *call, const char *name, const pv_option *foreign) {
-    for (const pv_option *row = foreign; row->name; row++)
-        if (cli_given(call, row->name))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", row->name, name);
+typedef struct study {
+    const char *name;
+    int (*run)(cli_call *call, const study_options *options);
+    const pv_option *own;       /* its table; NULL: none */
+    const char *const *without; /* shared options that mean nothing to it, up to a NULL */
+} study;
+
+static int run_coverage(cli_call *call, const study_options *options) {
+    return options->sbc ? study_ranks(call, options) : study_coverage(call, options);
+}
+
+static const char *const not_contingency[] = {"replicates", NULL}, *const not_coverage[] = {NULL},
+                         *const not_calibration[] = {"prevalence", NULL},
+                         *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL};
+static const study studies[] = {{"contingency", study_contingency, contingency_table, not_contingency},
+                                {"coverage", run_coverage, coverage_table, not_coverage},
+                                {"calibration", study_calibration, calibration_table, not_calibration},
+                                {"bias", study_bias, NULL, not_bias}};
+enum { STUDIES = sizeof studies / sizeof *studies };
+
+/* An option of another study is a misunderstanding. */
+static int check_options(cli_call *call, const study *which) {
+    for (size_t i = 0; i < STUDIES; i++)
+        for (const pv_option *row = studies[i].own; row && row->name && &studies[i] != which; row++)
+            if (cli_given(call, row->name))
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", row->name, which->name);
+    for (const char *const *name = which->without; *name; name++)
+        if (cli_given(call, *name))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", *name, which->name);
     return CLI_OK;
 }
 
 static int run(cli_call *call) {
-    static const char *const names[] = {"contingency", "coverage"};
     const study_options *options = call->options;
-    const char *name = call->argument[0];
-    bool contingency = strcmp(name, names[0]) == 0;
-    if (!contingency && strcmp(name, names[1]) != 0) {
-        const char *near = pv_nearest(name, names, 2);
-        return cli_error(call, PV_ERR_USAGE, NULL, "unknown study %s; %s%s%s", name,
-                         near ? "did you mean " : "choose one of ", near ? near : "contingency, coverage",
-                         near ? "?" : "");
+    const char *name = call->argument[0], *names[STUDIES];
+    const study *which = NULL;
+    for (size_t i = 0; i < STUDIES; i++) {
+        names[i] = studies[i].name;
+        if (strcmp(name, names[i]) == 0)
+            which = &studies[i];
     }
-    int code = check_options(call, name, contingency ? coverage_table : contingency_table);
+    if (!which) {
+        const char *near = pv_nearest(name, names, STUDIES);
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown study %s; %s%s%s", name,
+                         near ? "did you mean " : "choose one of ",
+                         near ? near : "contingency, coverage, calibration, bias", near ? "?" : "");
+    }
+    int code = check_options(call, which);
     if (code == CLI_OK && options->output)
         code = make_folder(call, options->output);
-    if (code != CLI_OK)
-        return code;
-    if (contingency)
-        return study_contingency(call, options);
-    return options->sbc ? study_calibration(call, options) : study_coverage(call, options);
+    return code == CLI_OK ? which->run(call, options) : code;
 }
 
 static const cli_argument arguments[] = {{"NAME", "contingency: the paper's section 4, a table of four counts under "
                                                   "each model. coverage: how often intervals hold the "
-                                                  "truth of simulated case-control studies."},
+                                                  "truth of simulated case-control studies. calibration: the "
+                                                  "paper's section 6, calibrated predictions of lung nodules. bias: "
+                                                  "its opening figures, what selection by label, by feature and by "
+                                                  "both does."},
                                          {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", shared_table, 0},
                                    {"contingency", contingency_table, 0},
                                    {"coverage", coverage_table, 0},
+                                   {"calibration", calibration_table, 0},
                                    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
@@ -220,6 +193,8 @@ static const cli_example examples[] = {
     {"prevail study contingency --table '47,44;3,6' --prevalence-n 10 --json", "One strength of the prevalence prior."},
     {"prevail study coverage --infer laplace,vi,hmc --replicates 200", "Coverage by each kind of posterior."},
     {"prevail study coverage --sbc -o out", "Rank histograms of vi and hmc."},
+    {"prevail study calibration -o out", "The paper's section 6 on 50 simulated data sets; two to four minutes."},
+    {"prevail study bias --prevalence 0.05 -o out", "The opening figures at another prevalence."},
     {NULL, NULL}};
 
 const cli_command cli_study = {
@@ -234,8 +209,14 @@ const cli_command cli_study = {
         "a mixture of Gaussians, and exactly by quadrature.\n"
         "coverage: simulates case-control studies of a population with three covariates, one of them binary, and fits "
         "each "
-        "with the information gain (profile and plug-in) and with plain log-loss and prior correction. Results do not "
-        "depend on the number of threads.",
+        "with the information gain (profile and plug-in) and with plain log-loss and prior correction.\n"
+        "calibration: data sets of 357 malignant and 322 benign simulated nodules, 302 of them to learn from and 227 "
+        "to "
+        "judge, at each prevalence; ig (plug-in and profile), iw, plain with prior correction, and the truth, judged "
+        "on held-out rows and on a draw of the true population. --data does the same on real rows.\n"
+        "bias: what a model of a balanced sample means where the prevalence is another, with and without its operating "
+        "point moved; and what selection by label, by feature and by both does to each model.\n"
+        "Results do not depend on the number of threads.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(study_options),
@@ -253,6 +234,11 @@ const cli_command cli_study = {
         "share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean square "
         "error "
         "of the posterior median. -o writes results.json, coverage.md, coverage.svg; with --sbc sbc.json, sbc.md, "
-        "sbc.svg.",
+        "sbc.svg.\n"
+        "calibration: metrics beside the paper's, calibration, log odds ratios against the truth; means over data sets "
+        "with their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
+        "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real.svg.\n"
+        "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
+        "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.",
     .examples = examples,
     .run = run};

@@ -11,7 +11,9 @@ typedef struct study_options {
     const char *table; /* contingency */
     bool hmc;          /* contingency */
     int64_t cases, controls;
-    int64_t replicates; /* 0: the study's own default */
+    int64_t replicates;                      /* 0: the study's own default */
+    const char *prevalences, *data, *target; /* calibration */
+    int64_t population_rows, splits;
     const char *infer;
     int64_t components, samples, steps; /* vi */
     int64_t chains, warmup;             /* hmc */
@@ -22,7 +24,9 @@ typedef struct study_options {
 
 int study_contingency(cli_call *call, const study_options *options);
 int study_coverage(cli_call *call, const study_options *options);
-int study_calibration(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc */
+int study_calibration(cli_call *call, const study_options *options);
+int study_bias(cli_call *call, const study_options *options);
 
 /* ---- study.c: files in the output folder ------------------------------------------------------------------------- */
 
@@ -31,11 +35,8 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
 
-/* Runs job(ctx, state, i) for i = 0 .. jobs-1, each in a context of one thread, as many at a time as the call's context
- * has threads. The first failure, or a signal, lets no further one start; *finished counts those that ran. Returns an
- * exit code after printing why; a signal is a warning. */
-typedef pv_status (*study_job)(pv_ctx *ctx, void *state, size_t index);
-int study_parallel(cli_call *call, const char *what, size_t jobs, study_job job, void *state, size_t *finished);
+/* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
 
 double study_seconds(void); /* monotonic clock */
 

@@ -160,11 +160,15 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     options.marginal = method == PLUGIN ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE;
     options.infer = (int)c->infer[infer];
     options.draws = c->options->draws;
-    options.components = c->options->components;
-    options.samples = c->options->samples;
-    options.steps = c->options->steps;
-    options.chains = c->options->chains;
-    options.warmup = c->options->warmup;
+    if (c->infer[infer] == PV_INFER_VI) {
+        options.components = c->options->components;
+        options.samples = c->options->samples;
+        options.steps = c->options->steps;
+    }
+    if (c->infer[infer] == PV_INFER_HMC) {
+        options.chains = c->options->chains;
+        options.warmup = c->options->warmup;
+    }
     options.seed = (int64_t)((c->seed + replicate * 1000003) % 9007199254740992);
     pv_fit_input input = {
         .data = &data, .encoding = &encoding, .labels = labels, .target = "y", .source = "study coverage"};

@@ -224,7 +224,7 @@ static void write_picture(FILE *out, const void *what) {
     svg_end(out);
 }
 
-int study_calibration(cli_call *call, const study_options *options) {
+int study_ranks(cli_call *call, const study_options *options) {
     static const char *const foreign[] = {"prevalence", "prevalence-n", "cases", "controls", "draws", "chains"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (cli_given(call, foreign[i]))

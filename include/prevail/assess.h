@@ -1,4 +1,8 @@
-/* prevail/assess.h: how good are predictions? Metrics that need no curve (section 8 of the paper). */
+/* prevail/assess.h: how good are predictions? Metrics with intervals, and curves (section 8 of the paper).
+ *
+ * A population is a label distribution. Two of them play a part: the one the predictions are for, and the one the
+ * metrics are stated for (pv_judged.prevalence, pv_assess_options.prevalence).
+ */
 #ifndef PREVAIL_ASSESS_H
 #define PREVAIL_ASSESS_H
 
@@ -8,13 +12,14 @@
 extern "C" {
 #endif
 
-/* Decisions are the most probable label, the first of equals. The positive class is the last; tpr, tnr, ppv and npv set
- * it against all others. A row of weight v and soft labels t counts as v t(y) rows of each label y. NaN where
- * undefined: a rate without rows, say. */
+/* ---- metrics -------------------------------------------------------------------------------------------------------
+ * Decisions are the most probable label, the first of equals. The positive class is the last unless another is named;
+ * tpr, tnr, ppv and npv set it against all others. A row of weight v and soft labels t counts as v t(y) rows of each
+ * label y. NaN where undefined: a rate without rows, say. */
 #define PV_METRIC_LIST(X)                                                                                              \
-    X(nell, "negative expected log-likelihood in the true population (Eq. expected log-likelihood estimate)")          \
+    X(nell, "mean -log probability of the observed label in the population (Eq. expected log-likelihood estimate)")    \
     X(nell_upper, "nell plus two of its standard deviations")                                                          \
-    X(holdout_nll, "mean -log probability of the observed label, predictions adapted to these rows' label shares")     \
+    X(holdout_nll, "mean -log probability of the observed label, predictions adapted to the rows' label shares")       \
     X(information_gain, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                              \
     X(accuracy, "share of rows whose most probable label is the observed one")                                         \
     X(tnr, "true negative rate (specificity): share of the other rows not called positive")                            \
@@ -52,6 +57,106 @@ extern const pv_metric_row pv_metric_table[];
 PV_MUST_USE pv_status pv_assess(pv_ctx *ctx, const pv_targets *targets, const double *loglik,
                                 const double *log_marginal, const double *log_p, const double *prevalence,
                                 pv_metrics *metrics);
+
+/* What is judged, one row for each of the targets'. Borrowed. */
+typedef struct pv_judged {
+    const double *log_p;        /* [n][classes], the predictions */
+    const double *prevalence;   /* [classes] of the population they are for, where nell is stated; NULL: the rows' */
+    const double *loglik;       /* [n][classes], with log_marginal for holdout_nll and information_gain; NULL: log_p */
+    const double *log_marginal; /* [classes], p(y|w) of loglik; NULL: unknown, those two are undefined */
+} pv_judged;
+
+typedef struct pv_assess_options {
+    /* [classes], the population that the metrics are stated for: rows of label y are weighted by prevalence(y) over the
+     * label's share, and holdout_nll adapts to it. NULL: the rows as they are, nell in pv_judged.prevalence. */
+    const double *prevalence;
+    int positive;      /* the label that rates speak of; -1: the last */
+    int64_t bootstrap; /* replicates of the stratified bootstrap; 0: no intervals; -1: as many as are worth the time */
+    double level;      /* of the intervals */
+    uint64_t seed;
+} pv_assess_options;
+
+pv_assess_options pv_assess_options_default(void); /* no prevalence, the last, -1, 0.9, 1 */
+
+/* Rows of equal score together, in order of the score: what every curve is made from. */
+typedef struct pv_ranking pv_ranking;
+
+typedef struct pv_assessment {
+    pv_metrics value;
+    pv_metrics lo, hi;   /* of level; NaN where there is no interval */
+    int64_t replicates;  /* used */
+    pv_ranking *ranking; /* of the positive label against all others; pv_assessment_clear frees it */
+} pv_assessment;
+
+/* The metrics with intervals, and the ranking for curves. One pass over the rows, and one sort (more than two classes:
+ * one for each class and one for ece), on all threads; the result does not depend on their number. Memory is linear in
+ * the rows. Intervals are percentiles of bootstrap replicates drawn within labels, so the label shares are those of the
+ * design in each; a row of weight v is drawn as v rows. Beyond 8,192 rows of two classes neighbours in rank are drawn
+ * together (4,096 groups; docs/method.md). ece, which resampling inflates, has its interval turned about the value.
+ * A decision that no row of a label has got counts as half a row of it, give or take. Where all replicates agree there
+ * is no interval.
+ * Fails as pv_assess does. */
+PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,
+                                          const pv_assess_options *options, pv_assessment *assessment);
+void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment);
+
+/* Whether a metric changes with the prevalence of the population it is stated for. */
+bool pv_metric_depends(const pv_metric_row *row, int classes);
+
+/* ---- curves --------------------------------------------------------------------------------------------------------
+ * One label against all others. A curve is a table of numbers: for plotting, in any tool. Undefined is NaN. A threshold
+ * t calls rows of probability p >= t positive. Intervals: Wilson's for shares; for predictive values those of the
+ * logarithm of the likelihood ratios, which hold for label-based sampling (Mercaldo et al. 2007); normal for net
+ * benefit. Label masses count as numbers of rows in them.
+ */
+#define PV_CURVE_LIST(X)                                                                                               \
+    X(roc, "true against false positive rate")                                                                         \
+    X(pr, "precision (ppv) against recall (tpr)")                                                                      \
+    X(im, "informedness and markedness, at several prevalences")                                                       \
+    X(calibration, "observed share of positives against mean probability, in bins")                                    \
+    X(expected, "false positives and negatives expected from the probabilities themselves against those observed")     \
+    X(net_benefit, "decision curve: true positives less the false ones at the threshold's odds, per row")              \
+    X(predictive_values, "ppv and npv of the decision at a fixed threshold, against the prevalence")
+
+typedef enum pv_curve_kind {
+#define PV_CURVE_ENUM(name, text) PV_CURVE_##name,
+    PV_CURVE_LIST(PV_CURVE_ENUM)
+#undef PV_CURVE_ENUM
+        PV_CURVES
+} pv_curve_kind;
+
+enum { PV_CURVE_COLUMNS = 16 };
+
+typedef struct pv_curve {
+    const char *name;
+    const char *text;
+    size_t points, columns;
+    const char *column[PV_CURVE_COLUMNS]; /* [columns], names */
+    double *value;                        /* [points][columns] */
+} pv_curve;
+
+typedef struct pv_curve_options {
+    size_t points;             /* at most so many thresholds, evenly spread over both labels; 0: every distinct one */
+    int bins;                  /* of the calibration curve */
+    double level;              /* of the intervals */
+    double threshold;          /* of predictive_values */
+    const double *prevalences; /* [n_prevalences] of im; NULL: that of the ranking, then 0.001, 0.01, 0.1, 0.5, 0.9 */
+    size_t n_prevalences;
+} pv_curve_options;
+
+pv_curve_options pv_curve_options_default(void); /* 500, 10, 0.9, 0.5, NULL */
+
+/* Rows by their probability of the label positive (-1: the last). prevalence [classes] as in pv_assess_options. The
+ * caller frees. */
+PV_MUST_USE pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, const double *log_p, int positive,
+                                     const double *prevalence, pv_ranking **ranking);
+void pv_ranking_free(pv_ctx *ctx, pv_ranking *ranking); /* NULL is fine */
+
+/* calibration: bins of equal width in p, right end included, as in scikit-learn; where the prevalence is below 0.1, in
+ * log p, from the smallest probability on. Empty bins are left out. The caller frees with pv_curve_clear. */
+PV_MUST_USE pv_status pv_curve_make(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind kind,
+                                    const pv_curve_options *options, pv_curve *curve);
+void pv_curve_clear(pv_ctx *ctx, pv_curve *curve);
 
 #ifdef __cplusplus
 }

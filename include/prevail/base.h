@@ -85,7 +85,7 @@ typedef struct pv_progress {
     const char *what; /* "fit" */
     size_t step;
     size_t steps;   /* 0 where unknown */
-    double value;   /* loss or bound */
+    double value;   /* loss or bound; NaN where there is none */
     double seconds; /* since the work began */
 } pv_progress;
 
@@ -119,6 +119,19 @@ int pv_ctx_threads(const pv_ctx *ctx);
  * Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);
 void pv_ctx_clear_interrupt(pv_ctx *ctx);
+bool pv_ctx_interrupted(const pv_ctx *ctx);
+
+/* ---- jobs ---------------------------------------------------------------------------------------------------------
+ * Runs job(own, state, i) for i = 0 .. jobs-1, as many at a time as ctx has threads, each in a context of its own with
+ * one thread (where only one runs at a time: with all). The first failure, or an interruption of ctx, lets no further
+ * one start; of several failures that of the least index is returned, its message in ctx. interrupt_running: an
+ * interruption also reaches the jobs that run, and PV_ERR_INTERRUPTED is returned; without, those that run are finished
+ * and PV_OK is. *finished counts the jobs that succeeded. What jobs log is told at the end, in their order, each text
+ * once. Jobs must write to places of their own.
+ */
+typedef pv_status (*pv_job)(pv_ctx *ctx, void *state, size_t index);
+PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
+                                  void *state, size_t *finished);
 
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing

@@ -257,6 +257,9 @@ double pv_log_sigmoid(double x);
 double pv_logit(double p);
 double pv_normal_cdf(double x);
 double pv_normal_quantile(double p); /* p in (0,1) */
+double pv_digamma(double x);         /* x > 0 */
+double pv_beta_cdf(double a, double b, double x);
+double pv_beta_quantile(double a, double b, double p);
 
 #ifdef __cplusplus
 }

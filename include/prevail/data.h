@@ -52,6 +52,9 @@ typedef struct pv_csv_options {
     size_t n_text;
     const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
     size_t n_keep;
+    const char *number_prefix; /* not NULL: columns whose name does not begin with it, and is not in number, are text */
+    const char *const *number;
+    size_t n_number;
 } pv_csv_options;
 
 /* Reads path ("-": standard input; "builtin:NAME": embedded data). options may be NULL. The caller frees *table. */
@@ -65,6 +68,8 @@ PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_outp
 int pv_format_double(double value, char *text, size_t size);
 /* Appends a CSV field to stream (FILE *), quoted where needed. */
 void pv_csv_field(void *stream, const char *text);
+/* The same into memory: quoted has room for 2 strlen(text) + 2 bytes; returns how many were written, no NUL. */
+size_t pv_csv_quote(const char *text, char *quoted);
 
 /* ---- from a table to a matrix --------------------------------------------------------------------------------------
  * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
@@ -141,11 +146,36 @@ PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const
                                        const pv_encoding *encoding, char *const *labels, int classes,
                                        pv_dataset **dataset);
 
+/* ---- splits ----------------------------------------------------------------------------------------------------- */
+
+/* fold [data->rows] receives 0 .. folds-1, stratified by label. The same seed and repeat give the same folds. group
+ * [data->rows] (NULL: none) numbers groups from 0; no fold splits one. Refused: a class with fewer rows than folds, or
+ * one that groups hold together in one fold. */
+PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group,
+                                    uint64_t seed, uint64_t repeat, int32_t *fold);
+
+/* The given rows [n] as a dataset of their own. The caller frees *taken. */
+PV_MUST_USE pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row,
+                                      pv_dataset **taken);
+/* source [encoding->sources] receives the encoding's columns with the mean and sd that these rows have; names and
+ * levels are borrowed from the encoding. A column with one value only is refused. */
+PV_MUST_USE pv_status pv_dataset_scales(pv_ctx *ctx, const pv_encoding *encoding, const pv_dataset *data,
+                                        pv_source_column *source);
+/* From the means and sds of one encoding to those of another of the same columns, in place. */
+void pv_dataset_rescale(const pv_encoding *from, const pv_encoding *to, pv_dataset *data);
+
+/* ---- prevalences ------------------------------------------------------------------------------------------------- */
+
 /* "0.01", "0.99,0.01" in label order, or "label=p,..." in any; each in (0,1), the sum 1 to 1e-9 (then normalised). For
  * two classes one is enough: a number alone is for the positive (last) one. An interval "0.005-0.02" is two-class only:
  * *low and *high are then set (else to NaN) and prevalence to its geometric middle. option is for messages. */
 PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                           int classes, double *prevalence, double *low, double *high);
+
+/* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. The column must have been
+ * read as text. A label that is none of labels [classes] is refused with its place. option is for messages. */
+PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *column,
+                                      char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
 
 /* ---- embedded and simulated data -----------------------------------------------------------------------------------
  * builtin:contingency  the paper's table: x, y, count (4 rows)
@@ -162,12 +192,17 @@ typedef struct pv_simulation {
     int64_t dimensions; /* gaussian: features */
     double separation;  /* gaussian: distance of the class means, in standard deviations */
     uint64_t seed;
+    const char *within; /* a feature: rows outside [low, high] are never observed (selection by feature); NULL: none */
+    double low, high;   /* of within */
+    int within_label;   /* -1: of all rows, 0 or 1: of those with this label only (selection by both) */
 } pv_simulation;
 
 /* kind "nodules": age, sex, smoking, emphysema, lobe, diameter, solidity (numbers, binaries as 0/1 under the names
  * age, female, smoker, emphysema, upper_lobe, diameter, part_solid) and malignant 0/1. Logistic, with
  * log odds ratios of published size and an intercept that makes the population prevalence exact.
  * kind "gaussian": x1..xd and y 0/1, unit-covariance normals; logistic, by construction.
+ * Selection: cases and controls fix the label counts (by label); within leaves out rows by a feature, of all rows or of
+ * one label, whatever fixes the counts. The population, its prevalence and truth are those before selection.
  * truth, where not NULL, receives [features+1] coefficients on the raw scale, the intercept first. */
 PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
                                   double *truth);

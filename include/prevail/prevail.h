@@ -8,7 +8,8 @@
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
  *   infer.h    fit: from data to a classifier; model files
  *   predict.h  probabilities in the true, or another, population
- *   assess.h   metrics
+ *   probs.h    another model's probabilities from a file
+ *   assess.h   metrics with intervals, curves
  *
  * The short way: pv_table_read, pv_dataset_learn, pv_fit, pv_classifier_save; later pv_classifier_load,
  * pv_dataset_apply, pv_predict_loglik, pv_predict_population.
@@ -20,5 +21,7 @@
 #include "prevail/images.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
+#include "prevail/probs.h"
+#include "prevail/validate.h"
 
 #endif

@@ -1,18 +1,13 @@
-/* Metrics of predictions. This file: those of the likelihood, and the Brier score.
+/* Metrics of predictions: what is judged, checked, and the calls that gather its metrics.
  *
- *   nell              sum_y prevalence(y) m_y,  m_y = mean over rows of class y of -log p(y|x_n,w)
- *                     (Eq. expected log-likelihood estimate with beta(2))
- *   its variance      sum_y prevalence(y)^2 v_y / n_y,  v_y the sample variance within class y
- *                     (Eq. g2 variance, Eq. estimate of the conditional variance)
- *   holdout_nll       mean of -log q_n(y_n),  q_n(y) ~ p(y|x_n,w) / p(y|w) . share(y)  (Eq. hold-out risk)
- *   information_gain  mean of log p(y_n|x_n,w) / p(y_n|w)  (Eq. hold-out log-likelihood)
- *   brier             mean of sum_y (p_n(y) - [y = y_n])^2, halved for two classes
- *
- * Log-likelihoods may be -infinity; a loss is then +infinity.
+ * Metrics are stated for a population: label y counts as stated(y) rows, whatever the number n(y) of those at hand, so
+ * that a sum over rows becomes sum_y stated(y) . mean over rows of label y. stated = n: the rows as they are.
  */
 #include "assess.h"
 
 #include <math.h>
+
+#include "core/vector.h"
 
 const pv_metric_row pv_metric_table[] = {
 #define ROW(name, text) {#name, text, offsetof(pv_metrics, name)},
@@ -20,142 +15,181 @@ const pv_metric_row pv_metric_table[] = {
 #undef ROW
         {NULL, NULL, 0}};
 
-/* The classes' label mass, its sum, and room for what is computed by class. */
-typedef struct sums {
-    double *mass, *share, *mean, *variance, *offset, *adapted; /* [classes] each, one block */
-    double total;
-} sums;
+bool pv_metric_depends(const pv_metric_row *row, int classes) {
+    size_t at = row->offset;
+    if (at == offsetof(pv_metrics, tpr) || at == offsetof(pv_metrics, auc))
+        return false;
+    /* With more classes these two depend on the shares of the others. */
+    return classes > 2 || (at != offsetof(pv_metrics, tnr) && at != offsetof(pv_metrics, informedness));
+}
 
-static pv_status sums_new(pv_ctx *ctx, const pv_targets *targets, sums *made) {
+pv_assess_options pv_assess_options_default(void) {
+    return (pv_assess_options){.positive = -1, .bootstrap = -1, .level = 0.9, .seed = 1};
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
+
+static pv_status check_options(pv_ctx *ctx, int classes, const pv_assess_options *options) {
+    if (options->positive < -1 || options->positive >= classes)
+        return pv__fail(ctx, PV_ERR_USAGE, "positive is %d; the labels are 0 to %d", options->positive, classes - 1);
+    if (options->bootstrap != 0 && !(options->level > 0 && options->level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
+    if (options->bootstrap < -1)
+        return pv__fail(ctx, PV_ERR_USAGE, "the number of bootstrap replicates is negative");
+    if (!options->prevalence)
+        return PV_OK;
+    pv_population population = {.classes = classes, .prevalence = options->prevalence};
+    return pv_population_check(ctx, &population);
+}
+
+static void state_masses(const double *prevalence, const pv_judged *judged, pv__case *made) {
+    for (int y = 0; y < made->targets->classes; y++) {
+        double share = made->mass[y] / made->total;
+        double stated = prevalence ? prevalence[y] : share;
+        made->stated[y] = prevalence ? prevalence[y] * made->total : made->mass[y];
+        made->factor[y] = made->mass[y] > 0 ? made->stated[y] / made->mass[y] : 0;
+        made->missing = made->missing || (made->stated[y] > 0 && made->mass[y] == 0);
+        made->nell_share[y] = !prevalence && judged->prevalence ? judged->prevalence[y] : stated;
+        made->offset[y] = made->log_marginal ? log(stated) - made->log_marginal[y] : NAN;
+    }
+}
+
+pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged, const double *nell,
+                        const pv_assess_options *options, pv__case *made) {
+    *made = (pv__case){.targets = targets,
+                       .log_p = judged->log_p,
+                       .loglik = judged->loglik ? judged->loglik : judged->log_p,
+                       .log_marginal = judged->log_marginal,
+                       .nell = nell ? nell : judged->log_p};
+    PV_TRY(pv_targets_check(ctx, targets));
+    PV_TRY(check_options(ctx, targets->classes, options));
+    if (targets->n > UINT32_MAX)
+        return pv__fail(ctx, PV_ERR_INPUT, "%zu rows are more than can be ranked (%u)", targets->n, UINT32_MAX);
     size_t classes = (size_t)targets->classes;
-    PV_TRY(pv__alloc(ctx, 6 * classes, sizeof(double), &made->mass));
-    made->share = made->mass + classes;
-    made->mean = made->share + classes;
-    made->variance = made->mean + classes;
-    made->offset = made->variance + classes;
-    made->adapted = made->offset + classes;
+    made->positive = options->positive < 0 ? targets->classes - 1 : options->positive;
+    PV_TRY(pv__alloc(ctx, 5 * classes, sizeof(double), &made->mass));
+    made->stated = made->mass + classes;
+    made->factor = made->stated + classes;
+    made->nell_share = made->factor + classes;
+    made->offset = made->nell_share + classes;
     pv_label_mass(targets, made->mass);
-    made->total = 0;
     for (size_t y = 0; y < classes; y++)
         made->total += made->mass[y];
-    for (size_t y = 0; y < classes; y++)
-        made->share[y] = made->mass[y] / made->total;
+    if (!(made->total > 0))
+        return pv__fail(ctx, PV_ERR_INPUT, "there is nothing to assess: no rows, or all weights are 0");
+    state_masses(options->prevalence, judged, made);
     return PV_OK;
 }
 
-static bool is_distribution(int classes, const double *log_p) {
-    double top = -INFINITY;
-    for (int y = 0; y < classes; y++) {
-        if (isnan(log_p[y]))
-            return false;
-        top = fmax(top, log_p[y]);
-    }
-    return isfinite(top);
+void pv__case_clear(pv_ctx *ctx, pv__case *made) {
+    pv__free(ctx, made->mass);
+    *made = (pv__case){0};
 }
 
-static pv_status check(pv_ctx *ctx, const pv_targets *targets, const double *loglik, const double *log_p) {
-    size_t classes = (size_t)targets->classes;
-    for (size_t n = 0; n < targets->n; n++)
-        if (!is_distribution(targets->classes, loglik + n * classes) ||
-            !is_distribution(targets->classes, log_p + n * classes))
-            return pv__fail(ctx, PV_ERR_NUMERIC, "the prediction for row %zu is not a number", n + 1);
-    return PV_OK;
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
+
+/* auc and ece; ladders [pv__ladders] stay for the caller to clear. The one of the positive label becomes the ranking
+ * where wanted; those of more than two classes are made coarse at once, which keeps memory down. */
+static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, size_t most, pv_metrics *metrics,
+                      pv_ranking **ranking) {
+    int classes = judged->targets->classes, count = pv__ladders(classes);
+    double sum = 0, *scratch;
+    PV_TRY(pv__alloc(ctx, 2 * (size_t)classes, sizeof *scratch, &scratch));
+    pv_status status = PV_OK;
+    for (int l = 0; l < count; l++) {
+        pv__ladder *ladder = &ladders[l];
+        int a = classes == 2 ? 1 : l;
+        PV_GOTO(done, pv__ladder_new(ctx, judged, l, most > 0, ladder));
+        if (a < classes)
+            sum += pv__ladder_area(ladder->points, ladder->channels, ladder->mass, a, scratch);
+        if (ladder->p)
+            metrics->ece = pv__ladder_error(ladder->points, ladder->mass, ladder->p,
+                                            classes == 2 ? judged->factor[0] : 1, classes == 2 ? judged->factor[1] : 1);
+        if (ranking && (classes == 2 || a == judged->positive))
+            PV_GOTO(done, pv__ranking_make(ctx, judged, ladder, ranking));
+        if (most > 0)
+            PV_GOTO(done, pv__ladder_coarsen(ctx, judged->targets->n, most, ladder));
+        else
+            pv__ladder_clear(ctx, ladder);
+    }
+    metrics->auc = classes == 2 ? sum : sum / (double)(classes * (classes - 1));
+    if (judged->missing)
+        metrics->ece = NAN;
+done:
+    pv__free(ctx, scratch);
+    return status;
 }
 
-static void assess_nell(const pv_targets *targets, const double *loglik, const double *prevalence, sums *by,
-                        pv_metrics *metrics) {
-    size_t classes = (size_t)targets->classes;
-    for (size_t n = 0; n < targets->n; n++) {
-        pv__row row = pv__row_labels(targets, n);
-        for (int y = row.first; y < row.last; y++) {
-            double mass = pv__row_mass(targets, n, y);
-            if (mass > 0)
-                by->mean[y] -= mass / by->mass[y] * loglik[n * classes + (size_t)y];
-        }
-    }
-    for (size_t n = 0; n < targets->n; n++) {
-        pv__row row = pv__row_labels(targets, n);
-        for (int y = row.first; y < row.last; y++) {
-            double mass = pv__row_mass(targets, n, y);
-            double off = mass > 0 ? loglik[n * classes + (size_t)y] + by->mean[y] : 0;
-            by->variance[y] += mass * off * off;
-        }
-    }
-    double nell = 0, variance = 0;
-    for (size_t y = 0; y < classes; y++) {
-        double target = prevalence ? prevalence[y] : by->share[y];
-        if (target == 0)
-            continue;
-        double freedom = by->mass[y] - 1;
-        nell += by->mass[y] > 0 ? target * by->mean[y] : NAN;
-        variance += freedom > 0 ? target * target * by->variance[y] / freedom / by->mass[y] : NAN;
-    }
-    metrics->nell = nell;
-    metrics->nell_sd = sqrt(variance);
-    metrics->nell_upper = nell + 2 * metrics->nell_sd;
-}
-
-/* What a prediction gains over the marginal, and what it costs once told the label shares of these rows. */
-static void assess_holdout(const pv_targets *targets, const double *loglik, const double *log_marginal, sums *by,
-                           pv_metrics *metrics) {
-    int classes = targets->classes;
-    double gain = 0, loss = 0;
-    for (int y = 0; y < classes; y++)
-        by->offset[y] = log(by->share[y]) - log_marginal[y];
-    for (size_t n = 0; n < targets->n; n++) {
-        const double *f = loglik + n * (size_t)classes;
-        pv__row row = pv__row_labels(targets, n);
-        for (int y = 0; y < classes; y++)
-            by->adapted[y] = f[y] + by->offset[y];
-        pv_log_softmax(classes, by->adapted, by->adapted);
-        for (int y = row.first; y < row.last; y++) {
-            double mass = pv__row_mass(targets, n, y);
-            if (mass > 0) {
-                gain += mass * (f[y] - log_marginal[y]);
-                loss -= mass * by->adapted[y];
-            }
-        }
-    }
-    metrics->information_gain = gain / by->total;
-    metrics->holdout_nll = loss / by->total;
-}
-
-static void assess_brier(const pv_targets *targets, const double *log_p, double total, pv_metrics *metrics) {
-    int classes = targets->classes;
-    double sum = 0;
-    for (size_t n = 0; n < targets->n; n++) {
-        const double *row_p = log_p + n * (size_t)classes;
-        pv__row row = pv__row_labels(targets, n);
-        double squares = 0;
-        for (int c = 0; c < classes; c++)
-            squares += exp(2 * row_p[c]);
-        for (int y = row.first; y < row.last; y++) {
-            /* sum_c (p_c - [c = y])^2 = sum_c p_c^2 - p_y^2 + (1 - p_y)^2; the difference loses nothing that matters
-             * beside (1 - p_y)^2, which expm1 keeps to full precision. */
-            double p = exp(row_p[y]), miss = expm1(row_p[y]);
-            sum += pv__row_mass(targets, n, y) * (fmax(squares - p * p, 0) + miss * miss);
-        }
-    }
-    metrics->brier = sum / total / (classes == 2 ? 2 : 1);
+static pv_status assess(pv_ctx *ctx, const pv_targets *targets, const pv_judged *given, const double *nell,
+                        const pv_assess_options *options, pv_assessment *assessment, pv_ranking **ranking) {
+    pv__case judged = {0};
+    pv__tally tally = {0};
+    pv__ladder *ladders = NULL;
+    int count = pv__ladders(targets->classes);
+    pv_status status;
+    PV_GOTO(done, pv__case_init(ctx, targets, given, nell, options, &judged));
+    PV_GOTO(done, pv__tally_new(ctx, targets->classes, &tally));
+    PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally));
+    pv__tally_metrics(&judged, &tally, &assessment->value);
+    PV_GOTO(done, pv__alloc(ctx, (size_t)count, sizeof *ladders, &ladders));
+    size_t most = options->bootstrap == 0 ? 0 : targets->n > PV_EXACT_ROWS ? PV_COARSE_POINTS : targets->n;
+    PV_GOTO(done, rank(ctx, &judged, ladders, most, &assessment->value, ranking));
+    status = pv__bootstrap(ctx, &judged, &tally, ladders, options, assessment);
+done:
+    for (int l = 0; ladders && l < count; l++)
+        pv__ladder_clear(ctx, &ladders[l]);
+    pv__free(ctx, ladders);
+    pv__tally_clear(ctx, &tally);
+    pv__case_clear(ctx, &judged);
+    return status;
 }
 
 pv_status pv_assess(pv_ctx *ctx, const pv_targets *targets, const double *loglik, const double *log_marginal,
                     const double *log_p, const double *prevalence, pv_metrics *metrics) {
-    sums by = {0};
+    pv_judged judged = {.log_p = log_p, .prevalence = prevalence, .loglik = loglik, .log_marginal = log_marginal};
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 0;
+    pv_assessment assessment = {0};
+    pv_status status = assess(ctx, targets, &judged, loglik, &options, &assessment, NULL);
+    if (status == PV_OK)
+        *metrics = assessment.value;
+    return status;
+}
+
+pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,
+                              const pv_assess_options *options, pv_assessment *assessment) {
+    *assessment = (pv_assessment){0};
+    pv_status status = assess(ctx, targets, judged, NULL, options, assessment, &assessment->ranking);
+    if (status != PV_OK)
+        pv_assessment_clear(ctx, assessment);
+    return status;
+}
+
+void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment) {
+    pv_ranking_free(ctx, assessment->ranking);
+    *assessment = (pv_assessment){0};
+}
+
+pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, const double *log_p, int positive,
+                         const double *prevalence, pv_ranking **ranking) {
+    pv_judged given = {.log_p = log_p};
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 0;
+    options.positive = positive;
+    options.prevalence = prevalence;
+    pv__case judged = {0};
+    pv__tally tally = {0};
+    pv__ladder ladder = {0};
+    *ranking = NULL;
     pv_status status;
-    PV_GOTO(done, pv_targets_check(ctx, targets));
-    PV_GOTO(done, check(ctx, targets, loglik, log_p));
-    PV_GOTO(done, sums_new(ctx, targets, &by));
-    if (!(by.total > 0)) {
-        status = pv__fail(ctx, PV_ERR_INPUT, "there is nothing to assess: no rows, or all weights are 0");
-        goto done;
-    }
-    assess_nell(targets, loglik, prevalence, &by, metrics);
-    assess_holdout(targets, loglik, log_marginal, &by, metrics);
-    assess_brier(targets, log_p, by.total, metrics);
-    PV_GOTO(done, pv__assess_decisions(ctx, targets, log_p, metrics));
-    PV_GOTO(done, pv__assess_ranks(ctx, targets, log_p, metrics));
+    PV_GOTO(done, pv__case_init(ctx, targets, &given, NULL, &options, &judged));
+    PV_GOTO(done, pv__tally_new(ctx, targets->classes, &tally));
+    PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally)); /* refuses what is no number */
+    PV_GOTO(done, pv__ladder_new(ctx, &judged, targets->classes == 2 ? 0 : judged.positive, false, &ladder));
+    status = pv__ranking_make(ctx, &judged, &ladder, ranking);
 done:
-    pv__free(ctx, by.mass);
+    pv__ladder_clear(ctx, &ladder);
+    pv__tally_clear(ctx, &tally);
+    pv__case_clear(ctx, &judged);
     return status;
 }

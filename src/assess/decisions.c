@@ -1,4 +1,10 @@
-/* Metrics of decisions, all from the confusion matrix C [observed][decided], a count of rows (or their mass).
+/* Metrics from a tally: means of losses by label, and what the confusion matrix C [observed][decided] gives, each label
+ * counting as its stated mass.
+ *
+ *   nell       sum_y share(y) m_y,  m_y = mean over rows of label y of -log p(y|x_n,w)
+ *              (Eq. expected log-likelihood estimate with beta(2))
+ *   its variance  sum_y share(y)^2 v_y / n_y,  v_y the sample variance within label y
+ *              (Eq. g2 variance, Eq. estimate of the conditional variance)
  *
  * One class y against the rest: tpr = C_yy / C_y., ppv = C_yy / C_.y, tnr and npv likewise of what is not y.
  * mcc is Gorodkin's R_K, the correlation of two indicator matrices; for two classes Matthews' coefficient.
@@ -6,14 +12,7 @@
 #include "assess.h"
 
 #include <math.h>
-
-int pv__decision(int classes, const double *log_p) {
-    int best = 0;
-    for (int y = 1; y < classes; y++)
-        if (log_p[y] > log_p[best])
-            best = y;
-    return best;
-}
+#include <string.h>
 
 typedef struct confusion {
     int classes;
@@ -23,25 +22,23 @@ typedef struct confusion {
     double total;
 } confusion;
 
-static pv_status confusion_new(pv_ctx *ctx, const pv_targets *targets, const double *log_p, confusion *made) {
-    size_t classes = (size_t)targets->classes;
-    made->classes = targets->classes;
-    PV_TRY(pv__alloc(ctx, (classes + 2) * classes, sizeof(double), &made->count));
-    made->observed = made->count + classes * classes;
-    made->decided = made->observed + classes;
-    for (size_t n = 0; n < targets->n; n++) {
-        size_t decision = (size_t)pv__decision(targets->classes, log_p + n * classes);
-        pv__row row = pv__row_labels(targets, n);
-        for (int y = row.first; y < row.last; y++)
-            made->count[(size_t)y * classes + decision] += pv__row_mass(targets, n, y);
-    }
-    for (size_t y = 0; y < classes; y++)
-        for (size_t d = 0; d < classes; d++) {
-            made->observed[y] += made->count[y * classes + d];
-            made->decided[d] += made->count[y * classes + d];
-            made->total += made->count[y * classes + d];
+/* The tally's matrix scaled row by row to the stated masses, in place, and its sums. */
+static confusion scale(const pv__case *judged, pv__tally *tally) {
+    size_t k = (size_t)tally->classes;
+    confusion c = {
+        .classes = tally->classes, .count = tally->confusion, .observed = tally->observed, .decided = tally->decided};
+    for (size_t y = 0; y < k; y++)
+        c.observed[y] = c.decided[y] = 0;
+    for (size_t y = 0; y < k; y++) {
+        double factor = tally->mass[y] > 0 ? judged->stated[y] / tally->mass[y] : 0;
+        for (size_t d = 0; d < k; d++) {
+            double mass = c.count[y * k + d] *= factor;
+            c.observed[y] += mass;
+            c.decided[d] += mass;
+            c.total += mass;
         }
-    return PV_OK;
+    }
+    return c;
 }
 
 static double cell(const confusion *c, int y, int d) {
@@ -73,15 +70,15 @@ static rates one_against_rest(const confusion *c, int y) {
 }
 
 static double correlation(const confusion *c) {
-    double hits = 0, cross = 0, decided = 0, observed = 0;
+    double hits = 0, cross = 0, spread_t = 0, spread_d = 0;
     for (int y = 0; y < c->classes; y++) {
         double t = c->observed[y] / c->total, d = c->decided[y] / c->total;
         hits += cell(c, y, y) / c->total;
         cross += t * d;
-        observed += t * (1 - t);
-        decided += d * (1 - d);
+        spread_t += t * (1 - t);
+        spread_d += d * (1 - d);
     }
-    return observed > 0 && decided > 0 ? (hits - cross) / sqrt(observed * decided) : NAN;
+    return spread_t > 0 && spread_d > 0 ? (hits - cross) / sqrt(spread_t * spread_d) : NAN;
 }
 
 static double near_diagonal(const confusion *c) {
@@ -92,28 +89,65 @@ static double near_diagonal(const confusion *c) {
     return near / c->total;
 }
 
-pv_status pv__assess_decisions(pv_ctx *ctx, const pv_targets *targets, const double *log_p, pv_metrics *metrics) {
-    confusion c = {0};
-    PV_TRY(confusion_new(ctx, targets, log_p, &c));
+static void judge_decisions(const confusion *c, int positive_label, pv_metrics *metrics) {
     double hits = 0, informedness = 0, markedness = 0;
-    for (int y = 0; y < c.classes; y++) {
-        hits += cell(&c, y, y);
-        if (c.observed[y] == 0)
+    for (int y = 0; y < c->classes; y++) {
+        hits += cell(c, y, y);
+        if (c->observed[y] == 0)
             continue;
-        rates r = one_against_rest(&c, y);
-        informedness += c.observed[y] / c.total * (r.tpr + r.tnr - 1);
-        markedness += c.observed[y] / c.total * (r.ppv + r.npv - 1);
+        rates r = one_against_rest(c, y);
+        informedness += c->observed[y] / c->total * (r.tpr + r.tnr - 1);
+        markedness += c->observed[y] / c->total * (r.ppv + r.npv - 1);
     }
-    rates positive = one_against_rest(&c, c.classes - 1);
-    metrics->accuracy = hits / c.total;
+    rates positive = one_against_rest(c, positive_label);
+    metrics->accuracy = hits / c->total;
     metrics->tpr = positive.tpr;
     metrics->tnr = positive.tnr;
     metrics->ppv = positive.ppv;
     metrics->npv = positive.npv;
     metrics->informedness = informedness;
     metrics->markedness = markedness;
-    metrics->mcc = correlation(&c);
-    metrics->one_off_accuracy = c.classes > 2 ? near_diagonal(&c) : NAN;
-    pv__free(ctx, c.count);
-    return PV_OK;
+    metrics->mcc = correlation(c);
+    metrics->one_off_accuracy = c->classes > 2 ? near_diagonal(c) : NAN;
+}
+
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+/* sum_y stated(y) . mean of label y */
+static double stated_mean(const pv__case *judged, const pv__tally *tally, const double *sums) {
+    double mean = 0;
+    for (int y = 0; y < tally->classes; y++)
+        if (judged->stated[y] > 0)
+            mean += judged->stated[y] / judged->total * (sums[y] / tally->mass[y]);
+    return mean;
+}
+
+static void judge_nell(const pv__case *judged, const pv__tally *tally, pv_metrics *metrics) {
+    double nell = 0, variance = 0;
+    for (int y = 0; y < tally->classes; y++) {
+        double share = judged->nell_share[y], mass = tally->mass[y], freedom = mass - 1;
+        if (share == 0)
+            continue;
+        nell += mass > 0 ? share * (tally->nell[y] / mass) : NAN;
+        variance += freedom > 0 ? share * share * tally->nell_square[y] / freedom / mass : NAN;
+    }
+    metrics->nell = nell;
+    metrics->nell_sd = sqrt(variance);
+    metrics->nell_upper = nell + 2 * metrics->nell_sd;
+}
+
+void pv__tally_metrics(const pv__case *judged, pv__tally *tally, pv_metrics *metrics) {
+    confusion c = scale(judged, tally);
+    judge_nell(judged, tally, metrics);
+    metrics->holdout_nll = stated_mean(judged, tally, tally->holdout);
+    metrics->information_gain = stated_mean(judged, tally, tally->gain);
+    metrics->brier = stated_mean(judged, tally, tally->brier);
+    judge_decisions(&c, judged->positive, metrics);
+    if (!judged->missing)
+        return;
+    /* A label of the population has no rows: what depends on its share is unknown. */
+    double nothing = NAN;
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++)
+        if (pv_metric_depends(row, tally->classes))
+            memcpy((char *)metrics + row->offset, &nothing, sizeof nothing);
 }

@@ -65,6 +65,10 @@ void pv_ctx_clear_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 0;
 }
 
+bool pv_ctx_interrupted(const pv_ctx *ctx) {
+    return pv__interrupted(ctx);
+}
+
 bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }

@@ -8,7 +8,7 @@
  *     profile     p(x) profiled out: profile.c
  *
  * Unlabelled rows, drawn from the population itself, stand for p(x): with plugin p(y|w) is their mean of p(y|x,w)
- * (section 10.2), with profile they have their theta beside the others, and no label term.
+ * (section 10.2 of the paper), with profile they have their theta beside the others, and no label term.
  *
  * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Everything is done on logarithms, so that prevalences
  * of 1e-9 and logits of 1e4 stay finite.

@@ -59,10 +59,10 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
 
 /* for (size_t c = 0; c < chunks; c++) body, on a team of threads or, where one thread is enough, without one: OpenMP's
  * team of one still costs a system call. */
-#define PV__EACH_CHUNK(ctx, chunks, c, ...)                                                                            \
+#define PV__EACH_CHUNK_BY(team, chunks, c, ...)                                                                        \
     do {                                                                                                               \
         size_t pv_chunks = (chunks);                                                                                   \
-        int pv_team = pv__team(ctx, pv_chunks);                                                                        \
+        int pv_team = (team);                                                                                          \
         if (pv_team > 1) {                                                                                             \
             _Pragma("omp parallel for num_threads(pv_team) schedule(dynamic, 2)") for (size_t c = 0; c < pv_chunks;    \
                                                                                        c++) __VA_ARGS__                \
@@ -71,5 +71,6 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
                 __VA_ARGS__                                                                                            \
         }                                                                                                              \
     } while (0)
+#define PV__EACH_CHUNK(ctx, chunks, c, ...) PV__EACH_CHUNK_BY(pv__team(ctx, chunks), chunks, c, __VA_ARGS__)
 
 #endif

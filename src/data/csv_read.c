@@ -151,6 +151,15 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
     return (size_t)fmin(rows, most) + 1024;
 }
 
+static bool may_be_number(const pv_csv_options *options, const char *name) {
+    if (options->number_prefix[0] && strncmp(name, options->number_prefix, strlen(options->number_prefix)) == 0)
+        return true;
+    for (size_t i = 0; i < options->n_number; i++)
+        if (strcmp(options->number[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void choose_columns(reader *r) {
     const pv_csv_options *options = r->options;
     size_t n = r->table->columns, c;
@@ -161,6 +170,9 @@ static void choose_columns(reader *r) {
     for (size_t i = 0; i < options->n_keep; i++)
         if ((c = pv__table_lookup(r->table, options->keep[i])) < n)
             r->forced[c] = FREE;
+    for (c = 0; options->number_prefix && c < n; c++)
+        if (r->forced[c] == FREE && !may_be_number(options, r->table->column[c].name))
+            r->forced[c] = FORCED_TEXT;
     for (size_t i = 0; i < options->n_text; i++)
         if ((c = pv__table_lookup(r->table, options->text[i])) < n && r->forced[c] == FREE)
             r->forced[c] = FORCED_TEXT;

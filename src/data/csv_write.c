@@ -7,10 +7,30 @@
 
 /* Quotes where the reader would see something else: structure, blanks it would drop, a delimiter it might detect, a
  * byte-order mark it would skip. */
+static bool needs_quotes(const char *text, size_t n) {
+    bool edge = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF');
+    return edge || text[strcspn(text, ",;\t\"\r\n")] != '\0';
+}
+
+size_t pv_csv_quote(const char *text, char *quoted) {
+    size_t n = strlen(text), at = 0;
+    if (!needs_quotes(text, n)) {
+        memcpy(quoted, text, n);
+        return n;
+    }
+    quoted[at++] = '"';
+    for (; *text; text++) {
+        if (*text == '"')
+            quoted[at++] = '"';
+        quoted[at++] = *text;
+    }
+    quoted[at++] = '"';
+    return at;
+}
+
 void pv_csv_field(void *stream, const char *text) {
     size_t n = strlen(text);
-    bool edge = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF');
-    if (!edge && text[strcspn(text, ",;\t\"\r\n")] == '\0') {
+    if (!needs_quotes(text, n)) {
         fwrite(text, 1, n, stream);
         return;
     }

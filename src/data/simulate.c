@@ -3,6 +3,11 @@
  * Row i draws from the stream (seed, kind, i) and from nothing else, so no draw depends on the number of rows, their
  * order or threads. A row of given label is drawn by rejection: candidates x from the population are accepted with
  * probability p(y|x) / max_x p(y|x), which needs about as many candidates at prevalence 1e-6 as at 0.1.
+ *
+ * Selection (first figure and Appendix G of the paper), s = 1 where a row can be observed at all:
+ *   by label    p(x,y|s=1) = p(x|y) p~(y)                              cases and controls
+ *   by feature  p(x,y|s=1) ~ p(x,y) [low <= x_j <= high]               within
+ *   by both     p(x,y|s=1) ~ p(x|y) p~(y) [low <= x_j <= high or y is another label]
  */
 #include <math.h>
 #include <string.h>
@@ -219,16 +224,53 @@ static pv_status make_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
     return PV_OK;
 }
 
+/* The feature of within, or the number of features where there is none. */
+static pv_status find_within(pv_ctx *ctx, const pv_simulation *s, const pv_table *table, size_t *feature) {
+    *feature = table->columns - 1;
+    if (!s->within)
+        return PV_OK;
+    if (!(s->low < s->high))
+        return pv__fail(ctx, PV_ERR_USAGE, "--within %s: the range from %g to %g is empty", pv__show(s->within).text,
+                        s->low, s->high);
+    if (s->within_label < -1 || s->within_label > 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "--within: there is no label %d", s->within_label);
+    size_t column;
+    PV_TRY(pv_table_find(ctx, table, "--within", s->within, &column));
+    if (column == *feature)
+        return pv__fail(ctx, PV_ERR_USAGE, "--within %s: is the label; --cases and --controls select by it",
+                        pv__show(s->within).text);
+    *feature = column;
+    return PV_OK;
+}
+
+enum { CANDIDATES_MAX = 1000000 };
+
+/* One row that can be observed; x [features]. Returns its label, or -1 where none was found. */
+static int draw_row(bool gaussian, const pv_simulation *s, const double *truth, pv_rng *rng, int label, size_t within,
+                    size_t features, double *x) {
+    for (int candidate = 0; candidate < CANDIDATES_MAX; candidate++) {
+        int y = gaussian ? draw_gaussian(s, rng, label, x) : draw_nodule(truth, rng, label, x);
+        bool applies = within < features && (s->within_label < 0 || s->within_label == y);
+        if (!applies || (x[within] >= s->low && x[within] <= s->high))
+            return y;
+    }
+    return -1;
+}
+
 /* Cases come first, then controls. */
 static pv_status fill_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, const double *truth, double *x,
                             pv_table *table) {
-    size_t features = table->columns - 1;
+    size_t features = table->columns - 1, within;
+    PV_TRY(find_within(ctx, s, table, &within));
     for (size_t row = 0; row < table->rows; row++) {
         if (row % 4096 == 0 && pv__interrupted(ctx))
             return pv__fail(ctx, PV_ERR_INTERRUPTED, "the simulation was interrupted");
         pv_rng rng = pv_rng_stream(s->seed, gaussian ? PURPOSE_GAUSSIAN : PURPOSE_NODULES, row);
         int label = by_design(s) ? row < (size_t)s->cases : -1;
-        label = gaussian ? draw_gaussian(s, &rng, label, x) : draw_nodule(truth, &rng, label, x);
+        label = draw_row(gaussian, s, truth, &rng, label, within, features, x);
+        if (label < 0)
+            return pv__fail(ctx, PV_ERR_USAGE, "--within %s: none of %d rows lies between %g and %g; widen the range",
+                            pv__show(s->within).text, (int)CANDIDATES_MAX, s->low, s->high);
         for (size_t j = 0; j < features; j++)
             table->column[j].number[row] = x[j];
         table->column[features].number[row] = label;

@@ -18,13 +18,14 @@ typedef struct worker {
     double *values; /* [ROWS][classes][draws] */
 } worker;
 
-static void run_rows(const pv_classifier *c, const double *target, size_t rows, const double *x, double level,
-                     worker *own, double *p, double *lo, double *hi) {
+/* target: the label distribution of draw s at s x stride; NULL: the model's own. */
+static void run_rows(const pv_classifier *c, const double *target, size_t stride, size_t rows, const double *x,
+                     double level, worker *own, double *p, double *lo, double *hi) {
     size_t k = (size_t)c->classes, draws = c->posterior->count, params = c->posterior->dims;
     for (size_t s = 0; s < draws; s++) {
         pv_model_forward(c->model, own->work, c->posterior->draws + s * params, rows, x, own->loglik);
         if (target)
-            pv_adapt(rows, c->classes, own->loglik, c->draw_log_marginal + s * k, target, own->loglik);
+            pv_adapt(rows, c->classes, own->loglik, c->draw_log_marginal + s * k, target + s * stride, own->loglik);
         for (size_t i = 0; i < rows * k; i++)
             own->values[i * draws + s] = exp(own->loglik[i]);
     }
@@ -59,18 +60,9 @@ static pv_status workers_new(pv_ctx *ctx, const pv_classifier *c, int count, wor
     return PV_OK;
 }
 
-pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                               pv_target_population population, const double *prevalence, double level, double *p,
-                               double *lo, double *hi) {
-    if (!c->posterior && lo)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
-    if (lo && !(level > 0 && level < 1))
-        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", level);
-    if (!c->posterior)
-        return point(ctx, c, data, population, prevalence, p);
+pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const double *target,
+                            size_t stride, double level, double *p, double *lo, double *hi) {
     size_t k = (size_t)c->classes, d = (size_t)pv_model_inputs(c->model), blocks = (data->rows + ROWS - 1) / ROWS;
-    const double *target = pv__adapt_to(c, population, prevalence);
     int threads = pv_ctx_threads(ctx);
     worker *workers;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
@@ -78,11 +70,13 @@ pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     if (status == PV_OK) {
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int t = 0; t < threads; t++)
-            for (size_t b = (size_t)t; b < blocks; b += (size_t)threads) {
+            for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads) {
                 size_t begin = b * ROWS, rows = data->rows - begin < ROWS ? data->rows - begin : ROWS;
-                run_rows(c, target, rows, data->x + begin * d, level, &workers[t], p + begin * k,
+                run_rows(c, target, stride, rows, data->x + begin * d, level, &workers[t], p + begin * k,
                          lo ? lo + begin * k : NULL, lo ? hi + begin * k : NULL);
             }
+        if (pv__interrupted(ctx))
+            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
     for (int t = 0; t < threads; t++) {
         pv_model_work_free(ctx, workers[t].work);
@@ -91,4 +85,19 @@ pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     }
     pv__free(ctx, workers);
     return status;
+}
+
+pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                               pv_target_population population, const double *prevalence, double level, double *p,
+                               double *lo, double *hi) {
+    if (population == PV_POPULATION_UNKNOWN)
+        return pv__fail(ctx, PV_ERR_USAGE, "a population of unknown prevalence: infer it first (pv_predict_unknown)");
+    if (!c->posterior && lo)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+    if (lo && !(level > 0 && level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", level);
+    if (!c->posterior)
+        return point(ctx, c, data, population, prevalence, p);
+    return pv__predict_draws(ctx, c, data, pv__adapt_to(c, population, prevalence), 0, level, p, lo, hi);
 }

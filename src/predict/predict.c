@@ -3,6 +3,7 @@
  *   true          p(y|x,w): what ig and iw output. plain outputs the probabilities of the training sample, so it is
  *                 corrected from the design to the stated prevalence (King and Zeng 2001).
  *   known, design p_{s=1}(y|x,w) proportional to p(y|x,w)/p(y|w) . p~(y)          (Eq. likelihood with selection)
+ *   unknown       the same with p~ inferred from the rows: unknown.c
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +26,12 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
         *population = PV_POPULATION_DESIGN;
         return PV_OK;
     }
+    if (strcmp(text, "unknown") == 0) {
+        *population = PV_POPULATION_UNKNOWN;
+        return PV_OK;
+    }
     if (strncmp(text, "known:", 6) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, design or known:P%s", text,
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     *population = PV_POPULATION_KNOWN;
     PV_TRY(pv_prevalence_parse(ctx, "--population known", text + 6, classifier->labels, classifier->classes, prevalence,
@@ -80,6 +85,7 @@ const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population
         return prevalence;
     case PV_POPULATION_DESIGN:
         return classifier->design;
+    case PV_POPULATION_UNKNOWN: /* pv_predict_unknown's */
     case PV_POPULATION_TRUE:
         break;
     }
@@ -89,6 +95,10 @@ const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population
 void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
                            size_t n, const double *loglik, double *log_p) {
     const double *target = pv__adapt_to(classifier, population, prevalence);
+    for (size_t i = 0; population == PV_POPULATION_UNKNOWN && i < n * (size_t)classifier->classes; i++)
+        log_p[i] = (double)NAN; /* the rows' own prevalence is to be inferred first: nothing here may pass for it */
+    if (population == PV_POPULATION_UNKNOWN)
+        return;
     if (target)
         pv_adapt(n, classifier->classes, loglik, classifier->log_marginal, target, log_p);
     else if (log_p != loglik)

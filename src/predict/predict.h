@@ -2,9 +2,22 @@
 #ifndef PV_SRC_PREDICT_H
 #define PV_SRC_PREDICT_H
 
+#include "predict/target.h"
 #include "prevail/predict.h"
 
 /* The label distribution to adapt to, or NULL where the model's likelihood is already that of the population. */
 const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population population, const double *prevalence);
+
+/* The mean over the draws of w, and its interval where lo is not NULL. target: the label distribution for draw s at
+ * s x stride (0: one for all); NULL: the model's own. */
+PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                        const double *target, size_t stride, double level, double *p, double *lo,
+                                        double *hi);
+
+PV_MUST_USE pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_options *options);
+PV_MUST_USE pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
+                                     pv_target_prevalence **prevalence);
+/* [classes], p(y|w) of the true population. */
+void pv__marginal_of(int classes, const pv_target_sample *sample, double *marginal);
 
 #endif

@@ -13,8 +13,8 @@
 #     --- stderr
 #     (the expected text)
 # Seconds, and the name of the empty folder, are masked. In the commands `digits N` rounds the numbers of its input to
-# N significant digits, so that expected files hold on every processor; `study` and `people` write small simulated
-# tables.
+# N significant digits, so that expected files hold on every processor; `study`, `people` and `clinic` (a fifth are
+# cases, drawn by label from the population of `study`) write small simulated tables.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=false
@@ -53,6 +53,7 @@ digits() {
 }
 study() { prevail simulate nodules --cases 200 --controls 200 --prevalence 0.02 --seed 3 -o "${1:-study.csv}"; }
 people() { prevail simulate nodules --rows 500 --prevalence 0.2 --seed 4 -o "${1:-people.csv}"; }
+clinic() { prevail simulate nodules --cases 100 --controls 400 --prevalence 0.02 --seed 5 -o "${1:-clinic.csv}"; }
 fitted() { study study.csv && prevail fit study.csv --target malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
 EOF
 
@@ -73,7 +74,7 @@ run_case() {
         export PATH="$scratch/bin:$PATH" LC_ALL=C OMP_WAIT_POLICY=passive
         # shellcheck disable=SC1091
         . "$scratch/functions"
-        export -f digits study people fitted
+        export -f digits study people clinic fitted
         exec timeout 120 bash "$scratch/commands" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     )
     local code=$?

@@ -2,6 +2,9 @@
 
   /usr/bin/python3 tests/oracle/make_metrics.py > tests/oracle/metrics.txt
 
+"metric" lines: pv_assess. "restated" lines: pv_assess_intervals with the metrics stated for another prevalence, for which
+rows are weighted label by label, and nell judges log_p.
+
 A row with soft labels or a weight goes to scikit-learn as one row for each label with its mass as sample_weight. Only
 what scikit-learn does not have (nell, ece, informedness, markedness, one-off accuracy, Brier with more than two classes
 in this release, weights in one-against-one areas) is computed here from its definition, in another way than in C.
@@ -98,8 +101,8 @@ def npv(y, d, w):
     return ppv(~y, ~d, w)
 
 
-def assess(target, loglik, log_marginal, log_p, weight, prevalence):
-    """target [n][classes], one-hot or frequencies."""
+def assess(target, loglik, log_marginal, log_p, weight, prevalence, stated=None):
+    """target [n][classes], one-hot or frequencies. stated: the label distribution the metrics are stated for."""
     n, classes = target.shape
     y = np.tile(np.arange(classes), n)
     w = (weight[:, None] * target).ravel()
@@ -110,7 +113,11 @@ def assess(target, loglik, log_marginal, log_p, weight, prevalence):
     p, d = np.exp(lp), lp.argmax(1)
     share = np.bincount(y, w, classes) / w.sum()
     out = {}
-    value, sd = nell(y, -f[np.arange(len(y)), y], w, share if prevalence is None else prevalence)
+    if stated is None:
+        value, sd = nell(y, -f[np.arange(len(y)), y], w, share if prevalence is None else prevalence)
+    else:
+        value, sd = nell(y, -lp[np.arange(len(y)), y], w, stated)
+        w, share = w * (stated / share)[y], stated
     out["nell"], out["nell_sd"], out["nell_upper"] = value, sd, value + 2 * sd
     adapted = np.exp(log_softmax(f - log_marginal + np.log(share), axis=1))
     out["holdout_nll"] = sk.log_loss(y, adapted, sample_weight=w, labels=list(range(classes)))
@@ -170,6 +177,10 @@ def main():
             line("prevalence", prevalence)
         for key, value in assess(target, loglik, log_marginal, log_p, weight, prevalence).items():
             line("metric " + key, value)
+        stated = np.random.default_rng(1000 + seed).dirichlet(np.ones(classes))
+        line("stated", stated)
+        for key, value in assess(target, loglik, log_marginal, log_p, weight, prevalence, stated).items():
+            line("restated " + key, value)
 
 
 main()

@@ -16,8 +16,8 @@ typedef struct problem {
     char name[64];
     pv_targets targets;
     int32_t *label;
-    double *frequency, *weight, *loglik, *log_p, *log_marginal, *prevalence;
-    pv_metrics computed;
+    double *frequency, *weight, *loglik, *log_p, *log_marginal, *prevalence, *stated;
+    pv_metrics computed, restated;
     bool assessed;
 } problem;
 
@@ -29,6 +29,7 @@ static void problem_clear(problem *p) {
     free(p->log_p);
     free(p->log_marginal);
     free(p->prevalence);
+    free(p->stated);
     *p = (problem){0};
 }
 
@@ -54,26 +55,47 @@ static void read_labels(problem *p, char *text) {
     free(numbers);
 }
 
-static void compare(pv_ctx *ctx, problem *p, char *text) {
-    if (!p->assessed) {
-        p->targets.label = p->label;
-        p->targets.frequency = p->frequency;
-        p->targets.weight = p->weight;
-        assert_int_equal(pv_assess(ctx, &p->targets, p->loglik, p->log_marginal, p->log_p, p->prevalence, &p->computed),
-                         PV_OK);
-        p->assessed = true;
+static void assess(pv_ctx *ctx, problem *p) {
+    p->targets.label = p->label;
+    p->targets.frequency = p->frequency;
+    p->targets.weight = p->weight;
+    assert_int_equal(pv_assess(ctx, &p->targets, p->loglik, p->log_marginal, p->log_p, p->prevalence, &p->computed),
+                     PV_OK);
+    p->assessed = true;
+}
+
+static void restate(pv_ctx *ctx, problem *p) {
+    pv_judged judged = {
+        .log_p = p->log_p, .prevalence = p->prevalence, .loglik = p->loglik, .log_marginal = p->log_marginal};
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 0;
+    options.prevalence = p->stated;
+    pv_assessment found;
+    assert_int_equal(pv_assess_intervals(ctx, &p->targets, &judged, &options, &found), PV_OK);
+    p->restated = found.value;
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        double before, after;
+        memcpy(&before, (const char *)&p->computed + row->offset, sizeof before);
+        memcpy(&after, (const char *)&p->restated + row->offset, sizeof after);
+        if (isfinite(before) && !pv_metric_depends(row, p->targets.classes))
+            assert_true(fabs(before - after) < 1e-12);
     }
+    pv_assessment_clear(ctx, &found);
+}
+
+static void compare(const problem *p, const pv_metrics *computed, char *text) {
     char name[64];
     int used;
+    assert_true(p->assessed);
     assert_int_equal(sscanf(text, "%63s %n", name, &used), 1);
     double expected = strtod(text + used, NULL);
     double got = NAN;
     bool known = strcmp(name, "nell_sd") == 0;
     if (known)
-        got = p->computed.nell_sd;
+        got = computed->nell_sd;
     for (const pv_metric_row *row = pv_metric_table; row->name; row++)
         if (strcmp(row->name, name) == 0) {
-            memcpy(&got, (const char *)&p->computed + row->offset, sizeof got);
+            memcpy(&got, (const char *)computed + row->offset, sizeof got);
             known = true;
         }
     assert_true(known);
@@ -112,13 +134,21 @@ static void test_against_file(void **state) {
         } else if (strncmp(line, "prevalence ", 11) == 0) {
             p.prevalence = read_numbers(text, classes);
         } else if (strncmp(line, "metric ", 7) == 0) {
-            compare(ctx, &p, text);
+            if (!p.assessed)
+                assess(ctx, &p);
+            compare(&p, &p.computed, text);
+            compared++;
+        } else if (strncmp(line, "stated ", 7) == 0) {
+            p.stated = read_numbers(text, classes);
+            restate(ctx, &p);
+        } else if (strncmp(line, "restated ", 9) == 0) {
+            compare(&p, &p.restated, text);
             compared++;
         } else {
             assert_int_equal(line[0], '#');
         }
     }
-    assert_int_equal(compared, 10 * 17); /* ten cases, every metric and nell_sd */
+    assert_int_equal(compared, 2 * 10 * 17); /* twice ten cases, every metric and nell_sd */
     problem_clear(&p);
     free(line);
     fclose(file);

@@ -343,6 +343,96 @@ static void survives_lack_of_memory(void **state) {
         sweep_memory(make);
 }
 
+/* ---- selection --------------------------------------------------------------------------------------------------- */
+
+/* One feature, x | y ~ N(+-1, 1), observed at x >= 0 only. P(y=1|x>=0) and the means are those of cut-off normals. */
+static void selects_by_feature(void **state) {
+    (void)state;
+    enum { N = 40000 };
+    const double pi = 0.2, upper = 0.5 * erfc(-1 / sqrt(2)), lower = 0.5 * erfc(1 / sqrt(2)); /* P(x >= 0|y) */
+    const double density = exp(-0.5) / sqrt(2 * acos(-1)), mean[2] = {-1 + density / lower, 1 + density / upper};
+    pv_simulation asked = {.rows = N,
+                           .cases = -1,
+                           .controls = -1,
+                           .prevalence = pi,
+                           .dimensions = 1,
+                           .separation = 2,
+                           .seed = 3,
+                           .within = "x1",
+                           .low = 0,
+                           .high = HUGE_VAL,
+                           .within_label = -1};
+    pv_table *t;
+    ok(pv_simulate(ctx, "gaussian", &asked, &t, NULL));
+    double share = pi * upper / (pi * upper + (1 - pi) * lower), count[2] = {0}, sum[2] = {0}, square[2] = {0};
+    for (size_t i = 0; i < N; i++) {
+        double x = column(t, "x1")[i];
+        int y = column(t, "y")[i] > 0;
+        assert_true(x >= 0);
+        count[y]++;
+        sum[y] += x;
+        square[y] += x * x;
+    }
+    near(count[1] / N, share, 4 * sqrt(share * (1 - share) / N));
+    for (int y = 0; y < 2; y++) {
+        double m = sum[y] / count[y], sd = sqrt(square[y] / count[y] - m * m);
+        near(m, mean[y], 4 * sd / sqrt(count[y]));
+    }
+    pv_table_free(ctx, t);
+}
+
+/* Counts fixed by label, controls cut off at 0, cases as they are. */
+static void selects_by_both(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    const double lower = 0.5 * erfc(1 / sqrt(2)), density = exp(-0.5) / sqrt(2 * acos(-1));
+    pv_simulation asked = {.cases = N,
+                           .controls = N,
+                           .prevalence = 0.01,
+                           .dimensions = 1,
+                           .separation = 2,
+                           .seed = 4,
+                           .within = "x1",
+                           .low = 0,
+                           .high = HUGE_VAL,
+                           .within_label = 0};
+    pv_table *t;
+    ok(pv_simulate(ctx, "gaussian", &asked, &t, NULL));
+    double sum[2] = {0}, square[2] = {0};
+    for (size_t i = 0; i < 2 * N; i++) {
+        double x = column(t, "x1")[i];
+        int y = column(t, "y")[i] > 0;
+        assert_int_equal(y, i < N);
+        assert_true(y || x >= 0);
+        sum[y] += x / N;
+        square[y] += x * x / N;
+    }
+    near(sum[1], 1, 4 / sqrt(N));
+    near(sum[0], -1 + density / lower, 4 * sqrt((square[0] - sum[0] * sum[0]) / N));
+    pv_table_free(ctx, t);
+}
+
+static void refuses_selection(void **state) {
+    (void)state;
+    pv_simulation asked = {.rows = 5, .cases = -1, .controls = -1, .prevalence = 0.1, .within_label = -1};
+    pv_table *t;
+    asked.within = "age";
+    asked.low = 3;
+    asked.high = 2;
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
+    says("is empty");
+    asked.high = 4;
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
+    says("widen the range");
+    asked.within = "malignant";
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
+    says("is the label");
+    asked.within = "ages";
+    assert_int_equal(pv_simulate(ctx, "nodules", &asked, &t, NULL), PV_ERR_USAGE);
+    says("did you mean 'age'");
+    assert_null(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holds_contingency),
@@ -354,6 +444,9 @@ int main(void) {
         cmocka_unit_test(rows_stand_alone),
         cmocka_unit_test(refuses_nonsense),
         cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(selects_by_feature),
+        cmocka_unit_test(selects_by_both),
+        cmocka_unit_test(refuses_selection),
     };
     return cmocka_run_group_tests_name("simulate", tests, setup, teardown);
 }

@@ -147,9 +147,34 @@ static void test_priors(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* SciPy's digamma, betainc and betaincinv; mpmath's at a = 1e4 and above, where SciPy's has eleven digits. */
+static void test_beta(void **state) {
+    (void)state;
+    const double digamma[][2] = {{1e-3, -1000.5755719318103}, {0.5, -1.9635100260214235}, {1, -0.5772156649015329},
+                                 {1.5, 0.03648997397857652},  {7.25, 1.9104535268837362}, {1e6, 13.81551005796419}};
+    for (size_t i = 0; i < sizeof digamma / sizeof *digamma; i++)
+        CHECK_NEAR(pv_digamma(digamma[i][0]), digamma[i][1], 1e-14 * (1 + fabs(digamma[i][1])));
+    const double cdf[][4] = {{0.5, 0.5, 0.3, 0.3690101195655454},
+                             {2, 3, 0.1, 0.05230000000000001},
+                             {1e4, 30, 0.997, 0.46928890968981168},
+                             {1, 501, 0.002, 0.6332237676525798},
+                             {0.01, 5, 1e-8, 0.8492138284624128}};
+    for (size_t i = 0; i < sizeof cdf / sizeof *cdf; i++)
+        CHECK_NEAR(pv_beta_cdf(cdf[i][0], cdf[i][1], cdf[i][2]), cdf[i][3], 1e-13);
+    const double quantile[][4] = {{0.5, 0.5, 0.05, 0.006155829702431135},
+                                  {2, 3, 0.95, 0.7513953742698185},
+                                  {1e4, 30, 0.05, 0.99605940914484129},
+                                  {1, 501, 0.95, 0.005961663871964055},
+                                  {3e5, 7e5, 0.05, 0.29924646117054837}};
+    for (size_t i = 0; i < sizeof quantile / sizeof *quantile; i++)
+        CHECK_NEAR(pv_beta_quantile(quantile[i][0], quantile[i][1], quantile[i][2]), quantile[i][3], 1e-13);
+    assert_true(isnan(pv_digamma(0)) && isnan(pv_beta_cdf(0, 1, 0.5)) && isnan(pv_beta_quantile(1, 1, 1.5)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams),  cmocka_unit_test(test_moments),
                                        cmocka_unit_test(test_shuffle),  cmocka_unit_test(test_functions),
-                                       cmocka_unit_test(test_interval), cmocka_unit_test(test_priors)};
+                                       cmocka_unit_test(test_interval), cmocka_unit_test(test_priors),
+                                       cmocka_unit_test(test_beta)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -546,6 +546,29 @@ static pv_status interrupting_eval(pv_ctx *c, void *state, const double *w, doub
     return gaussian_eval(c, NULL, w, value, gradient);
 }
 
+/* For a while the density is 0 wherever it is asked for. */
+static pv_status gap_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
+    int call = (*(int *)state)++;
+    PV_TRY(gaussian_eval(c, NULL, w, value, gradient));
+    if (call >= 8000 && call < 8200)
+        *value = INFINITY;
+    return PV_OK;
+}
+
+/* A run that loses the density altogether stops, says so, and gives the best it had. */
+static void test_diverged(void **state) {
+    (void)state;
+    int calls = 0;
+    pv_density density = {.dims = 3, .state = &calls, .eval = gap_eval};
+    double w[3] = {1, 1, 1}, mean, sd;
+    pv_posterior *posterior = infer(&density, w, NULL);
+    assert_int_equal(posterior->stop, PV_STOP_DIVERGED);
+    assert_true(posterior->iterations < 200 && isfinite(posterior->elbo));
+    summary(posterior, (const double[]){0, 0, 1}, NULL, &mean, &sd);
+    near(mean, 1, sd);
+    pv_posterior_free(ctx, posterior);
+}
+
 static void test_stopped(void **state) {
     (void)state;
     int left = 1000;
@@ -653,7 +676,8 @@ int main(void) {
         cmocka_unit_test(test_against_hmc), cmocka_unit_test(test_poor_start),  cmocka_unit_test(test_gaussian),
         cmocka_unit_test(test_noisy),       cmocka_unit_test(test_diagonal),    cmocka_unit_test(test_many_dims),
         cmocka_unit_test(test_two_modes),   cmocka_unit_test(test_truncated),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_usage),       cmocka_unit_test(test_stopped),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_usage),       cmocka_unit_test(test_stopped),     cmocka_unit_test(test_diverged),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,316 @@
+/* prevail adjust: another model's probabilities, moved from one population to another. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct adjust_options {
+    const char *from, *to;
+    const char *columns, *labels, *source, *costs, *output;
+    int missing;
+    double interval; /* 0: none */
+    cli_running running;
+    pv_target_options target;
+} adjust_options;
+
+static const pv_option option_table[] = {
+    {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P",
+     "The prevalence for which the probabilities hold, most often the label shares of their model's training data: a "
+     "number for the last of two labels, a list in label order, or LABEL=P,... Needed."},
+    {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown",
+     "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
+     "these rows were drawn from, inferred from them. Needed."},
+    {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
+     "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
+     "enough."},
+    CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
+                        "Adds the central interval of this level, 0.9 say, for each probability: what not knowing the "
+                        "prevalence means for it. For --to unknown."),
+    {"costs", PV_OPTION_TEXT, offsetof(adjust_options, costs), NULL, 0, 0, NULL, "FILE",
+     "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are the "
+     "actions of least expected cost."},
+    CLI_OPTION_MISSING(adjust_options, missing),
+    CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
+    CLI_OPTION_JSON(
+        adjust_options, running.json,
+        "Print one JSON object about the population; the probabilities go to --output, which is needed then."),
+    CLI_OPTION_THREADS(adjust_options, running.threads),
+    CLI_OPTION_QUIET(adjust_options, running.quiet),
+    CLI_OPTION_END};
+
+static const pv_option unknown_table[] = {
+    {"labels", PV_OPTION_TEXT, offsetof(adjust_options, labels), NULL, 0, 0, NULL, "COL",
+     "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
+     "the probabilities of such rows stay predictions."},
+    {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
+     "For bbse: probabilities like PROBS of rows drawn from the population of --from. Their own probabilities tell how "
+     "decisions confuse the labels."},
+    CLI_OPTION_END};
+
+typedef struct work {
+    pv_probs *probs, *source;
+    pv_costs *costs;
+    double *from, *to;   /* [classes] */
+    double *log_p;       /* [rows][classes], as given */
+    double *log_from;    /* [classes] */
+    int32_t *label;      /* [rows]; NULL: none known */
+    double *confusion;   /* [classes][classes]; NULL: not needed */
+    double *p, *lo, *hi; /* [rows][classes] */
+    size_t *copy;
+    pv_target_prevalence *target;
+} work;
+
+static bool is_unknown(const adjust_options *options) {
+    return strcmp(options->to, "unknown") == 0;
+}
+
+static int check_options(cli_call *call, const adjust_options *options) {
+    static const char *const idle[] = {"interval",  "labels",   "source",           "method",
+                                       "dirichlet", "max-iter", "prevalence-draws", "seed"};
+    if (!options->from)
+        return cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "--from is needed: the prevalence for which the probabilities hold, most often the label shares "
+            "of their model's training data");
+    if (!options->to)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--to is needed: the prevalence of the population they are wanted for, or unknown");
+    for (size_t i = 0; !is_unknown(options) && i < sizeof idle / sizeof *idle; i++)
+        if (cli_given(call, idle[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --to unknown", idle[i]);
+    if (options->source && options->target.method != PV_TARGET_BBSE)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
+    if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--json prints on standard output; name a file for the probabilities with -o");
+    return cli_check_output(call, options->output, call->argument[0]);
+}
+
+static int parse(cli_call *call, const char *option, const char *given, const pv_probs *probs, double *prevalence) {
+    double low, high;
+    if (strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(given))
+        return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: write a prevalence, such as 0.01%s", option, given,
+                         strcmp(option, "--to") == 0 ? ", or unknown" : "");
+    pv_status status =
+        pv_prevalence_parse(call->ctx, option, given, probs->labels, probs->classes, prevalence, &low, &high);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (!isnan(low))
+        return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: give one prevalence, not an interval", option, given);
+    return CLI_OK;
+}
+
+/* Logarithms of the probabilities of a file. */
+static double *logs_of(const pv_probs *probs) {
+    size_t count = probs->data->rows * (size_t)probs->classes;
+    double *logs = cli_alloc(count, sizeof *logs);
+    for (size_t i = 0; i < count; i++)
+        logs[i] = log(probs->p[i]);
+    return logs;
+}
+
+static int read_probs(cli_call *call, const adjust_options *options, work *held) {
+    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
+    pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    const pv_probs *probs = held->probs;
+    size_t k = (size_t)probs->classes;
+    held->from = cli_alloc(2 * k, sizeof *held->from);
+    held->to = held->from + k;
+    int code = parse(call, "--from", options->from, probs, held->from);
+    if (code == CLI_OK && !is_unknown(options))
+        code = parse(call, "--to", options->to, probs, held->to);
+    if (code != CLI_OK)
+        return code;
+    held->log_p = logs_of(probs);
+    held->log_from = cli_log(held->from, probs->classes);
+    if (options->labels) {
+        held->label = cli_alloc(probs->data->rows, sizeof *held->label);
+        status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->labels, probs->classes,
+                                 probs->data->rows, probs->data->table_row, held->label);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
+    return cli_read_costs(call, options->costs, probs->labels, probs->classes, &held->costs);
+}
+
+/* bbse: the confusion that rows of the population of --from have, by their own probabilities. */
+static int learn_confusion(cli_call *call, const adjust_options *options, work *held) {
+    if (!options->source)
+        return CLI_OK;
+    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
+    pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    const pv_probs *probs = held->probs;
+    for (int y = 0; y < probs->classes; y++)
+        if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
+            return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
+                             call->argument[0]);
+    double *logs = logs_of(held->source);
+    held->confusion = cli_alloc((size_t)(probs->classes * probs->classes), sizeof *held->confusion);
+    pv_target_sample sample = {
+        .n = held->source->data->rows, .classes = probs->classes, .loglik = logs, .log_marginal = held->log_from};
+    status = pv_confusion(call->ctx, &sample, probs->labels, held->confusion);
+    free(logs);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static int compute(cli_call *call, adjust_options *options, work *held) {
+    const pv_probs *probs = held->probs;
+    size_t rows = probs->data->rows, count = rows * (size_t)probs->classes;
+    held->p = cli_alloc(count, sizeof *held->p);
+    pv_target_sample sample = {.n = rows,
+                               .classes = probs->classes,
+                               .loglik = held->log_p,
+                               .log_marginal = held->log_from,
+                               .label = held->label};
+    if (!is_unknown(options)) {
+        const pv_target_prevalence known = {.classes = probs->classes, .plugin = held->to};
+        pv_status status = pv_target_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
+        return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (options->interval > 0) {
+        held->lo = cli_alloc(count, sizeof *held->lo);
+        held->hi = cli_alloc(count, sizeof *held->hi);
+    }
+    options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
+    options->target.confusion = held->confusion;
+    pv_status status = pv_target_infer(call->ctx, &sample, probs->labels, &options->target, &held->target);
+    if (status == PV_OK)
+        status = pv_target_predict(call->ctx, &sample, held->target, held->p, NULL, held->lo, held->hi);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* Columns of the input that the output does not make anew. */
+static bool kept(const pv_probs *probs, size_t c) {
+    const char *name = probs->table->column[c].name;
+    for (int y = 0; y < probs->classes; y++)
+        if (probs->column[y] == c)
+            return false;
+    return strncmp(name, "p__", 3) != 0 && strncmp(name, "lo__", 4) != 0 && strncmp(name, "hi__", 4) != 0 &&
+           strcmp(name, "decision__") != 0 && strcmp(name, "cost__") != 0;
+}
+
+static int write_probs(cli_call *call, const adjust_options *options, work *held) {
+    const pv_probs *probs = held->probs;
+    size_t copies = 0;
+    held->copy = cli_alloc(probs->table->columns, sizeof *held->copy);
+    for (size_t c = 0; c < probs->table->columns; c++)
+        if (kept(probs, c))
+            held->copy[copies++] = c;
+    cli_predictions predictions = {.labels = probs->labels,
+                                   .classes = probs->classes,
+                                   .rows = probs->data->rows,
+                                   .p = held->p,
+                                   .lo = held->lo,
+                                   .hi = held->hi,
+                                   .costs = held->costs,
+                                   .table = probs->table,
+                                   .row = probs->data->table_row,
+                                   .copy = held->copy,
+                                   .copies = copies};
+    return cli_write_predictions(call, &predictions, options->output);
+}
+
+static void report(cli_call *call, const adjust_options *options, const work *held) {
+    const pv_probs *probs = held->probs;
+    if (held->target)
+        cli_note_target(call, held->target, probs->labels, probs->data->rows);
+    cli_note_costs(call, held->costs, probs->labels);
+    cli_note_dropped(call, probs->data);
+    if (!options->running.json)
+        return;
+    json_t *object = json_object();
+    cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
+    cli_json_set(object, "prevalence",
+                 cli_json_by_label(probs->labels, probs->classes, held->target ? held->target->value : held->to));
+    if (held->target)
+        cli_json_target(object, held->target, probs->labels);
+    cli_json_set(object, "rows", json_integer((json_int_t)probs->data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)probs->data->dropped));
+    cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
+    cli_json_set(object, "data", cli_json_text(call->argument[0]));
+    cli_json_set(object, "output", cli_json_text(options->output));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_print(object);
+}
+
+static int run(cli_call *call) {
+    adjust_options *options = call->options;
+    work held = {0};
+    call->collect = options->running.json;
+    int code = check_options(call, options);
+    if (code == CLI_OK)
+        code = read_probs(call, options, &held);
+    if (code == CLI_OK)
+        code = learn_confusion(call, options, &held);
+    if (code == CLI_OK)
+        code = compute(call, options, &held);
+    if (code == CLI_OK)
+        code = write_probs(call, options, &held);
+    if (code == CLI_OK)
+        report(call, options, &held);
+    free(held.from);
+    free(held.log_p);
+    free(held.log_from);
+    free(held.label);
+    free(held.confusion);
+    free(held.p);
+    free(held.lo);
+    free(held.hi);
+    free(held.copy);
+    pv_target_prevalence_free(call->ctx, held.target);
+    pv_costs_free(call->ctx, held.costs);
+    pv_probs_free(call->ctx, held.source);
+    pv_probs_free(call->ctx, held.probs);
+    return code;
+}
+
+static const cli_argument arguments[] = {
+    {"PROBS", "A CSV file with a column p__LABEL of probabilities for each label, as prevail predict writes. - reads "
+              "standard input."},
+    {NULL, NULL}};
+
+static const cli_group groups[] = {{"Options", option_table, 0},
+                                   {"Unknown prevalence", unknown_table, 0},
+                                   {"How it is inferred", pv_target_option_table, offsetof(adjust_options, target)},
+                                   {NULL, NULL, 0}};
+
+static const cli_example examples[] = {
+    {"prevail adjust probs.csv --from 0.5 --to 0.01 -o risks.csv",
+     "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
+    {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.9",
+     "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
+    {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
+    {NULL, NULL}};
+
+const cli_command cli_adjust = {
+    .name = "adjust",
+    .summary = "another model's probabilities in another population",
+    .usage = "PROBS --from P --to P|unknown [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
+    .text =
+        "Corrects probabilities for a change of prevalence: each is multiplied by the ratio of its label's prevalence "
+        "in "
+        "the two populations, and rows are normalised. This is right where the populations differ in how often each "
+        "label occurs and not in what the rows of a label look like.\n"
+        "With --to unknown the rows themselves tell the prevalence: the more rows, and the better the probabilities "
+        "separate the labels, the narrower its interval. A warning says when they hardly tell it.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(adjust_options),
+    .output =
+        "CSV, one line for each row of PROBS in its order. Columns:\n"
+        "(others)\tThe other columns of PROBS as they stand; where there are none, row, the row's number\n"
+        "p__LABEL\tThe corrected probability of each label\n"
+        "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
+        "decision__\tThe most probable label, the first of equals; with --costs, the action of least expected cost\n"
+        "cost__\tWith --costs, that expected cost\n"
+        "Columns lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are replaced. With --json one object: from, "
+        "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
+        "method, iterations, stop, identified.",
+    .examples = examples,
+    .run = run};

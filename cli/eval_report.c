@@ -1,0 +1,184 @@
+/* What prevail eval prints and writes. */
+#include "eval.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static double metric_value(const pv_metrics *metrics, const pv_metric_row *row) {
+    double value;
+    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
+    return value;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *json_metrics(const pv_assessment *found) {
+    json_t *metrics = json_object();
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        json_t *entry = json_object();
+        cli_json_set(entry, "value", cli_json_real(metric_value(&found->value, row)));
+        cli_json_set(entry, "lo", cli_json_real(metric_value(&found->lo, row)));
+        cli_json_set(entry, "hi", cli_json_real(metric_value(&found->hi, row)));
+        cli_json_set(metrics, row->name, entry);
+    }
+    return metrics;
+}
+
+/* {name: {column: [values]}} */
+static json_t *json_curves(const eval_curves *curves) {
+    json_t *all = json_object();
+    for (int kind = 0; kind < PV_CURVES; kind++) {
+        const pv_curve *curve = &curves->curve[kind];
+        json_t *one = json_object();
+        for (size_t c = 0; c < curve->columns; c++) {
+            json_t *values = json_array();
+            for (size_t i = 0; i < curve->points; i++)
+                json_array_append_new(values, cli_json_real(curve->value[i * curve->columns + c]));
+            cli_json_set(one, curve->column[c], values);
+        }
+        cli_json_set(all, curve->name, one);
+    }
+    return all;
+}
+
+static json_t *json_shares(const eval_inputs *inputs, const double *share) {
+    return share ? cli_json_by_label(inputs->labels, inputs->classes, share) : json_null();
+}
+
+void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                     const pv_assessment *found, const eval_curves *curves) {
+    json_t *object = json_object();
+    cli_json_set(object, "metrics", json_metrics(found));
+    cli_json_set(object, "rows", json_integer((json_int_t)inputs->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));
+    cli_json_set(object, "population", cli_json_text(options->population));
+    cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
+    if (inputs->target)
+        cli_json_target(object, inputs->target, inputs->labels);
+    cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
+    cli_json_set(object, "stated_for", json_shares(inputs, inputs->stated ? inputs->stated : inputs->observed));
+    if (inputs->target)
+        cli_json_target(object, inputs->target, inputs->labels);
+    cli_json_set(object, "positive", cli_json_text(inputs->labels[inputs->positive]));
+    cli_json_set(object, "interval", cli_json_real(options->interval));
+    cli_json_set(object, "bootstrap", json_integer((json_int_t)found->replicates));
+    cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
+    if (curves)
+        cli_json_set(object, "curves", json_curves(curves));
+    cli_json_set(object, "model", options->probs ? json_null() : cli_json_text(call->argument[0]));
+    cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_print(object);
+}
+
+/* ---- a table ----------------------------------------------------------------------------------------------------- */
+
+static const char *shown(double value, char *text, size_t size) {
+    if (isnan(value))
+        return "-";
+    snprintf(text, size, "%.5g", value);
+    return text;
+}
+
+/* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */
+static bool shares_differ(const eval_inputs *inputs) {
+    for (int y = 0; !inputs->stated && inputs->prevalence && y < inputs->classes; y++) {
+        double share = inputs->observed[y], wanted = inputs->prevalence[y];
+        if (fabs(pv_logit(share) - pv_logit(wanted)) > 0.25 || share == 0)
+            return true;
+    }
+    return false;
+}
+
+static void print_footer(const eval_options *options, const eval_inputs *inputs, const pv_assessment *found) {
+    const char *label = inputs->labels[inputs->positive];
+    double observed = inputs->observed[inputs->positive];
+    printf("\n  positive: label %s; -: undefined on these rows\n", label);
+    if (found->replicates > 0)
+        printf("  %.4g %% intervals from %lld bootstrap replicates within labels\n", 100 * options->interval,
+               (long long)found->replicates);
+    if (inputs->stated)
+        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n",
+               inputs->stated[inputs->positive], observed);
+    else
+        printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
+               inputs->prevalence ? " (nell: of the population)" : "");
+    if (shares_differ(inputs))
+        printf("  The population judged has %.4g: --prevalence population states the metrics for it.\n",
+               inputs->prevalence[inputs->positive]);
+}
+
+void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                      const pv_assessment *found) {
+    if (options->probs)
+        printf("%s: %zu rows, population %s\n\n", options->probs, inputs->rows, options->population);
+    else
+        printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], inputs->rows,
+               options->population);
+    printf("  %-17s %11s %11s %11s\n", "", "value", "lo", "hi");
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        char value[32], lo[32], hi[32], name[32];
+        snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, inputs->classes) ? "*" : "");
+        printf("  %-17s %11s %11s %11s  %s\n", name, shown(metric_value(&found->value, row), value, sizeof value),
+               shown(metric_value(&found->lo, row), lo, sizeof lo), shown(metric_value(&found->hi, row), hi, sizeof hi),
+               row->text);
+    }
+    print_footer(options, inputs, found);
+}
+
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
+
+int eval_check_folder(cli_call *call, const char *folder) {
+    struct stat about;
+    if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
+        return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder for the curves");
+    return CLI_OK;
+}
+
+static int make_folder(cli_call *call, const char *folder) {
+    if (mkdir(folder, 0777) == 0)
+        return CLI_OK;
+    int cause = errno;
+    if (cause == EEXIST)
+        return eval_check_folder(call, folder);
+    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
+}
+
+static void write_rows(FILE *out, const pv_curve *curve) {
+    for (size_t c = 0; c < curve->columns; c++)
+        fprintf(out, "%s%s", c ? "," : "", curve->column[c]);
+    fputc('\n', out);
+    for (size_t i = 0; i < curve->points * curve->columns; i++) {
+        char text[32];
+        double value = curve->value[i];
+        if (isnan(value))
+            fputs("NA", out);
+        else
+            fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
+        fputc((i + 1) % curve->columns ? ',' : '\n', out);
+    }
+}
+
+int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves) {
+    int code = make_folder(call, folder);
+    for (int kind = 0; code == CLI_OK && kind < PV_CURVES; kind++) {
+        const pv_curve *curve = &curves->curve[kind];
+        size_t size = strlen(folder) + strlen(curve->name) + 6;
+        char *path = cli_alloc(size, 1);
+        snprintf(path, size, "%s/%s.csv", folder, curve->name);
+        pv_output output = {0};
+        pv_status status = pv_output_open(call->ctx, path, &output);
+        if (status == PV_OK) {
+            write_rows(output.stream, curve);
+            status = pv_output_commit(call->ctx, &output);
+        }
+        pv_output_discard(call->ctx, &output);
+        free(path);
+        if (status != PV_OK)
+            code = cli_fail(call, status);
+    }
+    return code;
+}

@@ -1,0 +1,256 @@
+/* Probabilities and decisions as CSV, and the costs behind the decisions. */
+#include "common.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text that grows --------------------------------------------------------------------------------------------- */
+
+typedef struct text {
+    char *bytes;
+    size_t length, room;
+} text;
+
+static char *reserve(text *t, size_t more) {
+    if (t->length + more > t->room) {
+        t->room = 2 * (t->length + more) + 4096;
+        t->bytes = realloc(t->bytes, t->room);
+        if (!t->bytes) {
+            fputs("prevail: out of memory\n", stderr);
+            exit(CLI_FAILED);
+        }
+    }
+    return t->bytes + t->length;
+}
+
+static void add_byte(text *t, char byte) {
+    *reserve(t, 1) = byte;
+    t->length++;
+}
+
+static void add_field(text *t, const char *field) {
+    char *at = reserve(t, 2 * strlen(field) + 2);
+    t->length += pv_csv_quote(field, at);
+}
+
+static void add_number(text *t, double value) {
+    t->length += (size_t)pv_format_double(value, reserve(t, 32), 32);
+}
+
+static void add_cell(text *t, const pv_column *column, size_t row) {
+    if (column->type == PV_COLUMN_TEXT)
+        add_field(t, column->code[row] >= 0 ? column->level[column->code[row]] : "");
+    else if (!isnan(column->number[row]))
+        add_number(t, column->number[row]);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    const cli_predictions *what;
+    int32_t *action; /* [rows] with costs */
+    double *expected;
+} writer;
+
+static void add_name(text *t, const char *prefix, const char *label) {
+    size_t size = strlen(prefix) + strlen(label) + 1;
+    char *name = cli_alloc(size, 1);
+    snprintf(name, size, "%s%s", prefix, label);
+    add_byte(t, ',');
+    add_field(t, name);
+    free(name);
+}
+
+static void add_header(text *t, const cli_predictions *what) {
+    for (size_t i = 0; i < what->copies; i++) {
+        if (i > 0)
+            add_byte(t, ',');
+        add_field(t, what->table->column[what->copy[i]].name);
+    }
+    if (what->copies == 0)
+        add_field(t, "row");
+    for (int y = 0; y < what->classes; y++)
+        add_name(t, "p__", what->labels[y]);
+    for (int y = 0; what->lo && y < what->classes; y++) {
+        add_name(t, "lo__", what->labels[y]);
+        add_name(t, "hi__", what->labels[y]);
+    }
+    add_name(t, "decision__", "");
+    if (what->costs)
+        add_name(t, "cost__", "");
+    add_byte(t, '\n');
+}
+
+static void add_row(text *t, const writer *w, size_t n) {
+    const cli_predictions *what = w->what;
+    size_t classes = (size_t)what->classes, row = what->row ? what->row[n] : n, best = 0;
+    const double *p = what->p + n * classes;
+    for (size_t i = 0; i < what->copies; i++) {
+        if (i > 0)
+            add_byte(t, ',');
+        add_cell(t, &what->table->column[what->copy[i]], row);
+    }
+    if (what->copies == 0)
+        t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", row + 1);
+    for (size_t y = 0; y < classes; y++) {
+        add_byte(t, ',');
+        add_number(t, p[y]);
+        if (p[y] > p[best])
+            best = y;
+    }
+    for (size_t y = 0; what->lo && y < classes; y++) {
+        add_byte(t, ',');
+        add_number(t, what->lo[n * classes + y]);
+        add_byte(t, ',');
+        add_number(t, what->hi[n * classes + y]);
+    }
+    add_byte(t, ',');
+    add_field(t, what->costs ? what->costs->action[w->action[n]] : what->labels[best]);
+    if (what->costs) {
+        add_byte(t, ',');
+        add_number(t, w->expected[n]);
+    }
+    add_byte(t, '\n');
+}
+
+/* Blocks of rows, formatted by all threads, written in order, until interrupted (true) or the stream fails (false). */
+static bool write_rows(cli_call *call, FILE *out, const writer *w) {
+    enum { BLOCK = 8192 };
+    int threads = pv_ctx_threads(call->ctx);
+    size_t rows = w->what->rows, turn = (size_t)threads * BLOCK;
+    text *texts = cli_alloc((size_t)threads, sizeof *texts);
+    bool fine = true;
+    for (size_t first = 0; first < rows && fine; first += turn) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (rows > BLOCK)
+        for (int t = 0; t < threads; t++) {
+            texts[t].length = 0;
+            size_t begin = first + (size_t)t * BLOCK, end = begin + BLOCK < rows ? begin + BLOCK : rows;
+            for (size_t n = begin; n < end; n++)
+                add_row(&texts[t], w, n);
+        }
+        for (int t = 0; t < threads && fine; t++)
+            fine = texts[t].length == 0 || fwrite(texts[t].bytes, 1, texts[t].length, out) == texts[t].length;
+        if (pv_ctx_interrupted(call->ctx))
+            break;
+    }
+    for (int t = 0; t < threads; t++)
+        free(texts[t].bytes);
+    free(texts);
+    return fine;
+}
+
+static int write_to(cli_call *call, const writer *w, const char *path) {
+    pv_output output = {0};
+    bool file = path && strcmp(path, "-") != 0;
+    if (file) {
+        pv_status status = pv_output_open(call->ctx, path, &output);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
+    FILE *out = file ? output.stream : stdout;
+    text header = {0};
+    add_header(&header, w->what);
+    errno = 0;
+    bool fine = fwrite(header.bytes, 1, header.length, out) == header.length && write_rows(call, out, w);
+    int cause = errno;
+    free(header.bytes);
+    if (pv_ctx_interrupted(call->ctx)) {
+        if (file)
+            pv_output_discard(call->ctx, &output);
+        return cli_error(call, PV_ERR_INTERRUPTED, file ? path : "standard output", "writing was interrupted%s",
+                         file ? "; there is no file" : "");
+    }
+    if (!fine) {
+        int code = cli_error(call, PV_ERR_WRITE, file ? output.path : "standard output",
+                             "could not be written completely: %s%s", cause ? strerror(cause) : "the disk may be full",
+                             file ? "; what was there before is unchanged" : "");
+        if (file)
+            pv_output_discard(call->ctx, &output);
+        return code;
+    }
+    if (!file)
+        return CLI_OK; /* cli_finish looks after standard output */
+    pv_status status = pv_output_commit(call->ctx, &output);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output) {
+    writer w = {.what = predictions};
+    if (predictions->costs) {
+        w.action = cli_alloc(predictions->rows, sizeof *w.action);
+        w.expected = cli_alloc(predictions->rows, sizeof *w.expected);
+        pv_decide(call->ctx, predictions->costs, predictions->rows, predictions->p, w.action, w.expected);
+    }
+    int code = write_to(call, &w, output);
+    free(w.action);
+    free(w.expected);
+    return code;
+}
+
+/* ---- costs ------------------------------------------------------------------------------------------------------- */
+
+int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs) {
+    *costs = NULL;
+    if (!path)
+        return CLI_OK;
+    pv_status status = pv_costs_read(call->ctx, path, labels, classes, costs);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* The envelope's actions and thresholds; both are freed by the caller. */
+static size_t envelope(const pv_costs *costs, size_t **action, double **threshold) {
+    *action = cli_alloc(costs->actions, sizeof **action);
+    *threshold = cli_alloc(costs->actions, sizeof **threshold);
+    return pv_cost_thresholds(costs, *action, *threshold);
+}
+
+void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels) {
+    if (!costs || costs->classes != 2)
+        return;
+    size_t *action;
+    double *threshold;
+    size_t count = envelope(costs, &action, &threshold);
+    for (size_t i = 0; i + 1 < count; i++)
+        cli_note(call, "decision: %s below p(%s) = %.6g, %s from there on", costs->action[action[i]], labels[1],
+                 threshold[i], costs->action[action[i + 1]]);
+    for (size_t a = 0; a < costs->actions; a++) {
+        bool used = false;
+        for (size_t i = 0; i < count; i++)
+            used = used || action[i] == a;
+        if (!used)
+            cli_note(call, "decision: %s is never the cheapest", costs->action[a]);
+    }
+    free(action);
+    free(threshold);
+}
+
+json_t *cli_json_costs(const pv_costs *costs, char *const *labels) {
+    if (!costs)
+        return json_null();
+    json_t *object = json_object(), *names = json_array();
+    for (size_t a = 0; a < costs->actions; a++)
+        json_array_append_new(names, cli_json_text(costs->action[a]));
+    cli_json_set(object, "actions", names);
+    if (costs->classes != 2) {
+        cli_json_set(object, "thresholds", json_null());
+        return object;
+    }
+    size_t *action;
+    double *threshold;
+    size_t count = envelope(costs, &action, &threshold);
+    json_t *list = json_array();
+    for (size_t i = 0; i + 1 < count; i++) {
+        json_t *entry = json_object();
+        cli_json_set(entry, "label", cli_json_text(labels[1]));
+        cli_json_set(entry, "at", cli_json_real(threshold[i]));
+        cli_json_set(entry, "below", cli_json_text(costs->action[action[i]]));
+        cli_json_set(entry, "from", cli_json_text(costs->action[action[i + 1]]));
+        json_array_append_new(list, entry);
+    }
+    cli_json_set(object, "thresholds", list);
+    free(action);
+    free(threshold);
+    return object;
+}

@@ -1,0 +1,423 @@
+/* prevail sweep: how much depends on the prevalence that is assumed, and on the loss. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct sweep_options {
+    cli_roles roles;
+    pv_fit_options fit;
+    const char *prevalence, *losses;
+    int64_t folds, repeats;
+    const char *holdout;
+    const char *population;
+    bool mixture;
+    const char *weights;
+    const char *output;
+    cli_running running;
+} sweep_options;
+
+#define AT(field) offsetof(sweep_options, field)
+
+static const pv_option sweep_table[] = {
+    {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "LIST",
+     "The prevalences to assume. Two classes: numbers for the positive label, parted by commas: 0.1,0.01,0.001. More "
+     "classes: distributions parted by semicolons, each as for prevail fit: '0.9,0.08,0.02;0.99,0.008,0.002'. "
+     "Required."},
+    {"losses", PV_OPTION_TEXT, AT(losses), "ig,iw,plain", 0, 0, NULL, "LIST",
+     "Which losses, parted by commas. plain comes with prior correction: from the training data's label shares to the "
+     "prevalence."},
+    {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
+    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Cross-validation: how often, with other folds."},
+    CLI_OPTION_GROUP(sweep_options, roles.group),
+    {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
+     "Judge on the rows of this CSV file instead; all of DATA is learned from."},
+    {"population", PV_OPTION_TEXT, AT(population), "design", 0, 0, NULL, "NAME",
+     "The population the judged probabilities are to hold in: design, that of DATA, in which all rows of the table can "
+     "be compared; true, each one's own; known:P. nell, holdout_nll and information_gain do not depend on it."},
+    {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
+     "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
+    {"mixture-prior", PV_OPTION_TEXT, AT(weights), NULL, 0, 0, NULL, "LIST",
+     "Prior weights of the prevalences in the mixture, parted by commas, normalised. Default: equal."},
+    CLI_OPTION_END};
+
+static const pv_option run_table[] = {
+    CLI_OPTION_OUTPUT(sweep_options, output, "Also write all metrics there, as CSV."),
+    CLI_OPTION_THREADS(sweep_options, running.threads),
+    CLI_OPTION_JSON(sweep_options, running.json, "Print one JSON object instead of a table."),
+    CLI_OPTION_QUIET(sweep_options, running.quiet), CLI_OPTION_END};
+
+/* A row of the result. */
+typedef struct row {
+    pv_loss loss;
+    const char *prevalence; /* as given; "mixture" */
+    pv_validation *v;
+} row;
+
+typedef struct work {
+    const sweep_options *options;
+    cli_training training;
+    pv_table *holdout;
+    pv_dataset *judged; /* of the hold-out file */
+    char *list;         /* the prevalences, cut into pieces */
+    const char **prevalence;
+    size_t prevalences;
+    pv_loss losses[3];
+    size_t n_losses;
+    double *weight; /* [prevalences] */
+    row *rows;      /* [n_losses][prevalences, and one for the mixture] */
+    size_t n_rows;
+} work;
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static int read_losses(cli_call *call, const char *text, work *w) {
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        int found = -1;
+        for (int l = PV_LOSS_IG; l <= PV_LOSS_PLAIN; l++)
+            if (strlen(pv_loss_name((pv_loss)l)) == length && strncmp(at, pv_loss_name((pv_loss)l), length) == 0)
+                found = l;
+        for (size_t i = 0; i < w->n_losses; i++)
+            if (found >= 0 && w->losses[i] == (pv_loss)found)
+                found = -1;
+        if (found < 0)
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--losses %s: ig, iw, plain, each at most once, parted by commas", text);
+        w->losses[w->n_losses++] = (pv_loss)found;
+        at += length;
+        if (!*at)
+            return CLI_OK;
+    }
+}
+
+/* Commas part the numbers of two classes, semicolons distributions. Each is understood before any fit. */
+static int read_prevalences(cli_call *call, const char *text, work *w) {
+    int classes = w->training.data->classes;
+    const char *parting = strchr(text, ';') || classes > 2 ? ";" : ",";
+    w->list = cli_copy(text);
+    w->prevalence = cli_alloc(strlen(text) + 1, sizeof *w->prevalence);
+    for (char *at = w->list;; at++) {
+        size_t length = strcspn(at, parting);
+        bool last = !at[length];
+        at[length] = '\0';
+        at += strspn(at, " ");
+        w->prevalence[w->prevalences++] = at;
+        if (last)
+            break;
+        at += strlen(at);
+    }
+    double *p = cli_alloc((size_t)classes, sizeof *p), low, high;
+    pv_status status = PV_OK;
+    for (size_t i = 0; i < w->prevalences && status == PV_OK; i++)
+        status = pv_prevalence_parse(call->ctx, "--prevalence", w->prevalence[i], w->training.labels, classes, p, &low,
+                                     &high);
+    free(p);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    for (size_t i = 0; i < w->prevalences; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(w->prevalence[i], w->prevalence[j]) == 0)
+                return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence %s: %s is there twice", text,
+                                 w->prevalence[i]);
+    return CLI_OK;
+}
+
+static int read_weights(cli_call *call, const char *text, work *w) {
+    w->weight = cli_alloc(w->prevalences, sizeof *w->weight);
+    double total = 0;
+    const char *at = text;
+    for (size_t i = 0; i < w->prevalences; i++) {
+        char *end;
+        w->weight[i] = text ? strtod(at, &end) : 1;
+        if (text && (end == at || !(w->weight[i] >= 0 && w->weight[i] < 1e300) ||
+                     *end != (i + 1 < w->prevalences ? ',' : '\0')))
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--mixture-prior %s: %zu numbers that are not negative, one for each prevalence", text,
+                             w->prevalences);
+        total += w->weight[i];
+        if (text)
+            at = end + 1;
+    }
+    if (!(total > 0))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior %s: one must be above 0", text);
+    return CLI_OK;
+}
+
+static int check(cli_call *call, const sweep_options *options, work *w) {
+    if (!options->prevalence)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
+    if (options->weights && !options->mixture)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
+    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.group))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
+    if (options->output && strcmp(options->output, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
+    return read_losses(call, options->losses, w);
+}
+
+static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
+    char **list = NULL;
+    size_t n = 0;
+    pv_status status =
+        pv_encoding_text_columns(call->ctx, w->training.encoding, options->roles.roles.target, &list, &n);
+    if (status == PV_OK) {
+        pv_csv_options csv = {.text = (const char *const *)list, .n_text = n};
+        status = pv_table_read(call->ctx, options->holdout, &csv, &w->holdout);
+        pv_string_list_free(call->ctx, list, n);
+    }
+    if (status == PV_OK)
+        status = pv_dataset_apply(call->ctx, w->holdout, &options->roles.roles, w->training.encoding,
+                                  w->training.labels, w->training.data->classes, &w->judged);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
+
+static pv_status validate(cli_call *call, const work *w, pv_loss loss, const char *prevalence, pv_validation **v) {
+    const sweep_options *options = w->options;
+    pv_fit_input input = cli_training_input(call, &options->roles, &w->training);
+    pv_fit_options fit = options->fit;
+    fit.loss = (int)loss;
+    fit.prevalence = prevalence;
+    if (loss != PV_LOSS_IG) {
+        pv_fit_options usual = pv_fit_options_default(); /* what only ig has stays out of the others */
+        fit.prevalence_n = usual.prevalence_n;
+        fit.marginal = usual.marginal;
+    }
+    pv_validation_options how = {.folds = options->folds,
+                                 .repeats = options->repeats,
+                                 .group = w->training.group,
+                                 .population = options->population};
+    pv_status status = w->judged ? pv_hold_out(call->ctx, &input, &fit, options->population, w->judged, v)
+                                 : pv_cross_validate(call->ctx, &input, &fit, &how, v);
+    cli_progress_clear(call);
+    return status;
+}
+
+static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation **v) {
+    const pv_validation **member = cli_alloc(w->prevalences, sizeof *member);
+    for (size_t i = 0; i < w->prevalences; i++)
+        member[i] = w->rows[first + i].v;
+    pv_status status = pv_validation_mix(call->ctx, w->prevalences, member, w->weight, v);
+    free(member);
+    return status;
+}
+
+static int sweep(cli_call *call, work *w, bool *trouble) {
+    pv_status status = PV_OK;
+    w->rows = cli_alloc(w->n_losses * (w->prevalences + 1), sizeof *w->rows);
+    for (size_t l = 0; l < w->n_losses && status == PV_OK; l++) {
+        size_t first = w->n_rows;
+        for (size_t i = 0; i < w->prevalences && status == PV_OK; i++) {
+            row *r = &w->rows[w->n_rows++];
+            *r = (row){w->losses[l], w->prevalence[i], NULL};
+            status = validate(call, w, r->loss, r->prevalence, &r->v);
+            char what[96];
+            snprintf(what, sizeof what, "%s at %.60s", pv_loss_name(r->loss), r->prevalence);
+            if (status == PV_OK && cli_validation_warn(call, r->v, what))
+                *trouble = true;
+        }
+        if (status == PV_OK && w->options->mixture) {
+            row *r = &w->rows[w->n_rows++];
+            *r = (row){w->losses[l], "mixture", NULL};
+            status = mix(call, w, first, &r->v);
+        }
+    }
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
+
+static void print_json(cli_call *call, const work *w) {
+    const sweep_options *options = w->options;
+    json_t *object = json_object(), *rows = json_array();
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const row *r = &w->rows[i];
+        json_t *entry = json_object();
+        cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
+        cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
+        cli_json_set(entry, "prevalence",
+                     cli_json_by_label(w->training.labels, w->training.data->classes, r->v->prevalence));
+        cli_json_set(entry, "metrics", cli_json_validation(r->v));
+        json_array_append_new(rows, entry);
+    }
+    cli_json_set(object, "rows", rows);
+    cli_json_set(object, "judged", json_integer((json_int_t)w->rows[0].v->data->rows));
+    cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
+    cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
+    cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
+    cli_json_set(object, "population", cli_json_text(options->population));
+    cli_json_set(object, "data", cli_json_text(call->argument[0]));
+    cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
+    cli_json_set(object, "seed", json_integer(options->fit.seed));
+    cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
+    cli_json_print(object);
+}
+
+static void print_metric(const pv_metrics *metrics, const char *name) {
+    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+        if (strcmp(m->name, name) == 0) {
+            double value = cli_metric(metrics, m);
+            if (isnan(value))
+                printf("  %6s", "-");
+            else
+                printf("  %6.4f", value);
+        }
+}
+
+static void print_table(cli_call *call, const work *w) {
+    static const char *const shown[] = {"nell", "holdout_nll", "accuracy", "tnr", "tpr", "auc", "brier", "ece"};
+    static const char *const titles[] = {"nell", "nll", "acc", "tnr", "tpr", "auc", "brier", "ece"};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    const sweep_options *options = w->options;
+    printf("%zu rows of %s, ", w->rows[0].v->data->rows, options->holdout ? options->holdout : call->argument[0]);
+    if (options->holdout)
+        printf("models of %s", call->argument[0]);
+    else
+        printf("%lld folds, %lld repeat%s", (long long)options->folds, (long long)options->repeats,
+               options->repeats == 1 ? "" : "s");
+    int width = 10;
+    for (size_t i = 0; i < w->n_rows; i++)
+        if (strlen(w->rows[i].prevalence) > (size_t)width)
+            width = (int)strlen(w->rows[i].prevalence);
+    printf("; population %s\n\n  %-5s  %-*s", options->population, "loss", width, "prevalence");
+    for (size_t m = 0; m < SHOWN; m++)
+        printf("  %6s", titles[m]);
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const row *r = &w->rows[i];
+        pv_metrics pooled;
+        pv_validation_summary(r->v, NULL, NULL, NULL, &pooled);
+        printf("\n%s  %-5s  %-*s", i && r->loss != r[-1].loss ? "\n" : "", pv_loss_name(r->loss), width, r->prevalence);
+        for (size_t m = 0; m < SHOWN; m++)
+            print_metric(&pooled, shown[m]);
+    }
+    printf("\n\n  nell: in the population assumed, so not to be compared between prevalences;\n"
+           "  nll: holdout_nll; plain is prior-corrected; positive: label %s; -: undefined\n",
+           w->training.labels[w->training.data->classes - 1]);
+    for (size_t i = 0; i < call->warnings; i++)
+        printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
+    if (options->output)
+        printf("\nall metrics in %s\n", options->output);
+}
+
+static void write_value(FILE *out, double value) {
+    char number[32];
+    fputc(',', out);
+    if (!isnan(value))
+        fwrite(number, 1, (size_t)pv_format_double(value, number, sizeof number), out);
+}
+
+static int write_csv(cli_call *call, const work *w) {
+    pv_output output = {0};
+    pv_status status = pv_output_open(call->ctx, w->options->output, &output);
+    if (status == PV_OK) {
+        fputs("loss,prevalence", output.stream);
+        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+            fprintf(output.stream, ",%s", m->name);
+        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+            fprintf(output.stream, ",sd__%s", m->name);
+        fputc('\n', output.stream);
+        for (size_t i = 0; i < w->n_rows; i++) {
+            pv_metrics pooled, sd;
+            pv_validation_summary(w->rows[i].v, NULL, &sd, NULL, &pooled);
+            fprintf(output.stream, "%s,", pv_loss_name(w->rows[i].loss));
+            pv_csv_field(output.stream, w->rows[i].prevalence);
+            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+                write_value(output.stream, cli_metric(&pooled, m));
+            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+                write_value(output.stream, cli_metric(&sd, m));
+            fputc('\n', output.stream);
+        }
+        status = pv_output_commit(call->ctx, &output);
+    }
+    pv_output_discard(call->ctx, &output);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static void clear(cli_call *call, work *w) {
+    for (size_t i = 0; w->rows && i < w->n_rows; i++)
+        pv_validation_free(call->ctx, w->rows[i].v);
+    free(w->rows);
+    free(w->weight);
+    free(w->prevalence);
+    free(w->list);
+    pv_dataset_free(call->ctx, w->judged);
+    pv_table_free(call->ctx, w->holdout);
+    cli_training_clear(call, &w->training);
+}
+
+static int run(cli_call *call) {
+    sweep_options *options = call->options;
+    work w = {.options = options};
+    bool trouble = false;
+    call->collect = true;
+    int code = cli_training_prepare(call, &options->roles, options->prevalence, &w.training);
+    if (code == CLI_OK)
+        code = check(call, options, &w);
+    if (code == CLI_OK)
+        code = cli_check_output(call, options->output, call->argument[0]);
+    if (code == CLI_OK && options->holdout)
+        code = cli_check_output(call, options->output, options->holdout);
+    if (code == CLI_OK)
+        code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
+    if (code == CLI_OK)
+        code = read_prevalences(call, options->prevalence, &w);
+    if (code == CLI_OK)
+        code = read_weights(call, options->weights, &w);
+    if (code == CLI_OK && options->holdout)
+        code = read_holdout(call, options, &w);
+    if (code == CLI_OK)
+        code = sweep(call, &w, &trouble);
+    if (code == CLI_OK && options->output)
+        code = write_csv(call, &w);
+    if (code == CLI_OK && options->running.json)
+        print_json(call, &w);
+    else if (code == CLI_OK)
+        print_table(call, &w);
+    clear(call, &w);
+    return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
+}
+
+static const cli_group groups[] = {{"Sweep", sweep_table, 0},
+                                   {"Data", cli_role_table, offsetof(sweep_options, roles)},
+                                   {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
+                                   {"Running", run_table, 0},
+                                   {NULL, NULL, 0}};
+
+static const char *const without[] = {"loss", NULL};
+
+static const cli_example examples[] = {
+    {"prevail sweep study.csv --target cancer --prevalence 0.1,0.01,0.001",
+     "Three assumed prevalences, three losses, judged by cross-validation."},
+    {"prevail sweep study.csv --target cancer --prevalence 0.1,0.01,0.001 --losses ig --mixture --mixture-prior 1,2,1",
+     "And the mixture of the three models, the middle one the most likely."},
+    {"prevail sweep study.csv --target cancer --prevalence 0.02,0.01 --holdout cohort.csv --population known:0.012",
+     "Judged on a cohort in which 1.2 % are cases."},
+    {NULL, NULL}};
+
+const cli_command cli_sweep = {
+    .name = "sweep",
+    .summary = "what depends on the assumed prevalence and on the loss",
+    .usage = "DATA --target COL --prevalence LIST [--losses LIST] [options]",
+    .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
+            "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
+            "between the assumptions; the sweep shows how much hangs on them.\n"
+            "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
+            "label counts of the sample were chosen.",
+    .arguments = cli_training_arguments,
+    .groups = groups,
+    .without = without,
+    .options_size = sizeof(sweep_options),
+    .output =
+        "A table: a row for each loss and prevalence. With --json one object: rows (a list of {loss, assumed, "
+        "prevalence (label: p), metrics (as in prevail cv)}), judged (rows), by (cv or holdout), folds, repeats, "
+        "population, data, holdout, seed, saved, version, warnings. Undefined is null.\n"
+        "-o CSV has loss, prevalence, every metric, pooled, by its name, and sd__NAME, its standard deviation over "
+        "folds. Undefined is empty.\n"
+        "The exit code is 3 where a fit diverged or did not converge.",
+    .examples = examples,
+    .run = run};

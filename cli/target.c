@@ -1,0 +1,57 @@
+/* An inferred prevalence in words and as JSON. */
+#include "common.h"
+
+#include <math.h>
+#include <string.h>
+
+void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const *labels) {
+    json_t *by_label = json_object();
+    for (int y = 0; y < t->classes; y++) {
+        json_t *entry = json_object();
+        cli_json_set(entry, "value", cli_json_real(t->value[y]));
+        cli_json_set(entry, "lo", cli_json_real(t->lo[y]));
+        cli_json_set(entry, "hi", cli_json_real(t->hi[y]));
+        cli_json_set(entry, "sd", cli_json_real(t->sd[y]));
+        cli_json_set(by_label, labels[y], entry);
+    }
+    cli_json_set(object, "target_prevalence", by_label);
+    cli_json_set(object, "method", cli_json_text(pv_target_method_name(t->method)));
+    cli_json_set(object, "iterations", json_integer(t->iterations));
+    cli_json_set(object, "stop", cli_json_text(pv_stop_name(t->stop)));
+    cli_json_set(object, "interval", cli_json_real(t->level));
+    cli_json_set(object, "effective_draws", cli_json_real(t->effective));
+    cli_json_set(object, "error", cli_json_real(t->error));
+    cli_json_set(object, "worth", cli_json_real(t->worth));
+    cli_json_set(object, "movement", cli_json_real(t->movement));
+    cli_json_set(object, "identified", json_boolean(!t->weak && !t->swayed));
+}
+
+void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const *labels, size_t rows) {
+    char line[900];
+    size_t at = (size_t)snprintf(line, sizeof line, "prevalence inferred from %zu rows (%s):", rows,
+                                 pv_target_method_name(t->method));
+    for (int y = t->classes == 2 ? 1 : 0; y < t->classes && at < sizeof line - 200; y++) {
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s %.60s %.4g", y > (t->classes == 2) ? "," : "",
+                               labels[y], t->value[y]);
+        if (!isnan(t->lo[y]))
+            at += (size_t)snprintf(line + at, sizeof line - at, " (%.4g to %.4g)", t->lo[y], t->hi[y]);
+    }
+    cli_note(call, "%s", line);
+    if (t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED)
+        cli_warn(call,
+                 "the prevalence has not settled after %lld iterations (%s): give more with --max-iter, or use "
+                 "--method exact",
+                 (long long)t->iterations, pv_stop_name(t->stop));
+    if (t->weak)
+        cli_warn(
+            call,
+            "the rows hardly identify the prevalence: %.0f labelled ones would tell as much; give more rows, labels "
+            "for some of them (--labels), or the prevalence itself",
+            t->worth);
+    if (t->swayed)
+        cli_warn(
+            call,
+            "the prior decides much of the prevalence: another would move it by %.2g standard deviations; give more "
+            "rows, or be sure of --dirichlet",
+            t->movement);
+}

@@ -1,0 +1,135 @@
+/* The table that a command learns from: its options and how it is read, as fit, cv and sweep have them. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const cli_argument cli_training_arguments[] = {
+    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
+             "embedded."},
+    {NULL, NULL}};
+
+#define ROLE(name, field, metavar, help)                                                                               \
+    { name, PV_OPTION_TEXT, offsetof(cli_roles, roles.field), NULL, 0, 0, NULL, metavar, help }
+
+const pv_option cli_role_table[] = {
+    ROLE("target", target, "COL", "The column to predict. Required."),
+    ROLE("positive", positive, "LABEL",
+         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
+         "one "
+         "that says so (case, yes, true, malignant, ...)."),
+    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
+    ROLE("id", id, "COL", "A column that names rows; never a feature."),
+    ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
+    ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
+    ROLE("reference", reference, "COL=LEVEL",
+         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
+    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
+    CLI_OPTION_MISSING(cli_roles, missing),
+    {"collinear", PV_OPTION_CHOICE, offsetof(cli_roles, collinear), "refuse", 0, 0, "refuse|keep", NULL,
+     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
+    CLI_OPTION_END};
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* The group's column is none of the features, and read as text: it joins the excluded ones. */
+static char *exclude_group(const pv_roles *roles, const char *group) {
+    size_t size = 2 * strlen(group) + 4 + (roles->exclude ? strlen(roles->exclude) : 0);
+    char *list = cli_alloc(size, 1), *end = list;
+    if (roles->exclude && *roles->exclude)
+        end += sprintf(list, "%s,", roles->exclude);
+    *end++ = '"';
+    for (const char *c = group; *c; c++) {
+        if (*c == '"')
+            *end++ = '"';
+        *end++ = *c;
+    }
+    *end = '"';
+    return list;
+}
+
+static int check_group(cli_call *call, const cli_roles *options) {
+    const char *group = options->group;
+    if (!*group)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group needs the name of a column");
+    if (strcmp(group, options->roles.target) == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target", group);
+    if (options->roles.weights && strcmp(group, options->roles.weights) == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: are the weights", group);
+    return CLI_OK;
+}
+
+static int read_groups(cli_call *call, const pv_column *column, cli_training *training) {
+    training->group = cli_alloc(training->data->rows, sizeof *training->group);
+    for (size_t i = 0; i < training->data->rows; i++) {
+        size_t row = training->data->table_row[i];
+        training->group[i] = column->code[row];
+        if (column->code[row] < 0)
+            return cli_error(call, PV_ERR_INPUT, training->table->source,
+                             "line %zu: no group in column '%s'; every row needs one",
+                             pv_table_line(training->table, row), column->name);
+    }
+    return CLI_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training) {
+    pv_roles *roles = &options->roles;
+    if (!roles->target)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
+    roles->drop_missing = options->missing == 1;
+    roles->keep_collinear = options->collinear == 1;
+    if (!roles->positive && prevalence && !strchr(prevalence, ',')) {
+        /* --prevalence case=0.01 names the label of interest as well. */
+        const char *equals = strrchr(prevalence, '=');
+        if (equals && equals > prevalence) {
+            training->positive = cli_copy(prevalence);
+            training->positive[equals - prevalence] = '\0';
+            roles->positive = training->positive;
+        }
+    }
+    if (!options->group)
+        return CLI_OK;
+    roles->exclude = training->excluded = exclude_group(roles, options->group);
+    return check_group(call, options);
+}
+
+int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training) {
+    int code = cli_read_for_fit(call, path, &options->roles, &training->table);
+    if (code != CLI_OK)
+        return code;
+    size_t at = 0;
+    pv_status status =
+        options->group ? pv_table_find(call->ctx, training->table, "--group", options->group, &at) : PV_OK;
+    if (status == PV_OK)
+        status = pv_dataset_learn(call->ctx, training->table, &options->roles, &training->encoding, &training->labels,
+                                  &training->data);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    return options->group ? read_groups(call, &training->table->column[at], training) : CLI_OK;
+}
+
+pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training) {
+    return (pv_fit_input){.data = training->data,
+                          .encoding = training->encoding,
+                          .labels = training->labels,
+                          .target = options->roles.target,
+                          .weights = options->roles.weights,
+                          .source = training->table->source,
+                          .data_hash = training->table->hash,
+                          .command = call->line};
+}
+
+void cli_training_clear(cli_call *call, cli_training *training) {
+    if (training->labels && training->data)
+        pv_string_list_free(call->ctx, training->labels, (size_t)training->data->classes);
+    if (training->data)
+        pv_dataset_free(call->ctx, training->data);
+    if (training->encoding)
+        pv_encoding_free(call->ctx, training->encoding);
+    pv_table_free(call->ctx, training->table);
+    free(training->group);
+    free(training->excluded);
+    free(training->positive);
+}

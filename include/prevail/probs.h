@@ -1,0 +1,48 @@
+/* prevail/probs.h: another model's probabilities, and votes as soft labels, from a table. */
+#ifndef PREVAIL_PROBS_H
+#define PREVAIL_PROBS_H
+
+#include "prevail/data.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Lists are comma-separated, quoted as in CSV. */
+typedef struct pv_probs_options {
+    const char *columns;  /* "LABEL=COLUMN,..."; NULL: the columns named p__LABEL. Two classes: one is enough, the other
+                             label is then the target's other one, without a target "not LABEL" */
+    const char *target;   /* observed labels; NULL: none */
+    const char *weights;  /* NULL: none */
+    const char *also;     /* further columns to keep in table, "A,B" or "LABEL=A,..."; NULL: none */
+    const char *positive; /* two classes: the label to put last; NULL: as the columns stand */
+    bool all;             /* keep every column in table; those that hold no probabilities are read as text */
+    bool drop_missing;    /* drop rows with missing cells instead of refusing */
+} pv_probs_options;
+
+typedef struct pv_probs {
+    pv_table *table;
+    pv_dataset *data; /* label, weight, table_row, dropped; its x means nothing */
+    int classes;
+    char **labels;  /* [classes], in the order of the columns */
+    size_t *column; /* [classes], in the table; its number of columns where a label has none */
+    double *p;      /* [data->rows][classes], each row adds up to 1 */
+} pv_probs;
+
+/* Reads path as pv_table_read does. Probabilities outside [0,1], and rows that do not add up to 1 to 0.001, are refused
+ * with their place; what is left of that tolerance is divided out. A label without a probability is refused. The caller
+ * frees *probs. */
+PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
+void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is fine */
+
+/* Votes (counts or shares, not negative) as label frequencies [rows][classes]. columns: "A,B,..." in label order, or
+ * "LABEL=A,...". table_row [rows] names the rows of the table. A missing vote is refused, or with drop counts the row
+ * as one without weight: weight [rows] becomes 0 there and *dropped grows. */
+PV_MUST_USE pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels,
+                                    int classes, const size_t *table_row, size_t rows, bool drop, double *frequency,
+                                    double *weight, size_t *dropped);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

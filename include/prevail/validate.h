@@ -1,0 +1,72 @@
+/* prevail/validate.h: models judged on rows that they did not learn from: cross-validation, a hold-out sample, and
+ * mixtures of models.
+ */
+#ifndef PREVAIL_VALIDATE_H
+#define PREVAIL_VALIDATE_H
+
+#include "prevail/assess.h"
+#include "prevail/predict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What pv_assess needs of a classifier, [rows][classes] and [classes]: its probabilities in the true population, those
+ * in the population asked for (prevalence: for KNOWN, else NULL), and the marginal p(y|w) of the former. With a
+ * posterior all are means over its draws. For plain the true population is the corrected one, whose marginal is the
+ * stated prevalence; without a stated one, that of the training data. UNKNOWN: the rows are the sample whose prevalence
+ * is inferred (unknown: how, NULL: by default), their labels not being looked at; *found, where not NULL, is what was
+ * inferred, or NULL, and the caller's to free. */
+PV_MUST_USE pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                        pv_target_population population, const double *prevalence, double *loglik,
+                                        double *log_p, double *log_marginal, const pv_target_options *unknown,
+                                        pv_target_prevalence **found);
+
+typedef struct pv_validation_options {
+    int64_t folds;          /* 3 */
+    int64_t repeats;        /* 1: how often, with other folds */
+    const int32_t *group;   /* [rows], as for pv_folds_make; NULL: none */
+    const char *population; /* as for pv_target_population_parse; "true" */
+} pv_validation_options;
+
+pv_validation_options pv_validation_options_default(void);
+
+/* Predictions of rows by models that did not see them. A hold-out sample is one fold. */
+typedef struct pv_validation {
+    const pv_dataset *data; /* the rows judged; borrowed */
+    size_t folds, repeats;
+    int32_t *fold;        /* [repeats][rows] */
+    double *loglik;       /* [repeats][rows][classes], in the true population */
+    double *log_p;        /* [repeats][rows][classes], in the population asked for */
+    double *log_marginal; /* [repeats][folds][classes] */
+    double *prevalence;   /* [classes], stated; NULL where none was */
+    pv_stop *stop;        /* [repeats][folds], why the fit stopped */
+    pv_metrics *metrics;  /* [repeats][folds] */
+    pv_metrics *pooled;   /* [repeats], of all rows together, each predicted by its own fold's model */
+    double seconds;
+} pv_validation;
+
+/* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
+ * not depend on how many. Means and standard deviations of number columns are learned in each fold anew; levels of text
+ * columns and the choice of features are those of input. options->seed draws the folds as well. The caller frees
+ * *validation; input->data must outlive it. */
+PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                                        const pv_validation_options *how, pv_validation **validation);
+/* Fits on input and judges on other rows, encoded by input->encoding. */
+PV_MUST_USE pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                                  const char *population, const pv_dataset *rows, pv_validation **validation);
+/* The mixture of models judged on the same rows and folds: probabilities, marginals and prevalences averaged with the
+ * given weights [count], which must not be negative and are normalised. */
+PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member,
+                                        const double *weight, pv_validation **validation);
+void pv_validation_free(pv_ctx *ctx, pv_validation *validation); /* NULL is fine */
+
+/* Mean and standard deviation (n - 1) over all folds and repeats in which a metric is defined, the number of those, and
+ * the mean over repeats of the pooled value. Each may be NULL. */
+void pv_validation_summary(const pv_validation *validation, pv_metrics *mean, pv_metrics *sd, pv_metrics *defined,
+                           pv_metrics *pooled);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

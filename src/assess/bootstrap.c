@@ -1,0 +1,327 @@
+/* Intervals by the stratified bootstrap (Efron and Tibshirani 1993, chapter 13): within each label as many rows are
+ * drawn as there are, so that label shares are those of the design in every replicate. Nothing is sorted again: a
+ * replicate is a new mass for each cell, and metrics are computed from tallies and ladders as those of all rows.
+ *
+ * Cells of whole numbers of rows, not too many: multinomial counts, exactly. Otherwise (weights that are no counts,
+ * soft labels, many rows) Poisson counts of the cells' masses, scaled to the label's mass, of which the multinomial is
+ * the case with the sum held.
+ *
+ * Replicate r has a stream of its own, so the number of threads changes nothing. An interval needs a defined value and
+ * half of the replicates defined; it is made of these, and has none where they all agree.
+ *
+ * No replicate has a decision that no row of a label has got, so a rate of 0 would seem certain. Such decisions share
+ * one draw of Gamma(1/2) rows in each replicate, the posterior of a Poisson mean when none was counted (Jeffreys).
+ */
+#include "assess.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/vector.h"
+
+enum {
+    STREAM_BOOTSTRAP = 31, /* purpose of the streams; index: replicate */
+    REPLICATES = 1000,
+    REPLICATES_LEAST = 100,
+    MEMBERS_MAX = 65536, /* rows of a label that are drawn one by one */
+};
+
+static const double WORK = 5e7; /* cells drawn where the number of replicates is ours to choose */
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+typedef struct strata {
+    size_t *first;    /* [classes + 1], into member; empty: Poisson */
+    uint32_t *member; /* cells, each as often as it has rows */
+    bool *counted;    /* [classes], whether the label's rows are drawn one by one */
+} strata;
+
+static pv_status strata_new(pv_ctx *ctx, int classes, const pv__cells *cells, const double *mass, strata *made) {
+    PV_TRY(pv__alloc(ctx, (size_t)classes + 1, sizeof *made->first, &made->first));
+    PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *made->counted, &made->counted));
+    for (int y = 0; y < classes; y++)
+        made->counted[y] = mass[y] <= MEMBERS_MAX;
+    for (size_t i = 0; i < cells->count; i++)
+        if (cells->cell[i].rows != floor(cells->cell[i].rows))
+            made->counted[cells->cell[i].y] = false;
+    for (int y = 0; y < classes; y++)
+        made->first[y + 1] = made->first[y] + (made->counted[y] ? (size_t)llround(mass[y]) : 0);
+    PV_TRY(pv__alloc(ctx, made->first[classes] + 1, sizeof *made->member, &made->member));
+    size_t *next;
+    PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *next, &next));
+    for (size_t i = 0; i < cells->count; i++) {
+        int y = cells->cell[i].y;
+        for (double r = 0; made->counted[y] && r < cells->cell[i].rows; r++)
+            made->member[made->first[y] + next[y]++] = (uint32_t)i;
+    }
+    pv__free(ctx, next);
+    return PV_OK;
+}
+
+static void strata_clear(pv_ctx *ctx, strata *made) {
+    pv__free(ctx, made->first);
+    pv__free(ctx, made->member);
+    pv__free(ctx, made->counted);
+}
+
+/* By inversion; beyond a mean of 12 by the normal with a correction for skewness (Cornish and Fisher), rounded. */
+static double draw_poisson(pv_rng *rng, double mean) {
+    if (mean > 12) {
+        double z = pv_rng_normal(rng);
+        return fmax(0, floor(mean + sqrt(mean) * z + (z * z - 1) / 6 + 0.5));
+    }
+    double u = pv_rng_uniform(rng), term = exp(-mean), count = 0;
+    while (u > term && count < 1000) {
+        u -= term;
+        term *= mean / ++count;
+    }
+    return count;
+}
+
+/* drawn [cells]: how many times its mass each cell counts. */
+static void draw(const pv__case *judged, const pv__cells *cells, const strata *from, pv_rng *rng, double *drawn,
+                 double *sums) {
+    int classes = judged->targets->classes;
+    memset(drawn, 0, cells->count * sizeof *drawn);
+    memset(sums, 0, (size_t)classes * sizeof *sums);
+    for (int y = 0; y < classes; y++) {
+        size_t first = from->first[y], rows = from->first[y + 1] - first;
+        for (size_t i = 0; i < rows; i++) {
+            uint32_t at = from->member[first + pv_rng_below(rng, rows)];
+            drawn[at] += 1;
+        }
+    }
+    for (size_t i = 0; i < cells->count; i++) {
+        const pv__cell *cell = &cells->cell[i];
+        if (!from->counted[cell->y])
+            drawn[i] = draw_poisson(rng, cell->rows);
+        sums[cell->y] += drawn[i];
+    }
+    for (size_t i = 0; i < cells->count; i++) {
+        double sum = sums[cells->cell[i].y];
+        drawn[i] *= sum > 0 ? judged->mass[cells->cell[i].y] / sum / cells->cell[i].rows : 0;
+    }
+}
+
+/* ---- a replicate ------------------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    double *drawn;   /* [cells] */
+    double **mass;   /* [ladders][points][channels] */
+    double *scratch; /* [2 classes] */
+    pv__tally tally;
+} worker;
+
+static pv_status worker_new(pv_ctx *ctx, int classes, const pv__cells *cells, const pv__ladder *ladders, worker *made) {
+    PV_TRY(pv__alloc(ctx, cells->count, sizeof *made->drawn, &made->drawn));
+    PV_TRY(pv__alloc(ctx, 2 * (size_t)classes, sizeof *made->scratch, &made->scratch));
+    PV_TRY(pv__alloc(ctx, (size_t)cells->ladders, sizeof *made->mass, &made->mass));
+    for (int l = 0; l < cells->ladders; l++)
+        PV_TRY(pv__alloc(ctx, ladders[l].points * (size_t)ladders[l].channels, sizeof(double), &made->mass[l]));
+    return pv__tally_new(ctx, classes, &made->tally);
+}
+
+static void worker_clear(pv_ctx *ctx, int ladders, worker *made) {
+    for (int l = 0; made->mass && l < ladders; l++)
+        pv__free(ctx, made->mass[l]);
+    pv__free(ctx, made->mass);
+    pv__free(ctx, made->drawn);
+    pv__free(ctx, made->scratch);
+    pv__tally_clear(ctx, &made->tally);
+}
+
+/* The cells' sums with their new masses; nell and its squares about the mean of all rows, which the label's loss keeps.
+ */
+static void tally_cells(const pv__tally *all, const pv__cells *cells, const double *drawn, pv__tally *tally) {
+    size_t classes = (size_t)tally->classes;
+    pv__tally_zero(tally);
+    for (size_t i = 0; i < cells->count; i++) {
+        const pv__cell *cell = &cells->cell[i];
+        double times = drawn[i];
+        size_t y = (size_t)cell->y;
+        if (times == 0)
+            continue;
+        tally->mass[y] += times * cell->rows;
+        tally->nell_mean[y] += times * cell->nell;
+        tally->nell_square[y] += times * cell->nell_square;
+        tally->holdout[y] += times * cell->holdout;
+        tally->gain[y] += times * cell->gain;
+        tally->brier[y] += times * cell->brier;
+        tally->confusion[y * classes + (size_t)cell->decision] += times * cell->rows;
+    }
+    for (size_t y = 0; y < classes; y++)
+        if (tally->mass[y] > 0) {
+            double off = tally->nell_mean[y] / tally->mass[y];
+            tally->nell_square[y] = fmax(0, tally->nell_square[y] - off * tally->nell_mean[y]);
+            tally->nell[y] = tally->mass[y] * (all->nell_mean[y] + off);
+        }
+}
+
+/* Decisions that no row of label y has got, in all rows' matrix: their share of the label in this replicate. */
+static void doubt(const pv__tally *all, pv_rng *rng, pv__tally *tally) {
+    size_t classes = (size_t)tally->classes;
+    for (size_t y = 0; y < classes; y++) {
+        const double *counted = all->confusion + y * classes;
+        double *row = tally->confusion + y * classes, empty = 0;
+        for (size_t d = 0; d < classes; d++)
+            empty += counted[d] == 0;
+        if (empty == 0 || tally->mass[y] == 0)
+            continue;
+        double rows = pv_rng_gamma(rng, 0.5), scale = tally->mass[y] / (tally->mass[y] + rows);
+        for (size_t d = 0; d < classes; d++)
+            row[d] = scale * (counted[d] == 0 ? rows / empty : row[d]);
+    }
+}
+
+static void climb(const pv__case *judged, const pv__cells *cells, const pv__ladder *ladders, worker *own) {
+    int classes = judged->targets->classes;
+    size_t width = (size_t)cells->ladders;
+    for (size_t l = 0; l < width; l++)
+        memset(own->mass[l], 0, ladders[l].points * (size_t)ladders[l].channels * sizeof(double));
+    for (size_t i = 0; i < cells->count; i++) {
+        const pv__cell *cell = &cells->cell[i];
+        double mass = own->drawn[i] * cell->rows;
+        const uint32_t *code = cells->code + i * width;
+        if (mass == 0)
+            continue;
+        for (size_t l = 0; l < width; l++)
+            if (l < (size_t)classes)
+                own->mass[l][(size_t)code[l] * (size_t)classes + (size_t)cell->y] += mass;
+            else
+                own->mass[l][2 * (size_t)code[l] + (cell->y == cell->decision)] += mass * judged->factor[cell->y];
+    }
+}
+
+static void replicate(const pv__case *judged, const pv__tally *all, const pv__cells *cells, const pv__ladder *ladders,
+                      const strata *from, pv_rng rng, worker *own, pv_metrics *metrics) {
+    int classes = judged->targets->classes;
+    draw(judged, cells, from, &rng, own->drawn, own->scratch);
+    tally_cells(all, cells, own->drawn, &own->tally);
+    doubt(all, &rng, &own->tally);
+    pv__tally_metrics(judged, &own->tally, metrics);
+    climb(judged, cells, ladders, own);
+    double sum = 0;
+    for (int l = 0; l < cells->ladders; l++) {
+        const pv__ladder *ladder = &ladders[l];
+        int a = classes == 2 ? 1 : l;
+        if (a < classes)
+            sum += pv__ladder_area(ladder->points, classes, own->mass[l], a, own->scratch);
+        if (ladder->p)
+            metrics->ece = pv__ladder_error(ladder->points, own->mass[l], ladder->p,
+                                            classes == 2 ? judged->factor[0] : 1, classes == 2 ? judged->factor[1] : 1);
+    }
+    metrics->auc = classes == 2 ? sum : sum / (double)(classes * (classes - 1));
+}
+
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
+
+/* Of sorted values, by linear interpolation. */
+static double quantile(size_t n, const double *sorted, double q) {
+    double at = q * (double)(n - 1);
+    size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+typedef struct summary {
+    const pv_metrics *replicates;
+    size_t count;
+    double level;
+    double *values; /* [count], scratch */
+    uint32_t *order;
+} summary;
+
+static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_row *row, pv_assessment *assessment) {
+    size_t defined = 0;
+    double value;
+    double lo = NAN, hi = NAN;
+    memcpy(&value, (char *)&assessment->value + row->offset, sizeof value);
+    for (size_t r = 0; r < s->count; r++) {
+        double one;
+        memcpy(&one, (const char *)&s->replicates[r] + row->offset, sizeof one);
+        if (isfinite(one))
+            s->values[defined++] = one;
+    }
+    if (isfinite(value) && 2 * defined >= s->count && defined > 1) {
+        PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
+        double low = quantile(defined, s->values, 0.5 - 0.5 * s->level);
+        double high = quantile(defined, s->values, 0.5 + 0.5 * s->level);
+        bool turned = row->offset == offsetof(pv_metrics, ece); /* never below 0, and resampling adds to it */
+        if (s->values[defined - 1] - s->values[0] > 1e-12 * fabs(value)) {
+            lo = fmin(value, turned ? fmax(0, 2 * value - high) : low);
+            hi = fmax(value, turned ? 2 * value - low : high);
+        }
+    }
+    memcpy((char *)&assessment->lo + row->offset, &lo, sizeof lo);
+    memcpy((char *)&assessment->hi + row->offset, &hi, sizeof hi);
+    return PV_OK;
+}
+
+static pv_status take_intervals(pv_ctx *ctx, summary *s, pv_assessment *assessment) {
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, s->count + 1, sizeof *s->values, &s->values));
+    PV_GOTO(done, pv__alloc(ctx, s->count + 1, sizeof *s->order, &s->order));
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++)
+        PV_GOTO(done, take_interval(ctx, s, row, assessment));
+    assessment->lo.nell_sd = assessment->hi.nell_sd = NAN;
+done:
+    pv__free(ctx, s->values);
+    pv__free(ctx, s->order);
+    return status;
+}
+
+static size_t choose_count(int64_t wanted, size_t cells) {
+    if (wanted >= 0)
+        return (size_t)wanted;
+    double affordable = WORK / (double)cells;
+    return affordable >= REPLICATES         ? REPLICATES
+           : affordable <= REPLICATES_LEAST ? REPLICATES_LEAST
+                                            : (size_t)affordable;
+}
+
+static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__tally *all, const pv__cells *cells,
+                                const pv__ladder *ladders, uint64_t seed, size_t count, pv_metrics *replicates) {
+    int classes = judged->targets->classes, threads = pv_ctx_threads(ctx);
+    strata drawn_from = {0};
+    worker *workers = NULL;
+    pv_status status;
+    threads = (size_t)threads > count ? (int)count : threads;
+    PV_GOTO(done, strata_new(ctx, classes, cells, judged->mass, &drawn_from));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
+    for (int t = 0; t < threads; t++)
+        PV_GOTO(done, worker_new(ctx, classes, cells, ladders, &workers[t]));
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int t = 0; t < threads; t++)
+        for (size_t r = (size_t)t; r < count && !pv__interrupted(ctx); r += (size_t)threads)
+            replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, STREAM_BOOTSTRAP, r), &workers[t],
+                      &replicates[r]);
+    if (pv__interrupted(ctx))
+        status = pv__fail(ctx, PV_ERR_INTERRUPTED, "interrupted while intervals were computed");
+done:
+    for (int t = 0; workers && t < threads; t++)
+        worker_clear(ctx, cells->ladders, &workers[t]);
+    pv__free(ctx, workers);
+    strata_clear(ctx, &drawn_from);
+    return status;
+}
+
+pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally, const pv__ladder *ladders,
+                        const pv_assess_options *options, pv_assessment *assessment) {
+    pv__cells cells = {0};
+    pv_metrics *replicates = NULL;
+    size_t count = 0;
+    pv_status status = PV_OK;
+    if (options->bootstrap != 0) {
+        PV_GOTO(done, pv__cells_new(ctx, judged, tally, ladders, &cells));
+        count = choose_count(options->bootstrap, cells.count);
+        PV_GOTO(done, pv__alloc(ctx, count, sizeof *replicates, &replicates));
+        PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, options->seed, count, replicates));
+    }
+    assessment->replicates = (int64_t)count;
+    summary all = {.replicates = replicates, .count = count, .level = options->level};
+    status = take_intervals(ctx, &all, assessment);
+done:
+    pv__cells_clear(ctx, &cells);
+    pv__free(ctx, replicates);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* Metrics of ranks: the area under the ROC curve and the expected calibration error. Both walk the rows in order of a
+ * score, equal scores together, so that neither depends on the order of the rows.
+ *
+ *   auc, two classes   P(score of a positive row > score of another) + P(equal)/2, by mass
+ *   auc, more          mean over pairs (a,b) of [A(a|b) + A(b|a)]/2, A(a|b) the area for a against b by p(a|x)
+ *                      (Hand and Till 2001)
+ *   ece                sum over bins of the bin's share times |mean probability - observed share|; rows of equal
+ *                      probability fall into the bin of their middle mass, floor(10 (mass below + mass/2) / total)
+ */
+#include "assess.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/vector.h"
+
+enum { BINS = 10 };
+
+int pv__ladders(int classes) {
+    return classes == 2 ? 1 : classes + 1;
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static void score_rows(pv_ctx *ctx, const pv__case *judged, int which, double *score) {
+    size_t n = judged->targets->n, k = (size_t)judged->targets->classes;
+    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+        size_t end = c * PV_CHUNK + pv__chunk_rows(n, c);
+        for (size_t i = c * PV_CHUNK; i < end; i++) {
+            const double *row = judged->log_p + i * k;
+            if (k == 2) /* log odds tell probabilities apart that round to 1 */
+                score[i] = row[1] - row[0];
+            else
+                score[i] = row[(size_t)which < k ? which : pv__decision((int)k, row)];
+        }
+    });
+}
+
+static void add_mass(const pv__case *judged, int which, size_t n, double *mass) {
+    const pv_targets *targets = judged->targets;
+    pv__row row = pv__row_labels(targets, n);
+    for (int y = row.first; y < row.last; y++) {
+        double own = pv__row_mass(targets, n, y);
+        if (which < targets->classes)
+            mass[y] += own;
+        else
+            mass[y == pv__decision(targets->classes, judged->log_p + n * (size_t)targets->classes)] +=
+                own * judged->factor[y];
+    }
+}
+
+/* Rows of one label, no weights and no need to know the row: the sort carries labels, and gathering stays in order. */
+static bool carries_labels(const pv__case *judged, int which, bool want_code) {
+    return judged->targets->label && !judged->targets->weight && which < judged->targets->classes && !want_code;
+}
+
+/* score [n] sorted, carried [n] with them: points of equal score, their masses, and each row's point. */
+static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const uint32_t *carried, pv__ladder *ladder) {
+    size_t n = judged->targets->n, point = 0, channels = (size_t)ladder->channels;
+    bool labels = carries_labels(judged, which, ladder->code != NULL);
+    for (size_t i = 1; i < n; i++)
+        point += ladder->score[i] != ladder->score[i - 1];
+    ladder->points = point + 1;
+    PV_TRY(pv__alloc(ctx, ladder->points * channels, sizeof(double), &ladder->mass));
+    point = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && ladder->score[i] != ladder->score[point]) /* score[point] may be overwritten, never ahead of i */
+            ladder->score[++point] = ladder->score[i];
+        if (labels) {
+            ladder->mass[point * channels + carried[i]] += 1;
+            continue;
+        }
+        if (ladder->code)
+            ladder->code[carried[i]] = (uint32_t)point;
+        add_mass(judged, which, carried[i], ladder->mass + point * channels);
+    }
+    return PV_OK;
+}
+
+static pv_status set_probabilities(pv_ctx *ctx, bool by_decision, pv__ladder *ladder) {
+    PV_TRY(pv__alloc(ctx, ladder->points, sizeof *ladder->p, &ladder->p));
+    PV__EACH_CHUNK(ctx, pv__chunks(ladder->points), c, {
+        size_t end = c * PV_CHUNK + pv__chunk_rows(ladder->points, c);
+        for (size_t i = c * PV_CHUNK; i < end; i++)
+            ladder->p[i] = by_decision ? exp(ladder->score[i]) : pv_sigmoid(ladder->score[i]);
+    });
+    return PV_OK;
+}
+
+pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool want_code, pv__ladder *ladder) {
+    size_t n = judged->targets->n;
+    int classes = judged->targets->classes;
+    bool by_decision = which == classes, labels = carries_labels(judged, which, want_code);
+    uint32_t *carried = NULL;
+    *ladder = (pv__ladder){.channels = by_decision ? 2 : classes};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->score, &ladder->score));
+    if (want_code)
+        PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->code, &ladder->code));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *carried, &carried));
+    score_rows(ctx, judged, which, ladder->score);
+    for (size_t i = 0; i < n; i++)
+        carried[i] = labels ? (uint32_t)judged->targets->label[i] : (uint32_t)i;
+    PV_GOTO(done, pv__sort_scores(ctx, n, ladder->score, carried));
+    PV_GOTO(done, gather(ctx, judged, which, carried, ladder));
+    if (classes == 2 || by_decision)
+        status = set_probabilities(ctx, by_decision, ladder);
+done:
+    pv__free(ctx, carried);
+    return status;
+}
+
+/* The point each becomes, from the mean over channels of the share of mass below it. */
+static size_t join_points(const pv__ladder *ladder, size_t most, double *below, double *whole, uint32_t *joined) {
+    size_t k = (size_t)ladder->channels, last = 0, count = 0;
+    double present = 0;
+    for (size_t i = 0; i < ladder->points * k; i++)
+        whole[i % k] += ladder->mass[i];
+    for (size_t c = 0; c < k; c++)
+        present += whole[c] > 0;
+    for (size_t i = 0; i < ladder->points; i++) {
+        double share = 0;
+        for (size_t c = 0; c < k; c++)
+            share += whole[c] > 0 ? below[c] / whole[c] / present : 0;
+        size_t bin = (size_t)((double)most * share);
+        bin = bin < most ? bin : most - 1;
+        count += i > 0 && bin > last;
+        last = bin;
+        joined[i] = (uint32_t)count;
+        for (size_t c = 0; c < k; c++)
+            below[c] += ladder->mass[i * k + c];
+    }
+    return count + 1;
+}
+
+/* The mean probability of each joined point, by mass. */
+static void join_probabilities(pv__ladder *ladder, const uint32_t *joined, double *weight) {
+    size_t k = (size_t)ladder->channels;
+    for (size_t i = 0; i < ladder->points; i++) {
+        double mass = 0, p = ladder->p[i];
+        size_t to = joined[i];
+        for (size_t c = 0; c < k; c++)
+            mass += ladder->mass[i * k + c];
+        if (weight[to] == 0)
+            ladder->p[to] = p; /* to <= i: its old value has been read */
+        weight[to] += mass;
+        ladder->p[to] += weight[to] > 0 ? mass / weight[to] * (p - ladder->p[to]) : 0;
+    }
+}
+
+pv_status pv__ladder_coarsen(pv_ctx *ctx, size_t rows, size_t most, pv__ladder *ladder) {
+    uint32_t *joined = NULL;
+    double *scratch = NULL;
+    size_t points = ladder->points, k = (size_t)ladder->channels;
+    pv_status status = PV_OK;
+    if (points > most) {
+        PV_GOTO(done, pv__alloc(ctx, points, sizeof *joined, &joined));
+        PV_GOTO(done, pv__alloc(ctx, 2 * k + most, sizeof *scratch, &scratch));
+        points = join_points(ladder, most, scratch, scratch + k, joined);
+        if (ladder->p)
+            join_probabilities(ladder, joined, scratch + 2 * k);
+        PV__EACH_CHUNK(ctx, pv__chunks(rows), c, {
+            size_t end = c * PV_CHUNK + pv__chunk_rows(rows, c);
+            for (size_t i = c * PV_CHUNK; i < end; i++)
+                ladder->code[i] = joined[ladder->code[i]];
+        });
+        ladder->points = points;
+    }
+    pv__free(ctx, ladder->mass);
+    pv__free(ctx, ladder->score);
+    ladder->mass = ladder->score = NULL;
+done:
+    pv__free(ctx, joined);
+    pv__free(ctx, scratch);
+    return status;
+}
+
+void pv__ladder_clear(pv_ctx *ctx, pv__ladder *ladder) {
+    pv__free(ctx, ladder->score);
+    pv__free(ctx, ladder->mass);
+    pv__free(ctx, ladder->p);
+    pv__free(ctx, ladder->code);
+    *ladder = (pv__ladder){0};
+}
+
+/* ---- areas and errors -------------------------------------------------------------------------------------------- */
+
+double pv__ladder_area(size_t points, int channels, const double *mass, int a, double *scratch) {
+    size_t k = (size_t)channels;
+    double *below = scratch, *area = scratch + k, sum = 0;
+    memset(scratch, 0, 2 * k * sizeof *scratch);
+    for (size_t i = 0; i < points; i++) {
+        const double *here = mass + i * k;
+        for (size_t y = 0; y < k; y++) {
+            area[y] += here[a] * (below[y] + here[y] / 2);
+            below[y] += here[y];
+        }
+    }
+    for (size_t y = 0; y < k; y++)
+        if (y != (size_t)a)
+            sum += below[a] > 0 && below[y] > 0 ? area[y] / below[a] / below[y] : NAN;
+    return sum;
+}
+
+double pv__ladder_error(size_t points, const double *mass, const double *p, double factor0, double factor1) {
+    double promised[BINS] = {0}, kept[BINS] = {0}, low = 0, total = 0, error = 0;
+    for (size_t i = 0; i < points; i++)
+        total += factor0 * mass[2 * i] + factor1 * mass[2 * i + 1];
+    for (size_t i = 0; i < points; i++) {
+        double right = factor1 * mass[2 * i + 1], here = factor0 * mass[2 * i] + right;
+        size_t bin = (size_t)(BINS * ((low + here / 2) / total));
+        bin = bin < BINS ? bin : BINS - 1;
+        promised[bin] += here * p[i];
+        kept[bin] += right;
+        low += here;
+    }
+    for (int b = 0; b < BINS; b++)
+        error += fabs(promised[b] - kept[b]) / total;
+    return error;
+}

@@ -1,0 +1,180 @@
+/* Independent jobs, each in a context of one thread, several at a time.
+ *
+ * An allocator need not bear several threads at once: the jobs' contexts call it one after the other. What jobs warn of
+ * is told when all are done, in their order and once, so that nothing depends on the number of threads.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base.h"
+
+typedef struct note {
+    struct note *next;
+    pv_log_level level;
+    char text[];
+} note;
+
+typedef struct crew {
+    pv_ctx *parent;
+    const char *what;
+    size_t jobs, finished, failed; /* failed: index of the first that did; jobs: none */
+    bool stop, interrupt_running;
+    pv_status status;
+    note **notes; /* [jobs], the latest first */
+    double began;
+} crew;
+
+/* What the log and progress of a job's context are handed. */
+typedef struct worker {
+    crew *crew;
+    pv_ctx *ctx;
+    size_t job;
+} worker;
+
+/* ---- the allocator, one call at a time --------------------------------------------------------------------------- */
+
+static void *locked_alloc(void *state, size_t size) {
+    const pv_allocator *parent = state;
+    void *block;
+#pragma omp critical(pv_jobs_memory)
+    block = parent->alloc(parent->state, size);
+    return block;
+}
+
+static void *locked_resize(void *state, void *old, size_t size) {
+    const pv_allocator *parent = state;
+    void *block;
+#pragma omp critical(pv_jobs_memory)
+    block = parent->resize(parent->state, old, size);
+    return block;
+}
+
+static void locked_release(void *state, void *block) {
+    const pv_allocator *parent = state;
+#pragma omp critical(pv_jobs_memory)
+    parent->release(parent->state, block);
+}
+
+/* ---- what a job says --------------------------------------------------------------------------------------------- */
+
+/* Without memory for it a note is lost; the job's own work will fail for the same reason. */
+static void on_log(void *state, pv_log_level level, const char *message) {
+    const worker *w = state;
+    for (const note *n = w->crew->notes[w->job]; n; n = n->next)
+        if (strcmp(n->text, message) == 0)
+            return;
+    note *made = w->ctx->options.allocator.alloc(w->ctx->options.allocator.state, sizeof *made + strlen(message) + 1);
+    if (!made)
+        return;
+    made->level = level;
+    memcpy(made->text, message, strlen(message) + 1);
+    made->next = w->crew->notes[w->job]; /* the job's own slot */
+    w->crew->notes[w->job] = made;
+}
+
+static void on_progress(void *state, const pv_progress *progress) {
+    (void)progress;
+    const worker *w = state;
+    if (w->crew->interrupt_running && pv__interrupted(w->crew->parent))
+        pv_ctx_interrupt(w->ctx);
+}
+
+static void done(crew *c, const worker *w, pv_status status) {
+#pragma omp critical(pv_jobs_done)
+    {
+        if (status != PV_OK && w->job < c->failed) {
+            c->failed = w->job;
+            c->status = status;
+            if (w->ctx)
+                c->parent->error = w->ctx->error;
+            else
+                pv__fail(c->parent, status, "out of memory");
+        }
+        c->finished += status == PV_OK;
+        if (status != PV_OK || pv__interrupted(c->parent)) {
+#pragma omp atomic write
+            c->stop = true;
+        }
+        pv_progress progress = {c->what, c->finished, c->jobs, (double)NAN, pv__seconds() - c->began};
+        pv__progress(c->parent, &progress);
+    }
+}
+
+static bool told_before(const crew *c, size_t job, const char *text) {
+    for (size_t j = 0; j < job; j++)
+        for (const note *n = c->notes[j]; n; n = n->next)
+            if (strcmp(n->text, text) == 0)
+                return true;
+    return false;
+}
+
+static void tell(crew *c) {
+    for (size_t j = 0; j < c->jobs; j++) {
+        note *first = NULL;
+        for (note *n = c->notes[j], *next; n; n = next) { /* the earliest first */
+            next = n->next;
+            n->next = first;
+            first = n;
+        }
+        c->notes[j] = first;
+        for (const note *n = first; n; n = n->next)
+            if (!told_before(c, j, n->text))
+                pv__log(c->parent, n->level, "%s", n->text);
+    }
+    for (size_t j = 0; j < c->jobs; j++)
+        for (note *n = c->notes[j], *next; n; n = next) {
+            next = n->next;
+            pv__free(c->parent, n);
+        }
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+static void run_team(crew *c, pv_job job, void *state, int team) {
+    pv_allocator parent = c->parent->options.allocator;
+#pragma omp parallel num_threads(team)
+    {
+        worker w = {.crew = c};
+        pv_ctx_options options = {.allocator = {locked_alloc, locked_resize, locked_release, &parent},
+                                  .log = on_log,
+                                  .progress = on_progress,
+                                  .state = &w,
+                                  .threads = team > 1 ? 1 : c->parent->options.threads};
+        pv_status status = pv_ctx_new(&options, &w.ctx);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t i = 0; i < c->jobs; i++) {
+            bool stop;
+#pragma omp atomic read
+            stop = c->stop;
+            if (stop)
+                continue;
+            w.job = i;
+            done(c, &w, status == PV_OK ? job(w.ctx, state, i) : status);
+        }
+        pv_ctx_free(w.ctx);
+    }
+}
+
+pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job, void *state,
+                      size_t *finished) {
+    crew c = {.parent = ctx,
+              .what = what,
+              .jobs = jobs,
+              .failed = jobs,
+              .interrupt_running = interrupt_running,
+              .began = pv__seconds()};
+    *finished = 0;
+    PV_TRY(pv__alloc(ctx, jobs, sizeof *c.notes, &c.notes));
+    int team = ctx->options.threads;
+    if (jobs < (size_t)team)
+        team = jobs > 0 ? (int)jobs : 1;
+    run_team(&c, job, state, team);
+    tell(&c);
+    pv__free(ctx, c.notes);
+    *finished = c.finished;
+    if (c.status != PV_OK)
+        return c.status;
+    if (interrupt_running && pv__interrupted(ctx))
+        return pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", what);
+    return PV_OK;
+}

@@ -1,0 +1,266 @@
+/* Splits of rows into folds, and rows of a dataset taken out of it.
+ *
+ * Without groups: the rows of each class are shuffled and dealt to the folds in turn, one class after the other, so
+ * that neither the folds' sizes nor their counts of any class differ by more than one. With groups: groups are taken in
+ * order of falling size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 -
+ * (c_fy/n_y)^2 is least; c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent
+ * of the sum over folds and classes of squared class shares, least where all are equal.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+
+enum { STREAM_FOLDS = 0x666F6C };
+
+static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group) {
+    if (!data->label || data->rows == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "folds need rows with labels");
+    if (folds < 2)
+        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there must be two at least", (long long)folds);
+    if ((uint64_t)folds > data->rows)
+        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are %zu rows only", (long long)folds, data->rows);
+    for (size_t n = 0; group && n < data->rows; n++)
+        if (group[n] < 0)
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu has no group", n + 1);
+    return PV_OK;
+}
+
+static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
+    return pv_rng_stream(seed, STREAM_FOLDS, (uint64_t)which << 40 | repeat);
+}
+
+static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, int64_t folds, uint64_t seed, uint64_t repeat,
+                           int32_t *fold) {
+    size_t *rows, next = 0;
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *rows, &rows));
+    pv_status status = PV_OK;
+    for (int y = 0; y < data->classes && status == PV_OK; y++) {
+        size_t count = 0;
+        for (size_t n = 0; n < data->rows; n++)
+            if (data->label[n] == y)
+                rows[count++] = n;
+        if (count > 0 && count < (size_t)folds)
+            status =
+                pv__fail(ctx, PV_ERR_INPUT, "class %d of %d has %zu row%s, fewer than the %lld folds; use fewer folds",
+                         y + 1, data->classes, count, count == 1 ? "" : "s", (long long)folds);
+        pv_rng rng = stream(seed, repeat, y);
+        pv_rng_shuffle(&rng, count, rows);
+        for (size_t i = 0; i < count; i++)
+            fold[rows[i]] = (int32_t)(next++ % (size_t)folds);
+    }
+    pv__free(ctx, rows);
+    return status;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cluster {
+    size_t size, place; /* rows, place in the random order */
+    int32_t group;
+} cluster;
+
+static int larger_first(const void *left, const void *right) {
+    const cluster *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* What groups are dealt from and into. */
+typedef struct table {
+    size_t groups, classes, folds;
+    double *count, *held, *total; /* [groups][classes], [folds][classes], [classes]; one block */
+    cluster *order;               /* [groups] */
+    int32_t *fold;                /* [groups] */
+    size_t *shuffled;             /* [groups] */
+} table;
+
+static void table_free(pv_ctx *ctx, table *t) {
+    pv__free(ctx, t->count);
+    pv__free(ctx, t->order);
+    pv__free(ctx, t->fold);
+    pv__free(ctx, t->shuffled);
+}
+
+static pv_status table_new(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, table *t) {
+    for (size_t n = 0; n < data->rows; n++)
+        if ((size_t)group[n] >= t->groups)
+            t->groups = (size_t)group[n] + 1;
+    t->classes = (size_t)data->classes;
+    t->folds = (size_t)folds;
+    PV_TRY(pv__alloc(ctx, (t->groups + t->folds + 1) * t->classes, sizeof *t->count, &t->count));
+    t->held = t->count + t->groups * t->classes;
+    t->total = t->held + t->folds * t->classes;
+    PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->order, &t->order));
+    PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->fold, &t->fold));
+    PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->shuffled, &t->shuffled));
+    for (size_t g = 0; g < t->groups; g++)
+        t->shuffled[g] = g;
+    for (size_t n = 0; n < data->rows; n++) {
+        t->count[(size_t)group[n] * t->classes + (size_t)data->label[n]]++;
+        t->total[data->label[n]]++;
+        t->order[group[n]].size++;
+    }
+    return PV_OK;
+}
+
+static double cost(const table *t, size_t fold, size_t group) {
+    double sum = 0;
+    for (size_t y = 0; y < t->classes; y++) {
+        double had = t->held[fold * t->classes + y], more = t->count[group * t->classes + y];
+        if (more > 0)
+            sum += more * (2 * had + more) / (t->total[y] * t->total[y]);
+    }
+    return sum;
+}
+
+static void deal_group(table *t, size_t group) {
+    size_t best = 0;
+    for (size_t f = 1; f < t->folds; f++)
+        if (cost(t, f, group) < cost(t, best, group))
+            best = f;
+    for (size_t y = 0; y < t->classes; y++)
+        t->held[best * t->classes + y] += t->count[group * t->classes + y];
+    t->fold[group] = (int32_t)best;
+}
+
+static pv_status check_dealt(pv_ctx *ctx, const table *t) {
+    for (size_t y = 0; y < t->classes; y++)
+        for (size_t f = 0; f < t->folds; f++)
+            if (t->total[y] > 0 && t->held[f * t->classes + y] == t->total[y])
+                return pv__fail(ctx, PV_ERR_INPUT,
+                                "all rows of label %zu of %zu fall into one fold, since --group keeps them together: "
+                                "nothing would be left to learn it from",
+                                y + 1, t->classes);
+    for (size_t f = 0; f < t->folds; f++) {
+        double rows = 0;
+        for (size_t y = 0; y < t->classes; y++)
+            rows += t->held[f * t->classes + y];
+        if (!(rows > 0))
+            return pv__fail(ctx, PV_ERR_INPUT, "a fold is left without rows: there are fewer groups than %zu folds",
+                            t->folds);
+    }
+    return PV_OK;
+}
+
+static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, uint64_t seed,
+                             uint64_t repeat, int32_t *fold) {
+    table t = {0};
+    pv_status status;
+    PV_GOTO(done, table_new(ctx, data, folds, group, &t));
+    pv_rng rng = stream(seed, repeat, 0);
+    pv_rng_shuffle(&rng, t.groups, t.shuffled);
+    for (size_t i = 0; i < t.groups; i++) {
+        t.order[t.shuffled[i]].place = i;
+        t.order[i].group = (int32_t)i;
+    }
+    qsort(t.order, t.groups, sizeof *t.order, larger_first);
+    for (size_t i = 0; i < t.groups && t.order[i].size > 0; i++)
+        deal_group(&t, (size_t)t.order[i].group);
+    for (size_t n = 0; n < data->rows; n++)
+        fold[n] = t.fold[group[n]];
+    PV_GOTO(done, check_dealt(ctx, &t));
+done:
+    table_free(ctx, &t);
+    return status;
+}
+
+pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, uint64_t seed,
+                        uint64_t repeat, int32_t *fold) {
+    PV_TRY(check_folds(ctx, data, folds, group));
+    if (group)
+        return deal_groups(ctx, data, folds, group, seed, repeat, fold);
+    return deal_rows(ctx, data, folds, seed, repeat, fold);
+}
+
+/* ---- rows of a dataset ------------------------------------------------------------------------------------------- */
+
+pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row, pv_dataset **taken) {
+    *taken = NULL;
+    pv_dataset *made;
+    size_t d = (size_t)data->features;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->rows = n;
+    made->features = data->features;
+    made->classes = data->classes;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, n * d, sizeof *made->x, &made->x));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->table_row, &made->table_row));
+    if (data->label)
+        PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->label, &made->label));
+    if (data->weight)
+        PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->weight, &made->weight));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(made->x + i * d, data->x + row[i] * d, d * sizeof *made->x);
+        made->table_row[i] = data->table_row ? data->table_row[row[i]] : row[i];
+        if (data->label)
+            made->label[i] = data->label[row[i]];
+        if (data->weight)
+            made->weight[i] = data->weight[row[i]];
+    }
+    *taken = made;
+    return PV_OK;
+fail:
+    pv_dataset_free(ctx, made);
+    return status;
+}
+
+/* Features that a column takes. */
+static size_t source_width(const pv_source_column *source) {
+    return source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1;
+}
+
+void pv_dataset_rescale(const pv_encoding *from, const pv_encoding *to, pv_dataset *data) {
+    size_t d = (size_t)data->features, feature = 0;
+    for (size_t s = 0; s < from->sources; s++) {
+        const pv_source_column *a = &from->source[s], *b = &to->source[s];
+        if (a->type == PV_COLUMN_NUMBER && (a->mean != b->mean || a->sd != b->sd))
+            for (size_t i = 0; i < data->rows; i++) {
+                double *x = data->x + i * d + feature;
+                *x = (*x * a->sd + (a->mean - b->mean)) / b->sd;
+            }
+        feature += source_width(a);
+    }
+}
+
+/* Weighted mean and population sd of a column that is standardised already: no number here is large. */
+static void scale_of(const pv_dataset *data, size_t feature, double *mean, double *sd) {
+    size_t d = (size_t)data->features;
+    double total = 0, sum = 0, square = 0, first = data->x[feature];
+    bool constant = true;
+    for (size_t i = 0; i < data->rows; i++) {
+        double v = data->weight ? data->weight[i] : 1, x = data->x[i * d + feature];
+        total += v;
+        sum += v * x;
+        constant = constant && x == first;
+    }
+    *mean = sum / total;
+    for (size_t i = 0; i < data->rows; i++) {
+        double off = data->x[i * d + feature] - *mean;
+        square += (data->weight ? data->weight[i] : 1) * off * off;
+    }
+    *sd = constant ? 0 : sqrt(square / total);
+}
+
+pv_status pv_dataset_scales(pv_ctx *ctx, const pv_encoding *encoding, const pv_dataset *data,
+                            pv_source_column *source) {
+    size_t feature = 0;
+    for (size_t s = 0; s < encoding->sources; s++) {
+        source[s] = encoding->source[s];
+        if (source[s].type == PV_COLUMN_NUMBER) {
+            double mean, sd;
+            scale_of(data, feature, &mean, &sd);
+            if (!(sd > 0))
+                return pv__fail(
+                    ctx, PV_ERR_INPUT,
+                    "column '%s' has one value only in the rows to learn from; use fewer folds, or --exclude it",
+                    pv__show(source[s].name).text);
+            source[s].mean += mean * encoding->source[s].sd;
+            source[s].sd = sd * encoding->source[s].sd;
+        }
+        feature += source_width(&source[s]);
+    }
+    return PV_OK;
+}

@@ -1,0 +1,386 @@
+/* Another model's probabilities from a table. They are read as the features of a model whose encoding changes nothing,
+ * so that labels, weights and missing cells are treated as in any other table.
+ */
+#include "prevail/probs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+
+static const double SUM_TOLERANCE = 1e-3;
+static const char PREFIX[] = "p__";
+
+/* Labels and the columns that belong to them. */
+typedef struct pairs {
+    size_t n;
+    char **label;  /* [n] */
+    char **column; /* [n] */
+} pairs;
+
+static void pairs_clear(pv_ctx *ctx, pairs *made) {
+    pv_string_list_free(ctx, made->label, made->n);
+    pv_string_list_free(ctx, made->column, made->n);
+    *made = (pairs){0};
+}
+
+static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
+    *made = (pairs){0};
+    PV_TRY(pv__alloc(ctx, most, sizeof *made->label, &made->label));
+    return pv__alloc(ctx, most, sizeof *made->column, &made->column);
+}
+
+/* Both lists have room; the pair counts as soon as its first text is there, and NULL may be freed. */
+static pv_status pairs_add(pv_ctx *ctx, const char *label, size_t length, const char *column, pairs *made) {
+    size_t at = made->n++;
+    PV_TRY(pv__alloc(ctx, length + 1, 1, &made->label[at]));
+    memcpy(made->label[at], label, length);
+    return pv__strdup(ctx, column, &made->column[at]);
+}
+
+/* "LABEL=COLUMN,...". */
+static pv_status pairs_parse(pv_ctx *ctx, const char *option, const char *text, pairs *made) {
+    char **names;
+    size_t n;
+    PV_TRY(pv__names_split(ctx, option, text, &names, &n));
+    pv_status status = pairs_room(ctx, n, made);
+    if (status == PV_OK && n == 0)
+        status = pv__fail(ctx, PV_ERR_USAGE, "%s: name a column for each label, as LABEL=COLUMN,...", option);
+    for (size_t i = 0; status == PV_OK && i < n; i++) {
+        const char *equals = strchr(names[i], '=');
+        if (!equals || equals == names[i] || !equals[1])
+            status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is not of the form LABEL=COLUMN", option,
+                              pv__show(names[i]).text);
+        else
+            status = pairs_add(ctx, names[i], (size_t)(equals - names[i]), equals + 1, made);
+    }
+    pv_string_list_free(ctx, names, n);
+    return status;
+}
+
+static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made) {
+    PV_TRY(pairs_room(ctx, table->columns, made));
+    for (size_t c = 0; c < table->columns; c++) {
+        const char *name = table->column[c].name;
+        if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || !name[sizeof PREFIX - 1])
+            continue;
+        const char *label = name + sizeof PREFIX - 1;
+        PV_TRY(pairs_add(ctx, label, strlen(label), name, made));
+    }
+    if (made->n == 0)
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, table->source, 0, 0,
+            "no column is named p__LABEL; name those with the probabilities: --columns LABEL=COLUMN,...");
+    return PV_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Only the columns that are used are read; the names must be known for that, so a file is looked at twice. */
+static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_options *options, pairs *found,
+                            pv_table **table) {
+    const char *nothing[] = {NULL}, **keep = NULL, *text[] = {options->target};
+    char **also = NULL;
+    size_t n_also = 0, n_keep = 0;
+    pv_status status;
+    pv_csv_options csv = {.text = text, .n_text = options->target ? 1 : 0};
+    if (options->columns)
+        PV_GOTO(done, pairs_parse(ctx, "--columns", options->columns, found));
+    if (options->all) {
+        csv.number_prefix = options->columns ? "" : PREFIX;
+        csv.number = (const char *const *)found->column;
+        csv.n_number = found->n;
+    }
+    if (options->all || strcmp(path, "-") == 0) {
+        PV_GOTO(done, pv_table_read(ctx, path, &csv, table));
+        status = options->columns ? PV_OK : pairs_by_prefix(ctx, *table, found);
+        goto done;
+    }
+    if (!options->columns) {
+        pv_table *names;
+        pv_csv_options glance = {.keep = nothing};
+        PV_GOTO(done, pv_table_read(ctx, path, &glance, &names));
+        status = pairs_by_prefix(ctx, names, found);
+        pv_table_free(ctx, names);
+        if (status != PV_OK)
+            goto done;
+    }
+    PV_GOTO(done, pv__names_split(ctx, "--votes", options->also, &also, &n_also));
+    PV_GOTO(done, pv__alloc(ctx, found->n + 2 * n_also + 2, sizeof *keep, &keep));
+    for (size_t i = 0; i < found->n; i++)
+        keep[n_keep++] = found->column[i];
+    for (size_t i = 0; i < n_also; i++) {
+        const char *equals = strchr(also[i], '=');
+        keep[n_keep++] = also[i];
+        if (equals)
+            keep[n_keep++] = equals + 1;
+    }
+    if (options->target)
+        keep[n_keep++] = options->target;
+    if (options->weights)
+        keep[n_keep++] = options->weights;
+    csv.keep = keep;
+    csv.n_keep = n_keep;
+    status = pv_table_read(ctx, path, &csv, table);
+done:
+    pv_string_list_free(ctx, also, n_also);
+    pv__free(ctx, keep);
+    return status;
+}
+
+/* The label goes first; it is the list's from here on. */
+static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
+    pv_status status = pv__resize(ctx, 2, sizeof *found->label, &found->label);
+    if (status != PV_OK) {
+        pv__free(ctx, label);
+        return status;
+    }
+    found->label[1] = found->label[0];
+    found->label[0] = label;
+    return PV_OK;
+}
+
+/* Without a target there is no name for the other label. A column of its own might just be missing, so the one must
+ * have been named. */
+static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
+    const char *label = found->label[0];
+    if (!named)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "'%s' is the only column of probabilities; if it is that of one of two labels, say so with "
+                        "--columns %s=%s",
+                        pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
+    char *other;
+    PV_TRY(pv__alloc(ctx, strlen(label) + 5, 1, &other));
+    memcpy(other, "not ", 4);
+    memcpy(other + 4, label, strlen(label));
+    return put_first(ctx, other, found);
+}
+
+/* One column for two classes: the other label is the target's other one, and comes first. */
+static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
+    size_t c;
+    PV_TRY(pv_table_find(ctx, table, "--target", target, &c));
+    const pv_column *column = &table->column[c];
+    const char *other = NULL;
+    for (int32_t l = 0; l < column->levels; l++) {
+        if (pv__label_find(found->label, 1, column->level[l], strlen(column->level[l])) == 0)
+            continue;
+        if (other)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "the target '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
+                            "probabilities (--columns)",
+                            pv__show(target).text, pv__show(other).text, pv__show(column->level[l]).text,
+                            pv__show(found->label[0]).text);
+        other = column->level[l];
+    }
+    if (!other)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the target '%s' has no label but '%s', so the other label is unknown: name a column for each",
+                        pv__show(target).text, pv__show(found->label[0]).text);
+    char *copy;
+    PV_TRY(pv__strdup(ctx, other, &copy));
+    return put_first(ctx, copy, found);
+}
+
+static pv_status check_numbers(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
+                               size_t *column) {
+    PV_TRY(pv_table_find(ctx, table, option, name, column));
+    const pv_column *found = &table->column[*column];
+    if (found->type == PV_COLUMN_NUMBER)
+        return PV_OK;
+    size_t row = 0;
+    while (row + 1 < table->rows && found->code[row] < 0)
+        row++;
+    return PV__FAIL_CELL(ctx, table, row, *column, "'%s' in column '%s' is not a number",
+                         found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text,
+                         pv__show(name).text);
+}
+
+/* Labels, weights and rows, with the columns of probabilities as features of an encoding that changes nothing. */
+static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, const pairs *found, pv_probs *made) {
+    pv_source_column *source;
+    PV_TRY(pv__alloc(ctx, found->n, sizeof *source, &source));
+    for (size_t i = 0; i < found->n; i++)
+        source[i] = (pv_source_column){.name = found->column[i], .type = PV_COLUMN_NUMBER, .sd = 1};
+    pv_encoding encoding = {.sources = found->n, .source = source, .features = (int)found->n, .feature = found->column};
+    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->drop_missing};
+    pv_status status = pv_dataset_apply(ctx, made->table, &roles, &encoding, made->labels, made->classes, &made->data);
+    pv__free(ctx, source);
+    return status;
+}
+
+/* p [rows][classes] from the dataset's matrix [rows][width], where width may be one less than classes. */
+static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t width, pv_probs *made) {
+    size_t classes = (size_t)made->classes;
+    PV_TRY(pv__alloc(ctx, made->data->rows * classes, sizeof *made->p, &made->p));
+    for (size_t n = 0; n < made->data->rows; n++) {
+        size_t row = made->data->table_row[n];
+        const double *from = made->data->x + n * width;
+        double *to = made->p + n * classes, sum = 0;
+        for (size_t i = 0; i < width; i++) {
+            if (!(from[i] >= 0 && from[i] <= 1))
+                return PV__FAIL_CELL(ctx, made->table, row, column[i],
+                                     "%g in column '%s' is no probability: it must lie in 0 to 1%s", from[i],
+                                     pv__show(made->table->column[column[i]].name).text,
+                                     from[i] > 1 && from[i] <= 100 ? "; percentages are to be divided by 100"
+                                     : from[i] < 0 ? "; a log probability or logit is to be turned into one first"
+                                                   : "");
+            to[classes - width + i] = from[i];
+            sum += from[i];
+        }
+        if (width < classes)
+            to[0] = 1 - from[0];
+        else if (!(fabs(sum - 1) <= SUM_TOLERANCE))
+            return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
+                               "the probabilities of row %zu add up to %.6g, not to 1", row + 1, sum);
+        else
+            for (size_t y = 0; y < classes; y++)
+                to[y] /= sum;
+    }
+    return PV_OK;
+}
+
+/* Two classes: the named label last. */
+static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
+    int32_t y = pv__label_find(made->labels, made->classes, positive, strlen(positive));
+    if (y < 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--positive: there is no label '%s'", pv__show(positive).text);
+    if (made->classes > 2 || y == 1)
+        return PV_OK;
+    char *label = made->labels[0];
+    size_t column = made->column[0];
+    made->labels[0] = made->labels[1];
+    made->labels[1] = label;
+    made->column[0] = made->column[1];
+    made->column[1] = column;
+    for (size_t n = 0; n < made->data->rows; n++) {
+        double p = made->p[2 * n];
+        made->p[2 * n] = made->p[2 * n + 1];
+        made->p[2 * n + 1] = p;
+        if (made->data->label)
+            made->data->label[n] = 1 - made->data->label[n];
+    }
+    return PV_OK;
+}
+
+static pv_status check_labels(pv_ctx *ctx, const pairs *found) {
+    for (size_t a = 0; a < found->n; a++)
+        if (pv__label_find(found->label, (int32_t)a, found->label[a], strlen(found->label[a])) >= 0)
+            return pv__fail(ctx, PV_ERR_USAGE, "label '%s' has two columns of probabilities",
+                            pv__show(found->label[a]).text);
+    return PV_OK;
+}
+
+pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs) {
+    pairs found = {0};
+    pv_probs *made = NULL;
+    size_t *column = NULL;
+    *probs = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    PV_GOTO(done, read_table(ctx, path, options, &found, &made->table));
+    PV_GOTO(done, check_labels(ctx, &found));
+    PV_GOTO(done, pv__alloc(ctx, found.n, sizeof *column, &column));
+    for (size_t i = 0; i < found.n; i++)
+        PV_GOTO(done, check_numbers(ctx, made->table, "--columns", found.column[i], &column[i]));
+    made->classes = found.n == 1 ? 2 : (int)found.n;
+    if (found.n == 1)
+        PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, &found)
+                                      : name_other_label(ctx, options->columns != NULL, &found));
+    made->labels = found.label;
+    found.label = NULL;
+    PV_GOTO(done, pv__alloc(ctx, (size_t)made->classes, sizeof *made->column, &made->column));
+    made->column[0] = made->table->columns;
+    memcpy(made->column + made->classes - found.n, column, found.n * sizeof *column);
+    PV_GOTO(done, make_dataset(ctx, options, &found, made));
+    PV_GOTO(done, take_probabilities(ctx, column, found.n, made));
+    if (options->positive)
+        PV_GOTO(done, put_last(ctx, options->positive, made));
+    *probs = made;
+    made = NULL;
+done:
+    pv__free(ctx, column);
+    pairs_clear(ctx, &found);
+    pv_probs_free(ctx, made);
+    return status;
+}
+
+void pv_probs_free(pv_ctx *ctx, pv_probs *probs) {
+    if (!probs)
+        return;
+    pv_table_free(ctx, probs->table);
+    pv_dataset_free(ctx, probs->data);
+    pv_string_list_free(ctx, probs->labels, probs->labels ? (size_t)probs->classes : 0);
+    pv__free(ctx, probs->column);
+    pv__free(ctx, probs->p);
+    pv__free(ctx, probs);
+}
+
+/* ---- votes ------------------------------------------------------------------------------------------------------- */
+
+/* column [classes] from "A,B,..." or "LABEL=A,...". */
+static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text, char *const *labels, int classes,
+                            size_t *column) {
+    char **names;
+    size_t n;
+    PV_TRY(pv__names_split(ctx, "--votes", text, &names, &n));
+    pv_status status = PV_OK;
+    if (n != (size_t)classes)
+        status = pv__fail(ctx, PV_ERR_USAGE, "--votes: %zu column%s named for %d labels; name one for each", n,
+                          n == 1 ? "" : "s", classes);
+    for (int y = 0; y < classes; y++)
+        column[y] = table->columns;
+    for (size_t i = 0; status == PV_OK && i < n; i++) {
+        const char *equals = strchr(names[i], '='), *name = names[i];
+        int32_t y = (int32_t)i;
+        size_t c;
+        if (equals && pv__table_lookup(table, names[i]) == table->columns) {
+            y = pv__label_find(labels, classes, names[i], (size_t)(equals - names[i]));
+            name = equals + 1;
+        }
+        if (y < 0)
+            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: there is no label '%s'",
+                              pv__show_n(names[i], (size_t)(equals - names[i])).text);
+        else if (column[y] != table->columns)
+            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: label '%s' is given twice", pv__show(labels[y]).text);
+        else if ((status = check_numbers(ctx, table, "--votes", name, &c)) == PV_OK)
+            column[y] = c;
+    }
+    pv_string_list_free(ctx, names, n);
+    return status;
+}
+
+pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels, int classes,
+                        const size_t *table_row, size_t rows, bool drop, double *frequency, double *weight,
+                        size_t *dropped) {
+    size_t *column, k = (size_t)classes;
+    PV_TRY(pv__alloc(ctx, k, sizeof *column, &column));
+    pv_status status = find_votes(ctx, table, columns, labels, classes, column);
+    for (size_t n = 0; status == PV_OK && n < rows; n++) {
+        double sum = 0, *to = frequency + n * k;
+        size_t row = table_row[n], missing = k;
+        for (size_t y = 0; y < k && status == PV_OK; y++) {
+            to[y] = table->column[column[y]].number[row];
+            if (isnan(to[y]))
+                missing = y;
+            else if (!(to[y] >= 0 && to[y] < HUGE_VAL))
+                status =
+                    PV__FAIL_CELL(ctx, table, row, column[y], "%g votes; votes are finite and not negative", to[y]);
+            sum += to[y];
+        }
+        if (status == PV_OK && missing < k && !drop)
+            status = PV__FAIL_CELL(ctx, table, row, column[missing],
+                                   "a vote is missing here; fill it in, or leave such rows out with --missing drop");
+        else if (status == PV_OK && missing == k && !(sum > 0))
+            status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, row), 0,
+                                 "no votes in this row; leave it out");
+        for (size_t y = 0; y < k; y++)
+            to[y] = missing < k ? 1.0 / classes : to[y] / sum;
+        if (status == PV_OK && missing < k) {
+            weight[n] = 0;
+            ++*dropped;
+        }
+    }
+    pv__free(ctx, column);
+    return status;
+}

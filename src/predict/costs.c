@@ -1,0 +1,157 @@
+/* Decisions with costs.
+ *
+ *   d(x) = argmin_a sum_y E(a,y) p(y|x)                                                        (Eq. optimal policy)
+ *
+ * Two classes: expected costs are lines in p = p(last label|x), and the best actions are their lower envelope. With two
+ * actions the one threshold is the paper's 1/theta = 1 + (E(0,1) - E(1,1)) / (E(1,0) - E(0,0)).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "data/number.h"
+#include "predict/predict.h"
+
+void pv_costs_free(pv_ctx *ctx, pv_costs *costs) {
+    if (!costs)
+        return;
+    pv_string_list_free(ctx, costs->action, costs->actions);
+    pv__free(ctx, costs->cost);
+    pv__free(ctx, costs);
+}
+
+/* column[y]: where label y's costs are. */
+static pv_status find_labels(pv_ctx *ctx, const pv_table *table, char *const *labels, int classes, size_t *column) {
+    char joined[200];
+    pv__join(labels, (size_t)classes, 8, joined, sizeof joined);
+    for (int y = 0; y < classes; y++)
+        column[y] = table->columns;
+    for (size_t c = 1; c < table->columns; c++) {
+        const char *name = table->column[c].name;
+        int32_t y = pv__label_find(labels, classes, name, strlen(name));
+        if (y < 0)
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
+                               "column '%s' of the costs is none of the labels: %s (the first column names the action)",
+                               pv__show(name).text, joined);
+        if (column[y] < table->columns)
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
+                               "label '%s' has two columns of costs", pv__show(labels[y]).text);
+        column[y] = c;
+    }
+    for (int y = 0; y < classes; y++)
+        if (column[y] == table->columns)
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                               "the costs have no column for label '%s'; the first column names the action, then comes "
+                               "one column for each of: %s",
+                               pv__show(labels[y]).text, joined);
+    return PV_OK;
+}
+
+static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, const size_t *column, pv_costs *costs) {
+    const pv_column *names = &table->column[0];
+    if (names->code[row] < 0)
+        return PV__FAIL_CELL(ctx, table, row, 0, "the action of this row has no name in column '%s'",
+                             pv__show(names->name).text);
+    const char *name = names->level[names->code[row]];
+    for (size_t a = 0; a < row; a++)
+        if (strcmp(costs->action[a], name) == 0)
+            return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice", pv__show(name).text);
+    PV_TRY(pv__strdup(ctx, name, &costs->action[row]));
+    for (int y = 0; y < costs->classes; y++) {
+        const pv_column *cells = &table->column[column[y]];
+        double *cost = &costs->cost[row * (size_t)costs->classes + (size_t)y];
+        if (cells->code[row] < 0)
+            return PV__FAIL_CELL(ctx, table, row, column[y], "the cost of action '%s' for label '%s' is missing",
+                                 pv__show(name).text, pv__show(cells->name).text);
+        const char *text = cells->level[cells->code[row]];
+        if (!pv__number_parse(text, strlen(text), cost) || isinf(*cost))
+            return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is no cost: a finite number is needed",
+                                 pv__show(text).text);
+    }
+    return PV_OK;
+}
+
+pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int classes, pv_costs **costs) {
+    *costs = NULL;
+    pv_table *table = NULL;
+    pv_costs *made = NULL;
+    size_t *column = NULL;
+    pv_csv_options csv = {.number_prefix = ""}; /* all text: a label may be called anything */
+    pv_status status;
+    PV_GOTO(done, pv_table_read(ctx, path, &csv, &table));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)classes, sizeof *column, &column));
+    PV_GOTO(done, find_labels(ctx, table, labels, classes, column));
+    if (table->rows < 2)
+        PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                                  "there is one action only: a decision needs two at least, a row for each"));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    made->classes = classes;
+    made->actions = table->rows;
+    PV_GOTO(done, pv__alloc(ctx, table->rows, sizeof *made->action, &made->action));
+    PV_GOTO(done, pv__alloc(ctx, table->rows * (size_t)classes, sizeof *made->cost, &made->cost));
+    for (size_t row = 0; row < table->rows; row++)
+        PV_GOTO(done, take_action(ctx, table, row, column, made));
+    *costs = made;
+    made = NULL;
+done:
+    if (made && !made->action)
+        made->actions = 0;
+    pv_costs_free(ctx, made);
+    pv__free(ctx, column);
+    pv_table_free(ctx, table);
+    return status;
+}
+
+static double expected_cost(const pv_costs *costs, size_t action, const double *p) {
+    double sum = 0;
+    for (int y = 0; y < costs->classes; y++)
+        sum += costs->cost[action * (size_t)costs->classes + (size_t)y] * p[y];
+    return sum;
+}
+
+void pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action, double *expected) {
+    size_t k = (size_t)costs->classes;
+    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+        for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++) {
+            size_t best = 0;
+            double least = expected_cost(costs, 0, p + i * k);
+            for (size_t a = 1; a < costs->actions; a++) {
+                double cost = expected_cost(costs, a, p + i * k);
+                if (cost < least) {
+                    least = cost;
+                    best = a;
+                }
+            }
+            if (action)
+                action[i] = (int32_t)best;
+            if (expected)
+                expected[i] = least;
+        }
+    });
+}
+
+size_t pv_cost_thresholds(const pv_costs *costs, size_t *action, double *threshold) {
+    const double *cost = costs->cost;
+    size_t now = 0, count = 0;
+    for (size_t a = 1; a < costs->actions; a++) /* the best at p = 0, and just above */
+        if (cost[2 * a] < cost[2 * now] || (cost[2 * a] == cost[2 * now] && cost[2 * a + 1] < cost[2 * now + 1]))
+            now = a;
+    for (action[count++] = now;;) {
+        size_t next = now;
+        double at = 1;
+        for (size_t a = 0; a < costs->actions; a++) {
+            double rise = cost[2 * now + 1] - cost[2 * now] - (cost[2 * a + 1] - cost[2 * a]);
+            if (!(rise > 0))
+                continue; /* never overtakes */
+            double crossing = (cost[2 * a] - cost[2 * now]) / rise;
+            if (crossing < at || (crossing == at && next != now && cost[2 * a + 1] < cost[2 * next + 1])) {
+                at = crossing;
+                next = a;
+            }
+        }
+        if (next == now)
+            return count;
+        threshold[count - 1] = at;
+        action[count++] = now = next;
+    }
+}

@@ -1,0 +1,160 @@
+/* The mixture's likelihood over all rows: chunks of fixed size, partial sums added in order, so that results do not
+ * depend on the number of threads. Formulas: mixture.h.
+ */
+#include "predict/mixture.h"
+
+#include <omp.h>
+#include <string.h>
+
+extern const pv__mixture_kernels pv__mixture_kernels_baseline, pv__mixture_kernels_avx2, pv__mixture_kernels_avx512;
+
+const pv__mixture_kernels *pv__mixture_kernels_get(void) {
+    const pv__mixture_kernels *const all[] = {&pv__mixture_kernels_baseline, &pv__mixture_kernels_avx2,
+                                              &pv__mixture_kernels_avx512};
+    return all[pv__isa_best()];
+}
+
+/* Threads for a loop over the chunks that costs about so many microseconds a chunk: a pass over many rows can be
+ * shorter than the wait for a thread that the machine has given to somebody else. */
+static int team(const pv_ctx *ctx, size_t n, size_t microseconds) {
+    enum { EACH = 500 };
+    size_t useful = pv__chunks(n) * microseconds / EACH;
+    int threads = pv_ctx_threads(ctx);
+    return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
+}
+
+/* Rows whose label is known leave the likelihood and become counts. */
+static pv_status set_weights(pv_ctx *ctx, const pv_target_sample *sample, pv__mixture *m) {
+    if (!sample->label && !sample->weight) {
+        m->total = (double)m->n;
+        return PV_OK;
+    }
+    PV_TRY(pv__alloc(ctx, m->n, sizeof *m->weight, &m->weight));
+    for (size_t i = 0; i < m->n; i++) {
+        double weight = sample->weight ? sample->weight[i] : 1;
+        if (sample->label && sample->label[i] >= 0)
+            m->known[sample->label[i]] += weight;
+        else
+            m->weight[i] = weight;
+        m->total += m->weight[i];
+    }
+    return PV_OK;
+}
+
+pv_status pv__mixture_init(pv_ctx *ctx, const pv_target_sample *sample, bool cross, pv__mixture *m) {
+    size_t k = (size_t)sample->classes, chunks = pv__chunks(sample->n);
+    *m = (pv__mixture){.n = sample->n, .classes = sample->classes};
+    m->room = cross ? k + k * k : k;
+    m->room = m->room < PV__POINTS ? PV__POINTS : m->room;
+    pv_status status;
+    PV_GOTO(failed, pv__alloc(ctx, m->n * (k == 2 ? 1 : k), sizeof *m->r, &m->r));
+    PV_GOTO(failed, pv__alloc(ctx, k, sizeof *m->known, &m->known));
+    PV_GOTO(failed, pv__alloc(ctx, chunks * m->room, sizeof *m->partial, &m->partial));
+    PV_GOTO(failed, pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * k * PV__BLOCK, sizeof *m->work, &m->work));
+    PV_GOTO(failed, set_weights(ctx, sample, m));
+    if (sample->loglik)
+        pv__mixture_load(ctx, m, sample->loglik, sample->log_marginal);
+    return PV_OK;
+failed:
+    pv__mixture_clear(ctx, m);
+    return status;
+}
+
+void pv__mixture_load(pv_ctx *ctx, pv__mixture *m, const double *loglik, const double *log_marginal) {
+    const pv__mixture_kernels *kernels = pv__mixture_kernels_get();
+    size_t k = (size_t)m->classes;
+    PV__EACH_CHUNK(ctx, pv__chunks(m->n), c, {
+        size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
+        if (k == 2)
+            kernels->pair_ratios(rows, loglik + 2 * begin, log_marginal[1] - log_marginal[0], m->r + begin);
+        else
+            kernels->ratios(rows, m->classes, loglik + k * begin, log_marginal, m->n, m->r + begin, NULL);
+    });
+}
+
+void pv__mixture_clear(pv_ctx *ctx, pv__mixture *m) {
+    pv__free(ctx, m->r);
+    pv__free(ctx, m->weight);
+    pv__free(ctx, m->known);
+    pv__free(ctx, m->partial);
+    pv__free(ctx, m->work);
+    *m = (pv__mixture){0};
+}
+
+static void add_partials(const pv__mixture *m, size_t offset, size_t count, double *sums) {
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t c = 0; c < pv__chunks(m->n); c++)
+        for (size_t i = 0; i < count; i++)
+            sums[i] += m->partial[c * m->room + offset + i];
+}
+
+void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sums, double *cross) {
+    const pv__mixture_kernels *kernels = pv__mixture_kernels_get();
+    size_t k = (size_t)m->classes, cost = cross ? k * k : 2 * k;
+    int threads = team(ctx, m->n, k == 2 ? 2 : cost);
+    PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
+        size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
+        const double *v = m->weight ? m->weight + begin : NULL;
+        double *out = m->partial + c * m->room;
+        size_t slot = threads > 1 ? (size_t)omp_get_thread_num() : 0; /* the caller may be one of a team itself */
+        if (k == 2)
+            kernels->pair_sums(rows, m->r + begin, v, pi[0], pi[1], out);
+        else
+            kernels->sums(rows, m->classes, m->n, m->r + begin, v, pi, out, cross ? out + k : NULL,
+                          m->work + slot * k * PV__BLOCK);
+    });
+    if (k > 2) {
+        add_partials(m, 0, k, sums);
+        if (cross)
+            add_partials(m, k, k * k, cross);
+        return;
+    }
+    double both[2]; /* sum rho, sum rho^2 of class 1; the rest follows */
+    add_partials(m, 0, 2, both);
+    sums[1] = both[0];
+    sums[0] = m->total - both[0];
+    if (cross) {
+        cross[3] = both[1];
+        cross[1] = cross[2] = both[0] - both[1];
+        cross[0] = m->total - 2 * both[0] + both[1];
+    }
+}
+
+void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *pi, double *log_q) {
+    const pv__mixture_kernels *kernels = pv__mixture_kernels_get();
+    size_t k = (size_t)m->classes;
+    for (size_t first = 0; first < points; first += PV__POINTS) {
+        size_t count = points - first < PV__POINTS ? points - first : PV__POINTS;
+        const double *at = pi + first * k;
+        int threads = team(ctx, m->n, count * k / 2);
+        PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
+            size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
+            const double *v = m->weight ? m->weight + begin : NULL;
+            double *out = m->partial + c * m->room;
+            if (k == 2)
+                kernels->pair_logs(rows, m->r + begin, v, count, at, out);
+            else
+                kernels->logs(rows, m->classes, m->n, m->r + begin, v, count, at, out);
+        });
+        add_partials(m, 0, count, log_q + first);
+    }
+}
+
+void pv__points_clear(pv_ctx *ctx, pv__points *points) {
+    pv__free(ctx, points->pi);
+    pv__free(ctx, points->weight);
+    *points = (pv__points){0};
+}
+
+pv_status pv__points_one(pv_ctx *ctx, size_t classes, const double *pi, pv__points *points) {
+    *points = (pv__points){.count = 1, .classes = classes};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, classes, sizeof *points->pi, &points->pi));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *points->weight, &points->weight));
+    memcpy(points->pi, pi, classes * sizeof *pi);
+    points->weight[0] = 1;
+done:
+    if (status != PV_OK)
+        pv__points_clear(ctx, points);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* Options of predictions for a population of unknown prevalence. */
+#include "prevail/predict.h"
+
+#define ROW(type, name, field, fallback, low, high, choices, metavar, help)                                            \
+    { name, type, offsetof(pv_target_options, field), fallback, low, high, choices, metavar, help }
+
+const pv_option pv_target_option_table[] = {
+    ROW(PV_OPTION_CHOICE, "method", method, "exact", 0, 0, "exact|vb|em|bbse", NULL,
+        "How an unknown prevalence is inferred: exact, its posterior with the labels summed out; vb, the paper's "
+        "variational updates (intervals too narrow); em, maximum likelihood (no interval); bbse, from a confusion "
+        "matrix "
+        "of rows given with --source (no interval)."),
+    ROW(PV_OPTION_TEXT, "dirichlet", dirichlet, "flat", 0, 0, NULL, "PRIOR",
+        "Prior of an unknown prevalence, for exact and vb: flat, one observation of each label; jeffreys, half of one; "
+        "balanced:K, K of each; true:K, the paper's rule: in proportion to the true prevalence, K of the rarest; "
+        "counts:K,K,... in label order. K may be inf; balanced alone is balanced:inf, true alone true:1."),
+    ROW(PV_OPTION_INT, "max-iter", max_iter, "10000", 1, 1e9, NULL, NULL, "Most updates of vb and em."),
+    ROW(PV_OPTION_INT, "prevalence-draws", draws, "2000", 100, 1e6, NULL, NULL,
+        "Draws of an unknown prevalence where there are more than two labels."),
+    ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL, NULL, "Of the draws of an unknown prevalence."),
+    {NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+pv_target_options pv_target_options_default(void) {
+    pv_target_options options = {.level = 0.9};
+    pv_options_default(pv_target_option_table, &options);
+    return options;
+}
+
+const char *pv_target_method_name(pv_target_method method) {
+    static const char *const names[] = {
+#define METHOD_NAME(name, word, text) word,
+        PV_TARGET_METHOD_LIST(METHOD_NAME)
+#undef METHOD_NAME
+    };
+    return names[method];
+}

@@ -1,0 +1,319 @@
+/* The posterior of more than two classes' prevalences with the labels summed out: its mode, and draws around it.
+ *
+ *   g(pi) = sum_y alpha_y log pi_y + sum_n v_n log q_n(pi)        (density of log(pi_y/pi_ref), see quadrature.c)
+ *
+ * Mode: g is concave in pi. In relative steps pi_y (1 + d_y) Newton's equations are (M + diag alpha) d = c - mu pi with
+ * pi.d = 0, c = S + alpha, S = sum v rho and M = sum v rho rho'; steps are shortened until g rises.
+ * Draws: a Student t around the mode with the curvature there, in the coordinates log(pi_y/pi_ref), where the density's
+ * tails are exponential and the proposal's are not: importance weights are bounded. Pairs mirrored at the mode cancel
+ * what is odd. Where the weights leave fewer than a tenth of the draws effective, Hamiltonian Monte Carlo takes over.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "predict/mixture.h"
+
+static const double DF = 6; /* of the proposal */
+
+pv_status pv__many_init(pv_ctx *ctx, int classes, pv__many *many) {
+    size_t k = (size_t)classes;
+    *many = (pv__many){.classes = classes};
+    pv_status status;
+    PV_GOTO(failed, pv__alloc(ctx, k, sizeof(double), &many->mode));
+    PV_GOTO(failed, pv__alloc(ctx, k * k, sizeof(double), &many->factor));
+    PV_GOTO(failed, pv__alloc(ctx, k, sizeof(double), &many->centre));
+    PV_GOTO(failed, pv__alloc(ctx, 3 * k * k + 8 * k, sizeof(double), &many->work));
+    return PV_OK;
+failed:
+    pv__many_clear(ctx, many);
+    return status;
+}
+
+void pv__many_clear(pv_ctx *ctx, pv__many *many) {
+    pv__free(ctx, many->mode);
+    pv__free(ctx, many->factor);
+    pv__free(ctx, many->centre);
+    pv__free(ctx, many->work);
+    *many = (pv__many){0};
+}
+
+static double log_prior(int k, const double *alpha, const double *pi) {
+    double sum = 0;
+    for (int y = 0; y < k; y++)
+        sum += alpha[y] * log(pi[y]);
+    return sum;
+}
+
+static double value_at(pv_ctx *ctx, pv__mixture *m, const double *alpha, const double *pi) {
+    double log_q;
+    pv__mixture_logs(ctx, m, 1, pi, &log_q);
+    return log_q + log_prior(m->classes, alpha, pi);
+}
+
+/* Newton's relative step d [k] at pi; returns the decrement c.d, NaN where it cannot be had. cross is destroyed. */
+static double newton_step(int k, const double *alpha, const double *pi, const double *sums, double *cross, double *held,
+                          double *d, double *along) {
+    size_t n = (size_t)k;
+    for (size_t y = 0; y < n; y++) {
+        cross[y * n + y] += alpha[y];
+        d[y] = sums[y] + alpha[y];
+        along[y] = pi[y];
+    }
+    memcpy(held, cross, n * n * sizeof *held);
+    if (!pv__solve_small(k, cross, d) || !pv__solve_small(k, held, along))
+        return (double)NAN;
+    double up = 0, down = 0, total = 0, decrement = 0;
+    for (size_t y = 0; y < n; y++) {
+        up += pi[y] * d[y];
+        down += pi[y] * along[y];
+        total += sums[y] + alpha[y];
+    }
+    for (size_t y = 0; y < n; y++) {
+        d[y] -= up / down * along[y];
+        decrement += (sums[y] + alpha[y] - total * pi[y]) * d[y]; /* pi.d = 0: what is taken off is rounding error */
+    }
+    return decrement;
+}
+
+/* pi (1 + t d), the largest t in (0,1] that keeps it inside and lets g rise. */
+static bool line_search(pv_ctx *ctx, pv__mixture *m, const double *alpha, double decrement, const double *d, double *pi,
+                        double *trial, double *value, int64_t *passes) {
+    int k = m->classes;
+    double t = 1;
+    for (int y = 0; y < k; y++)
+        if (1 + t * d[y] < 0.05)
+            t = -0.95 / d[y];
+    for (int tries = 0; tries < 40; tries++, t *= 0.5) {
+        double sum = 0;
+        for (int y = 0; y < k; y++)
+            sum += trial[y] = pi[y] * (1 + t * d[y]);
+        for (int y = 0; y < k; y++)
+            trial[y] /= sum;
+        double there = value_at(ctx, m, alpha, trial);
+        ++*passes;
+        if (there >= *value + 1e-4 * t * decrement) {
+            *value = there;
+            memcpy(pi, trial, (size_t)k * sizeof *pi);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* -d2g/dzeta2 = (N + A)(diag pi - pi pi') - (diag S - M), the reference left out; its Cholesky factor. */
+static void set_curvature(const pv__mixture *m, const double *alpha, const double *sums, const double *cross,
+                          pv__many *many) {
+    int k = m->classes, ref = 0;
+    double total = m->total;
+    for (int y = 0; y < k; y++) {
+        total += alpha[y];
+        if (many->mode[y] > many->mode[ref])
+            ref = y;
+    }
+    many->reference = ref;
+    size_t n = (size_t)k - 1, i = 0;
+    for (int y = 0; y < k; y++) {
+        if (y == ref)
+            continue;
+        size_t j = 0;
+        for (int x = 0; x < k; x++) {
+            if (x == ref)
+                continue;
+            double own = x == y ? total * many->mode[y] - sums[y] : 0;
+            many->factor[i * n + j++] =
+                own + cross[(size_t)y * (size_t)k + (size_t)x] - total * many->mode[y] * many->mode[x];
+        }
+        many->centre[i++] = log(many->mode[y] / many->mode[ref]);
+    }
+    pv__cholesky(n, many->factor, 1e-10);
+}
+
+pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, const double *start, pv__many *many) {
+    int k = m->classes;
+    size_t n = (size_t)k;
+    double *pi = many->mode, *sums = many->work, *d = sums + n, *along = d + n, *trial = along + n;
+    double *cross = trial + n, *held = cross + n * n, *used = held + n * n;
+    for (size_t y = 0; y < n; y++)
+        pi[y] = start ? start[y] : 1 / (double)k;
+    double value = value_at(ctx, m, alpha, pi);
+    many->passes = 1;
+    many->converged = false;
+    for (int i = 0; i < 200; i++) {
+        pv__mixture_sums(ctx, m, pi, sums, cross);
+        many->passes++;
+        memcpy(used, cross, n * n * sizeof *used);
+        double decrement = newton_step(k, alpha, pi, sums, used, held, d, along);
+        if (isnan(decrement) || isnan(value))
+            return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of the target sample are not finite");
+        many->converged = decrement < 1e-12;
+        if (many->converged)
+            break;
+        if (!line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes)) {
+            many->converged = decrement < 1e-6; /* what is left to gain drowns in the rounding of many rows */
+            break;
+        }
+    }
+    set_curvature(m, alpha, sums, cross, many);
+    return PV_OK;
+}
+
+/* ---- draws ------------------------------------------------------------------------------------------------------- */
+
+/* x = factor'^-1 normal / sqrt(chi2/df): a step of the proposal. Returns the log density there, up to a constant. */
+static double propose(const pv__many *many, pv_rng *rng, double *x) {
+    size_t n = (size_t)many->classes - 1;
+    double squares = 0, scale = sqrt(0.5 * DF / pv_rng_gamma(rng, 0.5 * DF));
+    for (size_t i = 0; i < n; i++) {
+        x[i] = scale * pv_rng_normal(rng);
+        squares += x[i] * x[i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = i + 1; j < n; j++)
+            x[i] -= many->factor[j * n + i] * x[j];
+        x[i] /= many->factor[i * n + i];
+    }
+    return -0.5 * (DF + (double)n) * log1p(squares / DF);
+}
+
+/* pi at centre + side x. */
+static void place(const pv__many *many, const double *x, double side, double *pi) {
+    int k = many->classes;
+    size_t i = 0;
+    for (int y = 0; y < k; y++) {
+        pi[y] = y == many->reference ? 0 : many->centre[i] + side * x[i];
+        i += y != many->reference;
+    }
+    pv_log_softmax(k, pi, pi);
+    for (int y = 0; y < k; y++)
+        pi[y] = exp(fmax(pi[y], -700));
+}
+
+static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed,
+                               pv__points *points, double *effective) {
+    size_t k = points->classes;
+    double *step = many->work, top = -HUGE_VAL, sum = 0, squares = 0;
+    double *proposal;
+    PV_TRY(pv__alloc(ctx, points->count, sizeof *proposal, &proposal));
+    for (size_t j = 0; j < points->count; j += 2) {
+        pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE, j / 2);
+        proposal[j] = proposal[j + 1] = propose(many, &rng, step);
+        place(many, step, 1, points->pi + j * k);
+        place(many, step, -1, points->pi + (j + 1) * k);
+    }
+    pv__mixture_logs(ctx, m, points->count, points->pi, points->weight);
+    for (size_t j = 0; j < points->count; j++) {
+        points->weight[j] += log_prior(many->classes, alpha, points->pi + j * k) - proposal[j];
+        top = fmax(top, points->weight[j]);
+    }
+    for (size_t j = 0; j < points->count; j++)
+        sum += points->weight[j] = exp(points->weight[j] - top);
+    for (size_t j = 0; j < points->count; j++) {
+        points->weight[j] /= sum;
+        squares += points->weight[j] * points->weight[j];
+    }
+    *effective = 1 / squares;
+    pv__free(ctx, proposal);
+    return PV_OK;
+}
+
+typedef struct hmc_state {
+    pv__mixture *mixture;
+    const double *alpha;
+    const pv__many *many;
+    double *pi, *sums;
+} hmc_state;
+
+/* -g and its gradient (N + A) pi - S - alpha in the coordinates log(pi_y/pi_ref). */
+static pv_status density_eval(pv_ctx *ctx, void *state, const double *w, double *value, double *gradient) {
+    hmc_state *s = state;
+    int k = s->mixture->classes;
+    double total = s->mixture->total;
+    size_t i = 0;
+    for (int y = 0; y < k; y++) {
+        s->pi[y] = y == s->many->reference ? 0 : w[i];
+        i += y != s->many->reference;
+        total += s->alpha[y];
+    }
+    pv_log_softmax(k, s->pi, s->pi);
+    for (int y = 0; y < k; y++)
+        s->pi[y] = exp(fmax(s->pi[y], -700));
+    *value = -value_at(ctx, s->mixture, s->alpha, s->pi);
+    pv__mixture_sums(ctx, s->mixture, s->pi, s->sums, NULL);
+    i = 0;
+    for (int y = 0; y < k; y++)
+        if (y != s->many->reference)
+            gradient[i++] = total * s->pi[y] - s->sums[y] - s->alpha[y];
+    return PV_OK;
+}
+
+static pv_status by_hmc(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed,
+                        pv__points *points, double *effective) {
+    size_t k = points->classes, n = k - 1;
+    hmc_state state = {m, alpha, many, many->work, many->work + k};
+    pv_density density = {.dims = n, .state = &state, .eval = density_eval};
+    pv_hmc_options options = pv_hmc_options_default();
+    options.draws = (int64_t)(points->count + (size_t)options.chains - 1) / options.chains;
+    options.seed = (uint64_t)seed;
+    pv_posterior *posterior;
+    PV_TRY(pv_hmc(ctx, &density, many->centre, &options, &posterior));
+    *effective = (double)points->count;
+    for (size_t i = 0; i < n; i++)
+        *effective = fmin(*effective, posterior->ess[i]);
+    for (size_t j = 0; j < points->count; j++) {
+        double *pi = points->pi + j * k;
+        size_t i = 0;
+        for (size_t y = 0; y < k; y++) {
+            pi[y] = (int)y == many->reference ? 0 : posterior->draws[j * n + i];
+            i += (int)y != many->reference;
+        }
+        pv_log_softmax((int)k, pi, pi);
+        for (size_t y = 0; y < k; y++)
+            pi[y] = exp(fmax(pi[y], -700));
+        points->weight[j] = 1 / (double)points->count;
+    }
+    pv_posterior_free(ctx, posterior);
+    return PV_OK;
+}
+
+pv_status pv__many_draws(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t draws, int64_t seed,
+                         pv__points *points, double *effective) {
+    size_t count = (size_t)draws + (size_t)(draws & 1);
+    *points = (pv__points){.count = count, .classes = (size_t)m->classes};
+    pv_status status;
+    PV_GOTO(failed, pv__alloc(ctx, count * points->classes, sizeof(double), &points->pi));
+    PV_GOTO(failed, pv__alloc(ctx, count, sizeof(double), &points->weight));
+    PV_GOTO(failed, by_importance(ctx, m, alpha, many, seed, points, effective));
+    many->passes += (int64_t)count;
+    if (!(*effective >= 0.1 * (double)count))
+        PV_GOTO(failed, by_hmc(ctx, m, alpha, many, seed, points, effective));
+    return PV_OK;
+failed:
+    pv__points_clear(ctx, points);
+    return status;
+}
+
+/* Metropolis's rule with independent proposals: PV__CHAIN steps, the first of them from the proposal itself. */
+pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed, uint64_t index,
+                        double *pi, int64_t *accepted) {
+    size_t k = (size_t)m->classes;
+    double *points, weight[PV__CHAIN], *step = many->work;
+    PV_TRY(pv__alloc(ctx, PV__CHAIN * k, sizeof *points, &points));
+    pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE_CHAIN, index);
+    double proposal[PV__CHAIN];
+    for (size_t j = 0; j < PV__CHAIN; j++) {
+        proposal[j] = propose(many, &rng, step);
+        place(many, step, 1, points + j * k);
+    }
+    pv__mixture_logs(ctx, m, PV__CHAIN, points, weight);
+    size_t at = 0;
+    for (size_t j = 0; j < PV__CHAIN; j++) {
+        weight[j] += log_prior(many->classes, alpha, points + j * k) - proposal[j];
+        if (j > 0 && log(pv_rng_uniform(&rng)) < weight[j] - weight[at]) {
+            at = j;
+            ++*accepted;
+        }
+    }
+    memcpy(pi, points + at * k, k * sizeof *pi);
+    pv__free(ctx, points);
+    return PV_OK;
+}

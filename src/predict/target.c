@@ -1,0 +1,427 @@
+/* The prevalence of a target sample and the probabilities of its rows, for one set of log-likelihoods.
+ *
+ *   p_n(y) = sum_j weight_j pi_jy r_n(y) / q_n(pi_j)     over points pi_j that stand for the distribution of pi
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "predict/predict.h"
+
+/* ---- before any work --------------------------------------------------------------------------------------------- */
+
+pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_options *options) {
+    if (classes < 2)
+        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", classes);
+    if (n < 2)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "%s: an unknown prevalence is inferred from the rows together; give "
+                        "more of the population, or its prevalence (known:P)",
+                        n == 1 ? "one row alone says next to nothing about its population" : "there are no rows");
+    if (!(options->level > 0 && options->level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
+    if (options->method == PV_TARGET_BBSE && !options->confusion)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "bbse needs the rates at which decisions confuse the labels, which the target rows do not tell: "
+            "give rows to learn them from with --source, or use --method exact");
+    return PV_OK;
+}
+
+/* A row that says nothing of any label, or not a number, would spoil the others. */
+static pv_status check_rows(pv_ctx *ctx, const pv_target_sample *sample) {
+    size_t k = (size_t)sample->classes;
+    for (size_t i = 0; i < sample->n; i++) {
+        const double *l = sample->loglik + i * k;
+        double top = -HUGE_VAL;
+        bool fine = true;
+        for (size_t y = 0; y < k; y++) {
+            fine = fine && l[y] < HUGE_VAL; /* false for NaN as well */
+            top = l[y] > top ? l[y] : top;
+        }
+        if (!fine || isinf(top))
+            return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of row %zu are not finite", i + 1);
+    }
+    return PV_OK;
+}
+
+pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
+                         pv_target_prevalence **prevalence) {
+    size_t k = (size_t)classes;
+    pv_target_prevalence *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->classes = classes;
+    made->method = (pv_target_method)options->method;
+    made->level = options->level;
+    made->effective = made->movement = (double)NAN;
+    pv_status status = pv__alloc(ctx, 4 * k, sizeof(double), &made->value);
+    if (status != PV_OK) {
+        pv__free(ctx, made);
+        return status;
+    }
+    made->lo = made->value + k;
+    made->hi = made->lo + k;
+    made->sd = made->hi + k;
+    for (size_t y = 0; y < k; y++)
+        made->lo[y] = made->hi[y] = made->sd[y] = (double)NAN;
+    *prevalence = made;
+    return PV_OK;
+}
+
+void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence) {
+    if (!prevalence)
+        return;
+    pv__free(ctx, prevalence->value);
+    pv__free(ctx, prevalence->pi);
+    pv__free(ctx, prevalence->weight);
+    pv__free(ctx, prevalence->plugin);
+    pv__free(ctx, prevalence);
+}
+
+/* ---- the distribution of pi -------------------------------------------------------------------------------------- */
+
+/* The quadrature's points for averages: every second one, since the last halving was for the quantiles; those whose
+ * weight is lost in rounding are left out. */
+static pv_status pair_points(pv_ctx *ctx, const pv__pair *pair, pv__points *points) {
+    *points = (pv__points){.classes = 2};
+    double sum = 0, most = 0;
+    for (size_t j = 0; j < pair->count; j += 2)
+        most = fmax(most, pair->weight[j]);
+    pv_status status;
+    PV_GOTO(failed, pv__alloc(ctx, pair->count, 2 * sizeof(double), &points->pi));
+    PV_GOTO(failed, pv__alloc(ctx, pair->count, sizeof(double), &points->weight));
+    for (size_t j = 0; j < pair->count; j += 2)
+        if (pair->weight[j] > 1e-17 * most) {
+            memcpy(points->pi + 2 * points->count, pair->pi + 2 * j, 2 * sizeof(double));
+            sum += points->weight[points->count++] = pair->weight[j];
+        }
+    for (size_t j = 0; j < points->count; j++)
+        points->weight[j] /= sum;
+    return PV_OK;
+failed:
+    pv__points_clear(ctx, points);
+    return status;
+}
+
+/* The largest move of the mean, in sd, when each point's weight is multiplied by prod pi^1/2: half an observation of
+ * each label more. *swayed where it is also large in itself. */
+static double movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
+    size_t k = points->classes;
+    double most = 0;
+    for (size_t y = 0; y < k; y++) {
+        double sum = 0, moved = 0;
+        for (size_t j = 0; j < points->count; j++) {
+            double factor = points->weight[j];
+            for (size_t x = 0; x < k; x++)
+                factor *= sqrt(points->pi[j * k + x]);
+            sum += factor;
+            moved += factor * points->pi[j * k + y];
+        }
+        double move = fabs(moved / sum - mean[y]);
+        most = fmax(most, move / fmax(sd[y], 1e-300));
+        *swayed = *swayed || (move > 0.25 * sd[y] && move > 0.05);
+    }
+    return most;
+}
+
+static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points, pv_target_prevalence *out) {
+    double tail = 0.5 - 0.5 * out->level;
+    if (s->classes == 2) {
+        double z[2] = {pv__pair_quantile(&s->pair, tail), pv__pair_quantile(&s->pair, 1 - tail)};
+        out->lo[0] = pv_sigmoid(-z[1]);
+        out->lo[1] = pv_sigmoid(z[0]);
+        out->hi[0] = pv_sigmoid(-z[0]);
+        out->hi[1] = pv_sigmoid(z[1]);
+        return PV_OK;
+    }
+    size_t *order;
+    double *value;
+    PV_TRY(pv__alloc(ctx, points->count, sizeof *order + sizeof *value, &order));
+    value = (double *)(void *)(order + points->count);
+    for (size_t y = 0; y < points->classes; y++) {
+        for (size_t j = 0; j < points->count; j++)
+            value[j] = points->pi[j * points->classes + y];
+        pv__sort_by(points->count, value, order);
+        out->lo[y] = pv__weighted_quantile(points->count, value, points->weight, order, tail);
+        out->hi[y] = pv__weighted_quantile(points->count, value, points->weight, order, 1 - tail);
+    }
+    pv__free(ctx, order);
+    return PV_OK;
+}
+
+static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__points *points,
+                                pv_target_prevalence *out) {
+    size_t k = (size_t)s->classes;
+    if (s->classes == 2) {
+        PV_TRY(pair_points(ctx, &s->pair, points));
+    } else {
+        PV_TRY(pv__many_draws(ctx, m, s->posterior, &s->many, s->options->draws, s->options->seed, points,
+                              &out->effective));
+        pv__points_moments(points, s->value, s->sd);
+        out->iterations = s->many.passes;
+        for (size_t y = 0; y < k; y++)
+            out->error = fmax(out->error, s->sd[y] / sqrt(out->effective));
+    }
+    memcpy(out->value, s->value, k * sizeof *out->value);
+    memcpy(out->sd, s->sd, k * sizeof *out->sd);
+    if (s->flat)
+        out->movement = movement(points, s->value, s->sd, &out->swayed);
+    return exact_interval(ctx, s, points, out);
+}
+
+/* Draws of the variational Dirichlet; two classes have its quantiles in closed form. */
+static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_target_prevalence *out) {
+    size_t k = (size_t)s->classes;
+    double tail = 0.5 - 0.5 * out->level, total = 0;
+    for (size_t y = 0; y < k; y++)
+        total += s->posterior[y];
+    for (size_t y = 0; y < k; y++) {
+        out->lo[y] = pv_beta_quantile(s->posterior[y], total - s->posterior[y], tail);
+        out->hi[y] = pv_beta_quantile(s->posterior[y], total - s->posterior[y], 1 - tail);
+    }
+    memcpy(out->sd, s->sd, k * sizeof *out->sd);
+    points->classes = k;
+    points->count = s->classes == 2 ? 2 : (size_t)s->options->draws;
+    PV_TRY(pv__alloc(ctx, points->count * k, sizeof(double), &points->pi));
+    PV_TRY(pv__alloc(ctx, points->count, sizeof(double), &points->weight));
+    for (size_t j = 0; j < points->count; j++) {
+        double *pi = points->pi + j * k, sum = 0;
+        points->weight[j] = 1 / (double)points->count;
+        if (k == 2) { /* the ends of the interval: a row's probability rises with pi */
+            pi[1] = j ? out->hi[1] : out->lo[1];
+            pi[0] = j ? out->lo[0] : out->hi[0];
+            continue;
+        }
+        pv_rng rng = pv_rng_stream((uint64_t)s->options->seed, PV__STREAM_DIRICHLET, j);
+        for (size_t y = 0; y < k; y++)
+            sum += pi[y] = fmax(pv_rng_gamma(&rng, s->posterior[y]), 1e-300);
+        for (size_t y = 0; y < k; y++)
+            pi[y] /= sum;
+    }
+    return PV_OK;
+}
+
+static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_target_prevalence *out) {
+    size_t k = (size_t)s->classes;
+    pv__points points = {0};
+    pv_status status = PV_OK;
+    out->iterations = s->iterations;
+    out->stop = s->stop;
+    out->worth = s->worth;
+    out->weak = s->worth < 10;
+    out->movement = s->movement;
+    out->swayed = s->swayed;
+    memcpy(out->value, s->value, k * sizeof *out->value);
+    if (s->fixed) {
+        memcpy(out->lo, s->value, k * sizeof *out->lo);
+        memcpy(out->hi, s->value, k * sizeof *out->hi);
+        memcpy(out->sd, s->sd, k * sizeof *out->sd);
+        PV_GOTO(done, pv__points_one(ctx, k, s->value, &points));
+    } else if (s->options->method == PV_TARGET_EXACT) {
+        PV_GOTO(done, describe_exact(ctx, s, m, &points, out));
+    } else {
+        PV_GOTO(done, pv__alloc(ctx, k, sizeof(double), &out->plugin));
+        memcpy(out->plugin, s->plugin, k * sizeof *out->plugin);
+        if (s->options->method == PV_TARGET_VB)
+            PV_GOTO(done, describe_vb(ctx, s, &points, out));
+        else
+            PV_GOTO(done, pv__points_one(ctx, k, s->plugin, &points));
+    }
+done:
+    out->points = points.count; /* freed with out, whatever happened */
+    out->pi = points.pi;
+    out->weight = points.weight;
+    return status;
+}
+
+void pv__marginal_of(int classes, const pv_target_sample *sample, double *marginal) {
+    if (sample->true_marginal) {
+        memcpy(marginal, sample->true_marginal, (size_t)classes * sizeof *marginal);
+        return;
+    }
+    pv_log_softmax(classes, sample->log_marginal, marginal);
+    for (int y = 0; y < classes; y++)
+        marginal[y] = exp(marginal[y]);
+}
+
+pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
+                          const pv_target_options *options, pv_target_prevalence **prevalence) {
+    *prevalence = NULL;
+    PV_TRY(pv__target_check(ctx, sample->n, sample->classes, options));
+    PV_TRY(check_rows(ctx, sample));
+    pv__mixture mixture = {0};
+    pv__solver solver = {0};
+    pv_target_prevalence *made = NULL;
+    double *marginal = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, (size_t)sample->classes, sizeof *marginal, &marginal));
+    pv__marginal_of(sample->classes, sample, marginal);
+    PV_GOTO(done, pv__solver_init(ctx, options, labels, sample->classes, &solver));
+    PV_GOTO(done, pv__mixture_init(ctx, sample, true, &mixture));
+    PV_GOTO(done, pv__solver_run(ctx, &solver, &mixture, marginal, sample->log_marginal));
+    PV_GOTO(done, pv__target_new(ctx, sample->classes, options, &made));
+    PV_GOTO(done, describe(ctx, &solver, &mixture, made));
+    if (made->stop == PV_STOP_INTERRUPTED)
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
+    *prevalence = made;
+    made = NULL;
+done:
+    pv_target_prevalence_free(ctx, made);
+    pv__mixture_clear(ctx, &mixture);
+    pv__solver_clear(ctx, &solver);
+    pv__free(ctx, marginal);
+    return status;
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 512 };
+
+typedef struct row_work {
+    double *r, *log_r, *sum; /* [classes][ROWS] */
+    double *value;           /* [points] */
+    size_t *order;           /* [points] */
+} row_work;
+
+typedef struct row_job {
+    const pv_target_sample *sample;
+    const pv_target_prevalence *prevalence;
+    double *p, *log_p, *lo, *hi;
+} row_job;
+
+static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *own) {
+    const pv_target_prevalence *t = job->prevalence;
+    size_t k = (size_t)t->classes;
+    const double one = 1;
+    pv__mixture_kernels_get()->average(rows, t->classes, ROWS, own->r, t->plugin ? 1 : t->points,
+                                       t->plugin ? t->plugin : t->pi, t->plugin ? &one : t->weight, own->sum);
+    for (size_t i = 0; i < rows; i++) {
+        double total = 0; /* 1 but for rounding; nothing may come out above 1 */
+        for (size_t y = 0; y < k; y++)
+            total += own->r[y * ROWS + i] * own->sum[y * ROWS + i];
+        for (size_t y = 0; y < k; y++) {
+            size_t at = (begin + i) * k + y;
+            if (job->p)
+                job->p[at] = own->r[y * ROWS + i] * own->sum[y * ROWS + i] / total;
+            if (job->log_p)
+                job->log_p[at] = own->log_r[y * ROWS + i] + log(own->sum[y * ROWS + i] / total);
+        }
+    }
+}
+
+/* Two classes: a probability rises with its label's pi, so its interval's ends are at those of pi. */
+static void pair_intervals(const row_job *job, size_t begin, size_t rows, row_work *own) {
+    const pv_target_prevalence *t = job->prevalence;
+    const double ends[2][2] = {{t->hi[0], t->lo[1]}, {t->lo[0], t->hi[1]}}, one = 1;
+    for (size_t end = 0; end < 2; end++) {
+        pv__mixture_kernels_get()->average(rows, 2, ROWS, own->r, 1, ends[end], &one, own->sum);
+        for (size_t i = 0; i < rows; i++) {
+            double p0 = own->r[i] * own->sum[i], p1 = own->r[ROWS + i] * own->sum[ROWS + i];
+            size_t at = 2 * (begin + i);
+            (end ? job->lo : job->hi)[at] = p0 / (p0 + p1);
+            (end ? job->hi : job->lo)[at + 1] = p1 / (p0 + p1);
+        }
+    }
+}
+
+static void many_intervals(const row_job *job, size_t begin, size_t rows, row_work *own) {
+    const pv_target_prevalence *t = job->prevalence;
+    size_t k = (size_t)t->classes;
+    double tail = 0.5 - 0.5 * t->level;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t y = 0; y < k; y++) {
+            for (size_t j = 0; j < t->points; j++) {
+                double q = 0;
+                for (size_t x = 0; x < k; x++)
+                    q += t->pi[j * k + x] * own->r[x * ROWS + i];
+                own->value[j] = t->pi[j * k + y] * own->r[y * ROWS + i] / q;
+            }
+            pv__sort_by(t->points, own->value, own->order);
+            job->lo[(begin + i) * k + y] = pv__weighted_quantile(t->points, own->value, t->weight, own->order, tail);
+            job->hi[(begin + i) * k + y] =
+                pv__weighted_quantile(t->points, own->value, t->weight, own->order, 1 - tail);
+        }
+}
+
+static void run_rows(const row_job *job, size_t begin, size_t rows, row_work *own) {
+    size_t k = (size_t)job->prevalence->classes;
+    pv__mixture_kernels_get()->ratios(rows, (int)k, job->sample->loglik + begin * k, job->sample->log_marginal, ROWS,
+                                      own->r, own->log_r);
+    if (job->p || job->log_p)
+        mean_rows(job, begin, rows, own);
+    if (job->lo && k == 2)
+        pair_intervals(job, begin, rows, own);
+    else if (job->lo)
+        many_intervals(job, begin, rows, own);
+}
+
+static pv_status work_new(pv_ctx *ctx, const pv_target_prevalence *t, row_work *own) {
+    size_t k = (size_t)t->classes;
+    PV_TRY(pv__alloc(ctx, 3 * k * ROWS, sizeof(double), &own->r));
+    own->log_r = own->r + k * ROWS;
+    own->sum = own->log_r + k * ROWS;
+    PV_TRY(pv__alloc(ctx, t->points, sizeof *own->value, &own->value));
+    return pv__alloc(ctx, t->points, sizeof *own->order, &own->order);
+}
+
+pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_prevalence *prevalence,
+                            double *p, double *log_p, double *lo, double *hi) {
+    if (lo && isnan(prevalence->lo[0]))
+        return pv__fail(ctx, PV_ERR_USAGE, "--method %s gives an estimate without an interval: use exact",
+                        pv_target_method_name(prevalence->method));
+    row_job job = {sample, prevalence, p, log_p, lo, hi};
+    size_t blocks = (sample->n + ROWS - 1) / ROWS;
+    int threads = pv_ctx_threads(ctx);
+    row_work *work;
+    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
+    pv_status status = PV_OK;
+    for (int t = 0; t < threads && status == PV_OK; t++)
+        status = work_new(ctx, prevalence, &work[t]);
+    if (status == PV_OK) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int t = 0; t < threads; t++)
+            for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads)
+                run_rows(&job, b * ROWS, sample->n - b * ROWS < ROWS ? sample->n - b * ROWS : ROWS, &work[t]);
+        if (pv__interrupted(ctx))
+            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
+    }
+    for (int t = 0; t < threads; t++) {
+        pv__free(ctx, work[t].r);
+        pv__free(ctx, work[t].value);
+        pv__free(ctx, work[t].order);
+    }
+    pv__free(ctx, work);
+    return status;
+}
+
+/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+
+pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels, double *confusion) {
+    size_t k = (size_t)sample->classes;
+    double *mass;
+    PV_TRY(pv__alloc(ctx, k, sizeof *mass, &mass));
+    memset(confusion, 0, k * k * sizeof *confusion);
+    for (size_t i = 0; i < sample->n; i++) {
+        const double *l = sample->loglik + i * k;
+        double weight = sample->weight ? sample->weight[i] : 1;
+        size_t best = 0;
+        for (size_t y = 1; y < k; y++)
+            if (l[y] - sample->log_marginal[y] > l[best] - sample->log_marginal[best])
+                best = y;
+        for (size_t y = 0; y < k; y++) {
+            double share = sample->label ? weight * (sample->label[i] == (int32_t)y) : weight * exp(l[y]);
+            confusion[best * k + y] += share;
+            mass[y] += share;
+        }
+    }
+    pv_status status = PV_OK;
+    for (size_t y = 0; y < k && status == PV_OK; y++) {
+        if (!(mass[y] > 0))
+            status =
+                pv__fail(ctx, PV_ERR_INPUT, "bbse: the source rows have none of label '%s'", pv__show(labels[y]).text);
+        for (size_t i = 0; i < k; i++)
+            confusion[i * k + y] /= mass[y];
+    }
+    pv__free(ctx, mass);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* src/predict/target.h: one solution for a target sample's prevalence, used once for an estimate of w and once for each
+ * posterior draw of it. */
+#ifndef PV_PREDICT_TARGET_H
+#define PV_PREDICT_TARGET_H
+
+#include "predict/mixture.h"
+
+/* ---- the prior of pi (dirichlet.c) ------------------------------------------------------------------------------- */
+
+typedef enum pv__dirichlet_kind { PV__DIRICHLET_EQUAL, PV__DIRICHLET_TRUE, PV__DIRICHLET_COUNTS } pv__dirichlet_kind;
+
+typedef struct pv__dirichlet {
+    pv__dirichlet_kind kind;
+    double k;       /* EQUAL: each entry; TRUE: the smallest; INFINITY: pi is known */
+    double *counts; /* [classes], COUNTS */
+} pv__dirichlet;
+
+/* The caller clears with pv__free(ctx, prior->counts). */
+PV_MUST_USE pv_status pv__dirichlet_parse(pv_ctx *ctx, const char *text, char *const *labels, int classes,
+                                          pv__dirichlet *prior);
+/* alpha [classes]; where k is infinite its direction, summing to 1. marginal: of the true population. */
+void pv__dirichlet_set(const pv__dirichlet *prior, int classes, const double *marginal, double *alpha);
+
+/* ---- the solution (solve.c) -------------------------------------------------------------------------------------- */
+
+typedef struct pv__solver {
+    const pv_target_options *options;
+    pv__dirichlet prior;
+    int classes;
+    bool fixed;        /* pi is known: the prior is a point */
+    double *alpha;     /* [classes], prior */
+    double *posterior; /* [classes], prior and known labels; vb: of the variational Dirichlet at the end */
+    double *value, *sd;
+    double *plugin; /* [classes], em, vb, bbse and fixed: what stands for pi in predictions */
+    double *start;  /* [classes], where the search for a mode begins; set by the first solution */
+    double *work;   /* [4 classes + classes^2] */
+    pv__pair pair;
+    pv__many many;
+    int64_t iterations;
+    pv_stop stop;
+    bool flat;          /* the prior is */
+    double *flat_value; /* [classes], the mode with a flat prior, and the sd there; not where the prior is flat */
+    double *flat_sd;
+    double worth;    /* as in pv_target_prevalence */
+    double movement; /* NaN where the prior is flat, or there is none */
+    bool swayed;
+} pv__solver;
+
+PV_MUST_USE pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *const *labels, int classes,
+                                      pv__solver *solver);
+void pv__solver_clear(pv_ctx *ctx, pv__solver *solver);
+/* marginal [classes]: p(y|w) of the true population; log_marginal: of loglik. */
+PV_MUST_USE pv_status pv__solver_run(pv_ctx *ctx, pv__solver *solver, pv__mixture *mixture, const double *marginal,
+                                     const double *log_marginal);
+
+/* Mean and standard deviation of weighted points, [classes] each. */
+void pv__points_moments(const pv__points *points, double *mean, double *sd);
+/* Quantile p of class y; order [count] is scratch. */
+double pv__points_quantile(const pv__points *points, size_t y, double p, size_t *order);
+/* Sorts order by value and gives the quantile p of weighted values: linear between the middles of the weights. */
+double pv__weighted_quantile(size_t n, const double *value, const double *weight, size_t *order, double p);
+void pv__sort_by(size_t n, const double *value, size_t *order);
+
+#endif

@@ -1,0 +1,14 @@
+/* src/validate/validate.h: how a validation is made and its predictions are judged. */
+#ifndef PV_SRC_VALIDATE_H
+#define PV_SRC_VALIDATE_H
+
+#include "base/base.h"
+#include "prevail/validate.h"
+
+/* Room for all predictions; fold, loglik, log_p and so on are the caller's to fill. with_prevalence: room for it. */
+PV_MUST_USE pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats,
+                                         bool with_prevalence, pv_validation **validation);
+/* Fills metrics and pooled from the rest. */
+PV_MUST_USE pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *validation);
+
+#endif

@@ -160,7 +160,7 @@ typedef struct cli_roles {
 /* Reads path; the columns named in text (n of them) are read as text. */
 int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv_table **table);
 /* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
-int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const char *path, const pv_roles *roles,
+int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table);
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */

@@ -16,9 +16,8 @@ int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-int cli_read_for_model(cli_call *call, const pv_classifier *classifier, const char *path, const pv_roles *roles,
+int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table) {
-    const pv_encoding *encoding = classifier->encoding;
     const char **names = cli_alloc(2 * encoding->sources + 6, sizeof *names);
     const char **text = names, **keep = names + encoding->sources + 2;
     size_t n_text = 0, n_keep = 0;

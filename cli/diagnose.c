@@ -86,7 +86,7 @@ static int read_data(cli_call *call, const char *path, work *held) {
     pv_roles roles = {.target = c->target,
                       .weights = c->weights && *c->weights ? c->weights : NULL,
                       .drop_missing = held->drop_missing};
-    int code = cli_read_for_model(call, c, path, &roles, &held->table);
+    int code = cli_read_for_model(call, c->encoding, path, &roles, &held->table);
     if (code != CLI_OK)
         return code;
     pv_status status =

@@ -44,7 +44,6 @@ typedef struct eval_inputs {
     pv_table *table;
     pv_dataset *data;
     pv_probs *probs;
-    pv_target_prevalence *target; /* NULL: not inferred */
     double *frequency, *weight;
     pv_target_prevalence *target; /* --population unknown: what was inferred */
 } eval_inputs;

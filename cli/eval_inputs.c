@@ -76,7 +76,7 @@ static size_t add_votes(const char *votes, char *buffer, const char **keep) {
 /* As cli_read_for_model, and the columns of votes. */
 static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     if (!options->votes)
-        return cli_read_for_model(call, inputs->classifier, call->argument[1], roles, &inputs->table);
+        return cli_read_for_model(call, inputs->classifier->encoding, call->argument[1], roles, &inputs->table);
     const pv_encoding *encoding = inputs->classifier->encoding;
     size_t length = strlen(options->votes), n_keep = 0, n_text = 0;
     const char **keep = cli_alloc(encoding->sources + 2 * length + 4, sizeof *keep);
@@ -284,8 +284,6 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
         code = set_positive(call, options, inputs);
     if (code == CLI_OK)
         code = set_shares(call, options, inputs);
-    if (code == CLI_OK && inputs->target)
-        cli_note_target(call, inputs->target, inputs->labels, inputs->rows);
     return code;
 }
 
@@ -300,7 +298,6 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
     free(inputs->weight);
     pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
-    pv_target_prevalence_free(call->ctx, inputs->target);
     pv_dataset_free(call->ctx, inputs->data);
     pv_table_free(call->ctx, inputs->table);
     pv_classifier_free(call->ctx, inputs->classifier);

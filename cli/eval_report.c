@@ -56,8 +56,6 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
-    if (inputs->target)
-        cli_json_target(object, inputs->target, inputs->labels);
     cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
     cli_json_set(object, "stated_for", json_shares(inputs, inputs->stated ? inputs->stated : inputs->observed));
     if (inputs->target)

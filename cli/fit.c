@@ -8,9 +8,17 @@
 typedef struct fit_options {
     cli_roles roles;
     pv_fit_options fit;
+    const char *sample; /* --population-sample */
     const char *output;
     cli_running running;
 } fit_options;
+
+static const pv_option sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(fit_options, sample), NULL, 0,
+                                          0, NULL, "FILE",
+                                          "A CSV file with rows of the true population, their labels unknown: for ig, "
+                                          "in the place of --prevalence or beside "
+                                          "it. The model's p(y|w) is then what it predicts for them on average."},
+                                         CLI_OPTION_END};
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
@@ -18,11 +26,35 @@ static const pv_option run_table[] = {
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
 
+/* Rows of the population, as the model's columns. */
+static int read_sample(cli_call *call, const fit_options *options, const cli_training *training, pv_dataset **sample) {
+    pv_roles roles = {.drop_missing = options->roles.missing == 1};
+    pv_table *table = NULL;
+    *sample = NULL;
+    if (!options->sample)
+        return CLI_OK;
+    int code = cli_read_for_model(call, training->encoding, options->sample, &roles, &table);
+    if (code == CLI_OK) {
+        pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
+                                            training->data->classes, sample);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    pv_table_free(call->ctx, table);
+    return code;
+}
+
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
+    pv_dataset *sample;
+    int code = read_sample(call, options, training, &sample);
+    if (code != CLI_OK)
+        return code;
+    input.sample = sample;
     pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    pv_dataset_free(call->ctx, sample);
+    return code;
 }
 
 /* What the engine's own reports say against it. */
@@ -201,6 +233,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
+                                   {"Population", sample_table, 0},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};
@@ -212,12 +245,14 @@ static const cli_example examples[] = {
      "The embedded study of oesophageal cancer; the model's prevalence is made to equal the stated one."},
     {"prevail fit study.csv --target cancer --prevalence 0.005-0.02 --infer vi -o study.model",
      "With a posterior: intervals for coefficients, and for risks with prevail predict --interval."},
+    {"prevail fit study.csv --target cancer --population-sample people.csv -o study.model",
+     "Nobody knows the prevalence, but there are people of the population, without their labels."},
     {NULL, NULL}};
 
 const cli_command cli_fit = {
     .name = "fit",
     .summary = "fit a classifier to a table and save it",
-    .usage = "DATA --target COL --prevalence P [-o MODEL] [options]",
+    .usage = "DATA --target COL --prevalence P|--population-sample FILE [-o MODEL] [options]",
     .text = "Fits a classifier to a table whose classes may have been sampled by design, such that its probabilities "
             "hold in the population whose prevalence is stated. Columns of text become indicator columns against their "
             "first level; columns of numbers are standardised for the fit, and coefficients are reported on their own "

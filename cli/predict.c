@@ -99,7 +99,7 @@ static int read_data(cli_call *call, const predict_options *options, work *held)
     pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
     pv_roles reading = roles;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
-    int code = cli_read_for_model(call, classifier, call->argument[1], &reading, &held->table);
+    int code = cli_read_for_model(call, classifier->encoding, call->argument[1], &reading, &held->table);
     if (code != CLI_OK)
         return code;
     pv_status status = pv_dataset_apply(call->ctx, held->table, &roles, classifier->encoding, classifier->labels,
@@ -121,7 +121,7 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     pv_roles roles = {.target = c->target, .drop_missing = options->missing == 1};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
-    int code = cli_read_for_model(call, c, options->source, &roles, &table);
+    int code = cli_read_for_model(call, c->encoding, options->source, &roles, &table);
     if (code != CLI_OK)
         return code;
     pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);

@@ -77,7 +77,8 @@ static void make_data(bench_data *data, size_t rows, size_t columns) {
         data->names[j] = cli_copy(name);
         data->source[j] = (pv_source_column){.name = data->names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
     }
-    data->encoding = (pv_encoding){columns, data->source, (int)columns, data->names};
+    data->encoding =
+        (pv_encoding){.sources = columns, .source = data->source, .features = (int)columns, .feature = data->names};
 }
 
 static void free_data(bench_data *data) {

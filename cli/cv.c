@@ -175,7 +175,7 @@ static int run(cli_call *call) {
     cli_training training = {0};
     pv_validation *validation = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
+    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
@@ -211,6 +211,7 @@ static int run(cli_call *call) {
 
 static const cli_group groups[] = {{"Validation", cv_table, 0},
                                    {"Data", cli_role_table, offsetof(cv_options, roles)},
+                                   {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
                                    {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};

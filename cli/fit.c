@@ -137,6 +137,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
+    cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
     cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.prior));
@@ -161,8 +162,12 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
-    printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-           c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
+    if (c->encoding->image)
+        printf("%s on %s: %zu images, %zu parameters, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+               pv_model_params(c->model), c->target);
+    else
+        printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+               c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
     if (c->dropped)
         printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
@@ -171,8 +176,8 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
-        printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
-               intercept_prior(options, c));
+        printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
+               c->encoding->image ? "weights" : "standardised slopes", intercept_prior(options, c));
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     cli_print_posterior(c);
@@ -203,7 +208,7 @@ static int run(cli_call *call) {
     cli_training training = {0};
     pv_classifier *classifier = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
+    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
@@ -233,6 +238,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
+                                   {"Images", pv_image_option_table, offsetof(fit_options, roles.image)},
                                    {"Population", sample_table, 0},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},

@@ -49,7 +49,7 @@ typedef struct pv_array {
 /* One file: an NPZ with its members, or a single array (NPY or IDX, also gzipped). */
 typedef struct pv_archive pv_archive;
 
-/* Whether the file begins like one of these. false too where it cannot be read. */
+/* Whether it is a file that begins like one of these. false too where it cannot be read. */
 bool pv_archive_recognise(const char *path);
 
 /* The caller frees *archive. Refuses encrypted, truncated and damaged files. */
@@ -79,7 +79,7 @@ typedef enum pv_image_layout {
 } pv_image_layout;
 
 /* Which array plays which part. A name is that of a member of the file, or of another file with one array. NULL: the
- * part's own name ("images", "labels", ...) where the file has it. */
+ * part's own name ("images", "labels", ...) where the file has it. Empty: the part is not wanted. */
 typedef struct pv_image_roles {
     const char *images;
     const char *labels;      /* [N], numbers or text */
@@ -92,11 +92,9 @@ typedef struct pv_image_roles {
     bool unlabelled;         /* labels, votes and frequencies are not looked for */
     bool drop_missing;       /* rows without a vote, or with too few, are dropped instead of refused */
     int64_t votes_min;       /* a row needs so many; 0 and 1 are the same */
-    double binarise;         /* votes become two classes: the mean below this, or above; equal rows are dropped. NaN:
+    double binarise;         /* votes become two classes: the mean below this, or above; equal rows are dropped. 0:
                                 the votes' frequencies are the target */
 } pv_image_roles;
-
-pv_image_roles pv_image_roles_default(void);
 
 typedef struct pv_images {
     char *source;
@@ -126,6 +124,53 @@ void pv_images_free(pv_ctx *ctx, pv_images *images); /* NULL is fine */
 /* The pixels [planes][height][width] of a row, as they are in the file. */
 void pv_images_pixels(const pv_images *images, size_t row, float *pixels);
 pv_targets pv_images_targets(const pv_images *images); /* borrows */
+
+/* ---- views ---------------------------------------------------------------------------------------------------------
+ * What a network sees of an image: planes of size x size pixels, cut out of it and interpolated linearly.
+ *
+ *   volumes   triplets of orthogonal planes through the centre; in training each triplet at a random orientation
+ *   planes    the image itself, in training turned, mirrored, shifted and scaled at random
+ *   views     taken as they are
+ *
+ * For predictions the set is the same for every image and every run: the first plane, or triplet, lies along the axes,
+ * the others at fixed random orientations.
+ */
+
+/* How images are to be used. */
+typedef struct pv_image_options {
+    const char *images;  /* as in pv_image_roles */
+    const char *votes;   /* votes are the target, instead of a column */
+    const char *spacing; /* as in pv_image_roles */
+    bool ready;          /* four dimensions are ready views */
+    double binarise;
+    int64_t votes_min;
+    const char *window; /* "LOW,HIGH": intensities are clipped to it; NULL: not */
+    double field;       /* side of a view in pixels, or in the spacing's unit; 0: the largest that stays inside */
+    double rotate;      /* planes: largest angle, degrees; volumes: any orientation where not 0 */
+    bool no_flip;
+    double shift;        /* largest shift, as a share of the field */
+    double scale;        /* largest change of scale */
+    int64_t views, size; /* of the model: set them from pv_model_views */
+} pv_image_options;
+
+extern const pv_option pv_image_option_table[]; /* all but views and size; ends with a NULL name */
+
+/* The same, learned and kept with the model. */
+typedef struct pv_image_encoding {
+    char *images, *votes, *spacing; /* empty: not named */
+    pv_image_layout layout;
+    double binarise;
+    int64_t votes_min;
+    size_t views, size;
+    double low, high; /* of the window; infinite where there is none */
+    double mean, sd;  /* of the training images' pixels inside the window */
+    double field;
+    double rotate, shift, scale;
+    bool flip;
+} pv_image_encoding;
+
+/* x [views][size][size] of an image, (pixel - mean)/sd. rng: draws of training; NULL: the fixed set. */
+void pv_views_cut(const pv_image_encoding *encoding, const pv_images *images, size_t row, pv_rng *rng, double *x);
 
 #ifdef __cplusplus
 }

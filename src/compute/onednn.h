@@ -19,8 +19,14 @@ typedef struct pv__onednn_layer {
     dnnl_primitive_t split[PV_NODE_INPUTS];      /* and its gradient back */
 } pv__onednn_layer;
 
+/* oneDNN's fast kernels want channels in sixteens. The engine runs `padded`, the caller's graph with channels rounded
+ * up: their weights are zero, so they stay zero, and their gradients are left out. */
 struct pv__engine {
-    const pv__graph *graph;
+    const pv__graph *given;
+    pv__graph padded;
+    const pv__graph *graph;                  /* the padded one */
+    size_t *parameter;                       /* [given params], the padded parameter of each */
+    const size_t *channel[PV_NODES_MAX + 1]; /* of each tensor: the padded channel of each */
     pv_ctx *ctx;
     size_t images, parts;
     int lanes;
@@ -37,11 +43,11 @@ struct pv__engine {
     char *value;                    /* [parts][block] */
     char *lane;                     /* [lanes][lane_size]: slopes, spare, scratch, features, weight gradients */
     size_t lane_size;
-    bool *keep;      /* [lanes][largest] */
-    bool *dropped;   /* [parts] */
-    float *weights;  /* one array of plain weights and biases, [params] */
-    float *gradient; /* [parts][params] */
-    void *blocks[8]; /* what pv__free gets; the pointers above are aligned */
+    bool *keep;       /* [lanes][largest] */
+    bool *dropped;    /* [parts] */
+    float *weights;   /* one array of plain weights and biases, [padded params] */
+    float *gradient;  /* [parts][padded params] */
+    void *blocks[10]; /* what pv__free gets; the pointers above are aligned */
     int n_blocks;
     float *layer_weights; /* all layers' reordered weights */
     bool failed;          /* a primitive did not run: results are NaN */

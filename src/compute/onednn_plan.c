@@ -281,6 +281,73 @@ static pv_status make_primitives(pv__engine *e) {
     return make_reorder(e, &e->features_md, &e->md[g->nodes], &e->from_features);
 }
 
+/* ---- channels in sixteens ---------------------------------------------------------------------------------------- */
+
+enum { CHANNEL_BLOCK = 16 };
+
+static void pad_graph(pv__engine *e) {
+    const pv__graph *g = e->given;
+    e->padded = (pv__graph){.input = g->input, .low = g->low};
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *n = &g->node[t];
+        size_t channels = (n->out.channels + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK * CHANNEL_BLOCK;
+        if (n->kind == PV_NODE_CONV)
+            pv__graph_conv(&e->padded, n->input[0], channels, n->kernel, n->stride, n->padding, n->dropout);
+        else if (n->kind == PV_NODE_MAXPOOL)
+            pv__graph_maxpool(&e->padded, n->input[0], n->kernel, n->stride, n->padding);
+        else
+            pv__graph_concat(&e->padded, n->input, n->inputs, n->dropout);
+    }
+    e->graph = &e->padded;
+}
+
+static void map_channels(const pv__engine *e, int t, size_t *channel) {
+    const pv__node *n = &e->given->node[t > 0 ? t - 1 : 0];
+    size_t at = 0, start = 0;
+    if (t == 0 || n->kind == PV_NODE_CONV) {
+        for (; at < pv__graph_shape(e->given, t).channels; at++)
+            channel[at] = at;
+        return;
+    }
+    for (int i = 0; i < n->inputs; i++) {
+        for (size_t c = 0; c < pv__graph_shape(e->given, n->input[i]).channels; c++)
+            channel[at++] = start + e->channel[n->input[i]][c];
+        start += pv__graph_shape(&e->padded, n->input[i]).channels;
+    }
+}
+
+static void map_parameters(pv__engine *e, int t) {
+    const pv__node *n = &e->given->node[t], *p = &e->padded.node[t];
+    size_t in = pv__graph_shape(e->given, n->input[0]).channels, taps = n->kernel * n->kernel;
+    size_t wide = pv__graph_shape(&e->padded, n->input[0]).channels;
+    for (size_t o = 0; o < n->out.channels; o++) {
+        e->parameter[n->bias + o] = p->bias + o;
+        for (size_t c = 0; c < in; c++)
+            for (size_t k = 0; k < taps; k++)
+                e->parameter[n->weight + (o * in + c) * taps + k] =
+                    p->weight + (o * wide + e->channel[n->input[0]][c]) * taps + k;
+    }
+}
+
+static pv_status make_padding(pv__engine *e) {
+    const pv__graph *g = e->given;
+    size_t total = 0, *at;
+    for (int t = 0; t <= g->nodes; t++)
+        total += pv__graph_shape(g, t).channels;
+    PV_TRY(pv__alloc(e->ctx, g->params, sizeof *e->parameter, &e->parameter));
+    PV_TRY(pv__alloc(e->ctx, total, sizeof *at, &at));
+    e->channel[0] = at;
+    for (int t = 0; t <= g->nodes; t++) {
+        e->channel[t] = at;
+        map_channels(e, t, at);
+        at += pv__graph_shape(g, t).channels;
+    }
+    for (int t = 0; t < g->nodes; t++)
+        if (g->node[t].kind == PV_NODE_CONV)
+            map_parameters(e, t);
+    return PV_OK;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static pv_status reserve(pv__engine *e, size_t count, size_t size, void *pointer) {
@@ -366,6 +433,8 @@ void pv__onednn_close(pv_ctx *ctx, pv__engine *e) {
     dnnl_engine_destroy(e->cpu);
     for (int i = 0; i < e->n_blocks; i++)
         pv__free(ctx, e->blocks[i]);
+    pv__free(ctx, e->parameter);
+    pv__free(ctx, e->channel[0]);
     pv__free(ctx, e);
 }
 
@@ -374,14 +443,17 @@ pv_status pv__onednn_open(pv_ctx *ctx, const pv__graph *graph, size_t images, si
     *engine = NULL;
     pv__engine *e;
     PV_TRY(pv__alloc(ctx, 1, sizeof *e, &e));
-    e->graph = graph;
+    e->given = graph;
     e->ctx = ctx;
     e->images = images;
     e->parts = parts;
     e->lanes = lanes;
+    pad_graph(e);
+    pv_status status = make_padding(e);
     int threads = omp_get_max_threads();
     omp_set_num_threads(1); /* primitives are planned for the number of threads there are */
-    pv_status status = make_primitives(e);
+    if (status == PV_OK)
+        status = make_primitives(e);
     omp_set_num_threads(threads);
     if (status == PV_OK)
         status = reserve_all(e);

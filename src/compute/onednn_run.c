@@ -69,8 +69,8 @@ static void engine_load(pv__engine *e, const double *w) {
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     e->failed = false;
-    for (size_t i = 0; i < e->graph->params; i++)
-        e->weights[i] = (float)w[i];
+    for (size_t i = 0; i < e->given->params; i++)
+        e->weights[e->parameter[i]] = (float)w[i];
     for (int t = 0; t < e->graph->nodes; t++) {
         const pv__onednn_layer *made = &e->layer[t];
         float *plain = e->weights + e->graph->node[t].weight;
@@ -85,7 +85,7 @@ static void engine_load(pv__engine *e, const double *w) {
 /* Where element [c][0][0] of an image lies, and how far apart its pixels are: layouts are plain, or have one block of
  * channels inside. */
 static void drop(lane *l, int t, const pv__dropout *dropout, float *y) {
-    const pv__node *node = &l->e->graph->node[t];
+    const pv__node *node = &l->e->given->node[t];
     const dnnl_memory_desc_t *md = &l->e->md[t + 1];
     const dnnl_blocking_desc_t *b = &md->format_desc.blocking;
     size_t size = pv__shape_size(node->out), pixels = node->out.height * node->out.width;
@@ -94,7 +94,8 @@ static void drop(lane *l, int t, const pv__dropout *dropout, float *y) {
     for (size_t n = 0; n < l->e->images; n++) {
         pv__dropout_mask(dropout, n, t, node->dropout, size, l->keep);
         for (size_t c = 0; c < node->out.channels; c++) {
-            float *channel = y + n * (size_t)b->strides[0] + c / inner * (size_t)b->strides[1] + c % inner;
+            size_t at = l->e->channel[t + 1][c];
+            float *channel = y + n * (size_t)b->strides[0] + at / inner * (size_t)b->strides[1] + at % inner;
             const bool *keep = l->keep + c * pixels;
             for (size_t p = 0; p < pixels; p++)
                 channel[p * step] = keep[p] ? channel[p * step] * scale : 0;
@@ -140,9 +141,10 @@ static void engine_forward(pv__engine *e, size_t part, int number, const double 
             drop(&l, t, dropout, (float *)(void *)(value + e->offset[t + 1]));
     }
     reorder(&l, e->to_features, &e->md[g->nodes], value + e->offset[g->nodes], &e->features_md, l.features);
-    size_t made = e->images * pv__shape_size(pv__graph_shape(g, g->nodes));
-    for (size_t i = 0; i < made; i++)
-        features[i] = e->failed ? (double)NAN : (double)l.features[i];
+    size_t made = pv__shape_size(pv__graph_shape(e->given, g->nodes));
+    size_t wide = pv__shape_size(pv__graph_shape(g, g->nodes));
+    for (size_t i = 0; i < e->images * made; i++)
+        features[i] = e->failed ? (double)NAN : (double)l.features[i / made * wide + i % made];
     omp_set_num_threads(threads);
 }
 
@@ -195,9 +197,11 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
     bool reached[PV_NODES_MAX + 1] = {false};
     int threads = omp_get_max_threads(), first = low ? 0 : g->low;
     omp_set_num_threads(1);
-    size_t count = e->images * pv__shape_size(pv__graph_shape(g, g->nodes));
-    for (size_t i = 0; i < count; i++)
-        l.features[i] = (float)dfeatures[i];
+    size_t made = pv__shape_size(pv__graph_shape(e->given, g->nodes));
+    size_t wide = pv__shape_size(pv__graph_shape(g, g->nodes));
+    memset(l.features, 0, e->images * wide * sizeof *l.features);
+    for (size_t i = 0; i < e->images * made; i++)
+        l.features[i / made * wide + i % made] = (float)dfeatures[i];
     reorder(&l, e->from_features, &e->features_md, l.features, &e->md[g->nodes], l.slope + e->offset[g->nodes]);
     for (int t = g->nodes - 1; t >= first; t--) {
         const pv__node *node = &g->node[t];
@@ -222,12 +226,12 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
 }
 
 static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, double *dw) {
-    size_t params = e->graph->params, begin = low ? 0 : e->graph->low_params;
+    size_t params = e->graph->params, begin = low ? 0 : e->given->low_params;
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = begin; i < params; i++) {
+    for (size_t i = begin; i < e->given->params; i++) {
         double sum = 0;
         for (size_t p = 0; p < parts; p++)
-            sum += (double)e->gradient[p * params + i];
+            sum += (double)e->gradient[p * params + e->parameter[i]];
         dw[i] += e->failed ? (double)NAN : sum;
     }
 }

@@ -1,6 +1,9 @@
 /* An archive: a file of one or more arrays, and their elements whatever the order of bytes and of indices. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include <xxhash.h>
 
 #include "data/archive.h"
 #include "data/data.h"
@@ -23,6 +26,9 @@ static bool is_gzip(const pv__bytes *b) {
 
 bool pv_archive_recognise(const char *path) {
     unsigned char head[16];
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false; /* what is read from a pipe is gone */
     FILE *stream = fopen(path, "rb");
     if (!stream)
         return false;
@@ -42,8 +48,10 @@ static pv_status open_single(pv_ctx *ctx, pv_archive *a) {
     else
         *bytes = (pv__bytes){.data = a->file.data, .size = a->file.size};
     if (!pv__is_npy(bytes) && !pv__is_idx(bytes))
-        return pv__fail_at(ctx, PV_ERR_FORMAT, a->path, 0, 0,
-                           "is none of NPZ, NPY and IDX; numpy.savez writes the first");
+        return pv__fail_at(
+            ctx, PV_ERR_FORMAT, a->path, 0, 0,
+            "is none of NPZ, NPY and IDX, as numpy.savez writes the first; if it is a compressed table, unpack "
+            "it");
     return PV_OK;
 }
 
@@ -104,6 +112,41 @@ pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *
         return pv__idx_parse(ctx, a->path, &m->bytes, array);
     const char *slash = strrchr(a->path, '/');
     return pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array);
+}
+
+size_t pv__archive_size(const pv_archive *archive, size_t member) {
+    return archive->zip ? (size_t)archive->members[member].size : archive->members[member].bytes.size;
+}
+
+uint64_t pv__archive_hash(const pv_archive *archive) {
+    return XXH3_64bits(archive->file.data, archive->file.size);
+}
+
+pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int *dims, size_t *rows) {
+    enum { START = 4096 };
+    unsigned char start[START];
+    const pv__member *m = &a->members[member];
+    pv_array array = {0};
+    size_t n = START, begin;
+    *dims = 0;
+    *rows = 0;
+    if (a->zip) {
+        PV_TRY(pv__zip_peek(ctx, a->path, &a->file, m, start, &n));
+        pv__bytes bytes = {.data = start, .size = n};
+        if (!pv__is_npy(&bytes))
+            return PV_OK;
+        pv_status status = pv__npy_header(ctx, a->path, m->name, &bytes, &array, &begin);
+        if (status == PV_ERR_FORMAT)
+            return PV_OK; /* of a type that is not known here; an error once it is wanted */
+        PV_TRY(status);
+    } else if (pv__is_idx(&m->bytes)) {
+        PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
+    } else {
+        PV_TRY(pv__npy_header(ctx, a->path, m->name, &m->bytes, &array, &begin));
+    }
+    *dims = array.dims;
+    *rows = array.dims ? array.shape[0] : 0;
+    return PV_OK;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */

@@ -165,3 +165,19 @@ done:
     pv__free(ctx, piece);
     return status;
 }
+
+pv_status pv__unpack_start(pv_ctx *ctx, const char *path, const char *what, const unsigned char *from, size_t n,
+                           unsigned char *start, size_t size) {
+    z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    memcpy(&z.next_in, &from, sizeof z.next_in); /* zlib reads only */
+    z.avail_in = (uInt)(n < PIECE ? n : PIECE);  /* more than enough for a header */
+    z.next_out = start;
+    z.avail_out = (uInt)size;
+    int code = inflate(&z, Z_SYNC_FLUSH);
+    inflateEnd(&z);
+    if (code == Z_MEM_ERROR)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    return z.avail_out == 0 ? PV_OK : damaged(ctx, path, what);
+}

@@ -12,10 +12,6 @@
 
 enum { CLASSES_MAX = 1000, TEXT_MAX = 256 };
 
-pv_image_roles pv_image_roles_default(void) {
-    return (pv_image_roles){.binarise = NAN};
-}
-
 /* What reading holds besides the images. */
 typedef struct reader {
     pv_ctx *ctx;
@@ -70,6 +66,9 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
  * none. */
 static pv_status find_array(reader *r, const char *option, const char *named, pv_array *array, bool *found) {
     pv_archive *archive = r->images->archives[0];
+    *found = false;
+    if (named && !*named)
+        return PV_OK; /* not wanted */
     const char *name = named ? named : option + 2;
     size_t member = pv_archive_find(archive, name), count = pv_archive_count(archive);
     bool images = strcmp(option, "--images") == 0;
@@ -317,7 +316,7 @@ static pv_status read_votes(reader *r, const pv_array *array) {
     int grades;
     PV_TRY(check_rows(r, array, 2, "[N][raters]"));
     PV_TRY(check_votes(r, array, &grades));
-    bool binary = !isnan(r->roles->binarise);
+    bool binary = r->roles->binarise > 0;
     PV_TRY(name_classes(r, binary ? 2 : grades, binary ? sides : NULL));
     size_t raters = array->shape[1], k = (size_t)images->classes;
     if (binary)
@@ -406,7 +405,7 @@ static pv_status read_targets(reader *r) {
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0,
                            "has no array 'labels', 'votes' or 'frequencies': name the target with --labels, --votes or "
                            "--frequencies");
-    if (!isnan(roles->binarise) && chosen != 1)
+    if (roles->binarise > 0 && chosen != 1)
         return pv__fail(r->ctx, PV_ERR_USAGE, "--binarise is for votes");
     return kinds[chosen].read(r, &array);
 }

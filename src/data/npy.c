@@ -85,7 +85,8 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
     return PV_OK;
 }
 
-pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
+pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array,
+                         size_t *begin) {
     *array = (pv_array){0};
     snprintf(array->name, sizeof array->name, "%s", name);
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
@@ -93,7 +94,7 @@ pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const p
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "member '%s' is no NPY array", name);
     for (size_t i = 0; i < wide; i++)
         length |= (size_t)bytes->data[8 + i] << 8 * i;
-    size_t begin = 8 + wide + length;
+    *begin = 8 + wide + length;
     if (length > bytes->size - 8 - wide || length > 1 << 20)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header", name);
     char *dict;
@@ -111,6 +112,12 @@ pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const p
     if (!shape || !ordered)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
                            "array '%s' has a damaged header, or more than %d dimensions", name, PV_ARRAY_DIMS_MAX);
+    return PV_OK;
+}
+
+pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
+    size_t begin;
+    PV_TRY(pv__npy_header(ctx, path, name, bytes, array, &begin));
     array->bytes = bytes->data + begin;
     return pv__array_fit(ctx, path, array, bytes->size - begin);
 }

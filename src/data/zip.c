@@ -132,9 +132,8 @@ static bool crc_right(const pv__bytes *bytes, uint32_t crc) {
     return crc32_z(0, bytes->data, bytes->size) == crc;
 }
 
-pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv__member *m) {
-    if (m->bytes.data)
-        return PV_OK;
+/* The member's packed bytes in the file. */
+static pv_status locate(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *m, size_t *begin) {
     if (m->flags & FLAG_ENCRYPTED)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is encrypted; write the archive without",
                            m->name);
@@ -146,10 +145,30 @@ pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv_
     if (m->offset > file->size || file->size - m->offset < LOCAL_SIZE || u32(file->data + m->offset) != 0x04034b50)
         return damaged(ctx, path, "a member is not where the directory says");
     const unsigned char *local = file->data + m->offset;
-    size_t begin = (size_t)m->offset + LOCAL_SIZE + u16(local + 26) + u16(local + 28);
-    if (begin > file->size || m->packed > file->size - begin || (m->method == STORED && m->packed != m->size) ||
+    *begin = (size_t)m->offset + LOCAL_SIZE + u16(local + 26) + u16(local + 28);
+    if (*begin > file->size || m->packed > file->size - *begin || (m->method == STORED && m->packed != m->size) ||
         m->size == 0)
         return damaged(ctx, path, "a member is larger than the file, or empty");
+    return PV_OK;
+}
+
+pv_status pv__zip_peek(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *m, unsigned char *start,
+                       size_t *n) {
+    size_t begin, wanted = m->size < *n ? (size_t)m->size : *n;
+    PV_TRY(locate(ctx, path, file, m, &begin));
+    *n = wanted;
+    if (m->method == STORED) {
+        memcpy(start, file->data + begin, wanted);
+        return PV_OK;
+    }
+    return pv__unpack_start(ctx, path, m->name, file->data + begin, (size_t)m->packed, start, wanted);
+}
+
+pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv__member *m) {
+    size_t begin;
+    if (m->bytes.data)
+        return PV_OK;
+    PV_TRY(locate(ctx, path, file, m, &begin));
     if (m->method == STORED)
         m->bytes = (pv__bytes){.data = file->data + begin, .size = (size_t)m->size};
     else

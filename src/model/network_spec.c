@@ -131,28 +131,46 @@ static void build(pv__network *n, const sizes *s, bool inception) {
     pv__graph_conv(g, at, n->features, pv__graph_shape(g, at).height, 1, 0, s->dropout);
 }
 
-pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network) {
+static pv_status read_sizes(pv_ctx *ctx, const char *spec, sizes *s, bool *inception, bool *is_network) {
     size_t word = strcspn(spec, ":");
-    bool inception = word == 9 && strncmp(spec, "inception", 9) == 0;
-    *is_network = inception || (word == 7 && strncmp(spec, "convnet", 7) == 0);
+    *inception = word == 9 && strncmp(spec, "inception", 9) == 0;
+    *is_network = *inception || (word == 7 && strncmp(spec, "convnet", 7) == 0);
     if (!*is_network)
         return PV_OK;
-    sizes s = {.views = 9,
-               .size = 32,
-               .low = 64,
-               .features = 256,
-               .channels = {64, 128, 256},
-               .blocks = 3,
-               .dropout = 0.1,
-               .pool = PV_POOL_MAX};
+    *s = (sizes){.views = 9,
+                 .size = 32,
+                 .low = 64,
+                 .features = 256,
+                 .channels = {64, 128, 256},
+                 .blocks = 3,
+                 .dropout = 0.1,
+                 .pool = PV_POOL_MAX};
     for (const char *at = spec[word] ? spec + word + 1 : NULL; at;) {
         size_t length = strcspn(at, ",");
-        PV_TRY(parse_pair(ctx, spec, at, length, &s));
+        PV_TRY(parse_pair(ctx, spec, at, length, s));
         at = at[length] ? at + length + 1 : NULL;
     }
-    for (long b = 0; inception && b < s.blocks; b++)
-        if (s.channels[b] < 4)
+    for (long b = 0; *inception && b < s->blocks; b++)
+        if (s->channels[b] < 4)
             return wrong(ctx, spec, "an inception block has at least 4 channels");
+    return PV_OK;
+}
+
+pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
+    sizes s = {0};
+    bool inception, is_network;
+    PV_TRY(read_sizes(ctx, spec, &s, &inception, &is_network));
+    *views = s.views;
+    *size = s.size;
+    return PV_OK;
+}
+
+pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network) {
+    sizes s;
+    bool inception;
+    PV_TRY(read_sizes(ctx, spec, &s, &inception, is_network));
+    if (!*is_network)
+        return PV_OK;
     PV_TRY(pv__alloc(ctx, 1, sizeof *model->network, &model->network));
     build(model->network, &s, inception);
     size_t k = (size_t)model->classes, inputs = model->network->views * model->network->size * model->network->size;

@@ -47,3 +47,15 @@ zip64(here / "zip64.npz", {"images": npy(ramp((2, 2, 3), np.float32)), "labels":
 idx = struct.pack(">HBB3I", 0, 0x0B, 3, 3, 2, 2) + ramp((3, 2, 2), ">i2").tobytes()
 (here / "images.idx.gz").write_bytes(gzip.compress(idx, mtime=0))
 (here / "labels.idx").write_bytes(struct.pack(">HBBI", 0, 0x08, 1, 3) + bytes([9, 4, 9]))
+# Discs in noise, large ones labelled 1: something that a small network learns. Three readers grade them 1 to 3; the
+# second half of the patients is for the tests' hold-out.
+rng = np.random.default_rng(3)
+y = np.arange(80) % 2
+grid = np.hypot(*(np.mgrid[:12, :12] - 5.5))
+radius = 2.2 + 1.5 * y + rng.normal(0, 0.3, 80)
+discs = np.clip(60 * (grid < radius[:, None, None]) + rng.normal(60, 8, (80, 12, 12)), 0, 255).astype(np.uint8) // 8 * 8
+grades = np.clip(np.round(1 + 2 * y[:, None] + rng.normal(0, 0.6, (80, 3))), 1, 3).astype(np.int8)
+grades[::3, 2] = 0
+for name, rows in (("discs.npz", slice(0, 48)), ("discs_test.npz", slice(48, 80))):
+    np.savez_compressed(here / name, images=discs[rows], labels=y[rows], votes=grades[rows],
+                        patient=np.arange(80)[rows] // 4, diameter=2 * radius[rows].astype(np.float32))

@@ -9,7 +9,7 @@ static const char *file_of(const char *name) {
 
 static pv_images *must_get(const char *name, const pv_image_roles *roles) {
     pv_images *images = NULL;
-    pv_image_roles usual = pv_image_roles_default();
+    pv_image_roles usual = (pv_image_roles){0};
     ok(pv_images_read(ctx, file_of(name), roles ? roles : &usual, &images));
     assert_non_null(images);
     return images;
@@ -43,7 +43,7 @@ static void test_stored(void **state) {
     assert_null(images->group);
     assert_null(images->spacing);
     pv_images_free(ctx, images);
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     roles.positive = "0";
     images = must_get("stored.npz", &roles);
     assert_string_equal(images->labels[1], "0");
@@ -54,7 +54,7 @@ static void test_stored(void **state) {
 
 static void test_packed_votes(void **state) {
     (void)state;
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     roles.images = "hu";
     roles.group = "patient";
     pv_images *images = NULL;
@@ -90,7 +90,7 @@ static void test_packed_votes(void **state) {
     images = must_get("packed.npz", &roles);
     assert_int_equal(images->rows, 1);
     pv_images_free(ctx, images);
-    roles.binarise = NAN;
+    roles.binarise = 0;
     roles.votes_min = 4;
     images = must_get("packed.npz", &roles);
     assert_int_equal(images->rows, 1);
@@ -108,7 +108,7 @@ static void test_zip64_and_text(void **state) {
 
 static void test_single_arrays(void **state) {
     (void)state;
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     roles.unlabelled = true;
     pv_images *images = must_get("fortran.npy", &roles);
     assert_int_equal(images->width, 5);
@@ -148,7 +148,7 @@ static void refuses(const char *name, pv_image_roles roles, const char *part) {
 
 static void test_roles_refused(void **state) {
     (void)state;
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     refuses(file_of("packed.npz"), roles, "has no array 'images' for --images; it has: hu, votes, patient, spacing");
     roles.images = "hv";
     refuses(file_of("packed.npz"), roles, "has no array 'hv' for --images; did you mean 'hu'?");
@@ -156,20 +156,20 @@ static void test_roles_refused(void **state) {
     refuses(file_of("packed.npz"), roles, "array 'patient' holds text, not pixels");
     roles.images = "votes";
     refuses(file_of("packed.npz"), roles, "array 'votes' has 2 dimensions");
-    roles = pv_image_roles_default();
+    roles = (pv_image_roles){0};
     refuses(file_of("fortran.npy"), roles, "has no array 'labels', 'votes' or 'frequencies'");
     roles.votes = "labels";
     refuses(file_of("stored.npz"), roles, "array 'labels' has 1 dimension; [N][raters]");
-    roles = pv_image_roles_default();
+    roles = (pv_image_roles){0};
     roles.positive = "7";
     refuses(file_of("stored.npz"), roles, "has no label '7' for --positive");
-    roles = pv_image_roles_default();
+    roles = (pv_image_roles){0};
     roles.images = "spacing";
     roles.views = true;
     refuses(file_of("packed.npz"), roles, "array 'spacing' has 2 dimensions");
     char labels[512];
     snprintf(labels, sizeof labels, "%s", file_of("labels.idx"));
-    roles = pv_image_roles_default();
+    roles = (pv_image_roles){0};
     roles.labels = labels;
     refuses(file_of("zip64.npz"), roles, "has 3 rows, but array 'images' has 2");
 }
@@ -192,7 +192,7 @@ static void test_truncated(void **state) {
         size_t n = load(names[f], bytes, sizeof bytes);
         for (size_t cut = 0; cut < n; cut++) {
             put((const char *)bytes, cut);
-            pv_image_roles roles = pv_image_roles_default();
+            pv_image_roles roles = (pv_image_roles){0};
             roles.images = f == 1 ? "hu" : NULL;
             roles.unlabelled = true;
             pv_images *images = NULL;
@@ -219,7 +219,7 @@ static void test_damaged(void **state) {
             bytes[i] = (unsigned char)(bytes[i] ^ (1 + random_bits() % 255));
             put((const char *)bytes, n);
             bytes[i] = held_byte;
-            pv_image_roles roles = pv_image_roles_default();
+            pv_image_roles roles = (pv_image_roles){0};
             roles.images = f == 1 ? "hu" : NULL;
             roles.drop_missing = true;
             roles.unlabelled = f == 3;
@@ -240,7 +240,7 @@ static void test_encrypted(void **state) {
         if (memcmp(bytes + i, "PK\1\2", 4) == 0)
             bytes[i + 8] |= 1;
     put((const char *)bytes, n);
-    refuses(path, pv_image_roles_default(), "is encrypted");
+    refuses(path, (pv_image_roles){0}, "is encrypted");
 }
 
 /* A little-endian NPY of doubles. */
@@ -258,7 +258,7 @@ static void put_npy(const char *shape, const double *values, size_t n) {
 static void test_bad_values(void **state) {
     (void)state;
     double pixels[12] = {0};
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     roles.unlabelled = true;
     pixels[9] = NAN;
     put_npy("(3, 2, 2)", pixels, 12);
@@ -280,7 +280,7 @@ static void test_bad_values(void **state) {
     snprintf(labels, sizeof labels, "%s", path);
     double votes[6] = {1, 2, 2.5, 1, 3, 0};
     put_npy("(3, 2)", votes, 6);
-    roles = pv_image_roles_default();
+    roles = (pv_image_roles){0};
     roles.votes = labels;
     refuses(file_of("stored.npz"), roles, "has 2.5 at [1][0]; votes are whole numbers");
     votes[2] = -1;
@@ -307,7 +307,7 @@ static void test_bad_values(void **state) {
 }
 
 static pv_status read_packed(pv_ctx *poor) {
-    pv_image_roles roles = pv_image_roles_default();
+    pv_image_roles roles = (pv_image_roles){0};
     roles.images = "hu";
     roles.group = "patient";
     roles.drop_missing = true;
@@ -316,7 +316,7 @@ static pv_status read_packed(pv_ctx *poor) {
     pv_images_free(poor, images);
     if (status != PV_OK)
         return status;
-    status = pv_images_read(poor, file_of("stored.npz"), &(pv_image_roles){.binarise = NAN}, &images);
+    status = pv_images_read(poor, file_of("stored.npz"), &(pv_image_roles){0}, &images);
     pv_images_free(poor, images);
     return status;
 }

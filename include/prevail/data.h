@@ -143,7 +143,7 @@ pv_targets pv_dataset_targets(const pv_dataset *dataset); /* borrows */
 
 /* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or the images' fixed views cut into buffer
  * [n][features] (NULL is fine for a matrix). */
-const double *pv_dataset_rows(const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
+const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
 /* Learns encoding and labels from a training table and encodes it. *labels [dataset->classes] are sorted (as numbers
  * where all are), the positive one last where named. The caller frees all three. Refuses: missing or infinite cells

@@ -22,6 +22,7 @@ typedef struct deck {
 } deck;
 
 struct pv__batches {
+    const pv_ctx *ctx;
     const pv__problem *problem;
     design_kind kind;
     size_t size;
@@ -153,6 +154,7 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     size_t k = (size_t)problem->targets.classes;
     pv__batches *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->ctx = ctx;
     made->problem = problem;
     made->size = problem->batch;
     made->classes = (int)k;
@@ -220,7 +222,7 @@ static void deal_batch(pv__batches *b) {
 static void cut_views(pv__batches *b) {
     const pv_dataset *data = b->problem->data;
     size_t inputs = (size_t)pv_model_inputs(b->problem->model);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for num_threads(pv_ctx_threads(b->ctx)) schedule(dynamic)
     for (size_t i = 0; i < b->size; i++) {
         pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_VIEWS, b->taken + i);
         pv_views_cut(data->image, data->images, data->image_row[b->rows[i]], &rng, b->x + i * inputs);
@@ -321,7 +323,7 @@ static double class_variance(const pv__batches *b, const pv__problem *problem, s
     memset(p->sum, 0, params * sizeof *p->sum);
     for (size_t i = 0; i < PROBE_ROWS; i++) {
         size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
-        const double *x = pv__problem_rows(problem, n, 1, p->x);
+        const double *x = pv__problem_rows(b->ctx, problem, n, 1, p->x);
         pv_model_forward(problem->model, p->work, w, 1, x, p->loglik);
         row_slope(problem, n, p->loglik, log_q, p->log_ratio, p->dloglik);
         memset(p->gradient, 0, params * sizeof *p->gradient);

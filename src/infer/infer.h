@@ -39,9 +39,10 @@ typedef struct pv__problem {
 } pv__problem;
 
 /* x [n][inputs] of rows begin ..: in the matrix, or an image's fixed views cut into buffer [n][inputs]. */
-static inline const double *pv__problem_rows(const pv__problem *problem, size_t begin, size_t n, double *buffer) {
+static inline const double *pv__problem_rows(const pv_ctx *ctx, const pv__problem *problem, size_t begin, size_t n,
+                                             double *buffer) {
     if (problem->data)
-        return pv_dataset_rows(problem->data, begin, n, buffer);
+        return pv_dataset_rows(ctx, problem->data, begin, n, buffer);
     return problem->x + begin * (size_t)pv_model_inputs(problem->model);
 }
 

@@ -280,7 +280,7 @@ pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const do
     PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work));
     for (size_t c = 0; c < chunks; c++) {
         size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
-        pv_model_forward(problem->model, work, w, rows, pv__problem_rows(problem, c * chunk, rows, buffer),
+        pv_model_forward(problem->model, work, w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
                          loglik + c * chunk * k);
     }
     pv_model_work_free(ctx, work);

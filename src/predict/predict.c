@@ -51,7 +51,7 @@ static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, con
     pv_status status = pv_model_work_new(ctx, model, CHUNK, &work);
     for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += CHUNK) {
         size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
-        pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(data, begin, rows, buffer),
+        pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
                          loglik + begin * (size_t)classifier->classes);
         if (pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");

@@ -59,3 +59,10 @@ grades[::3, 2] = 0
 for name, rows in (("discs.npz", slice(0, 48)), ("discs_test.npz", slice(48, 80))):
     np.savez_compressed(here / name, images=discs[rows], labels=y[rows], votes=grades[rows],
                         patient=np.arange(80)[rows] // 4, diameter=2 * radius[rows].astype(np.float32))
+# The first two convolutions of a VGG with 2 channels, under either set of names.
+first, second = ramp((2, 3, 3, 3), np.float32), ramp((2, 2, 3, 3), np.float32)
+biases = np.array([0.5, -0.25], np.float32), np.array([2, 3], np.float32)
+np.savez_compressed(here / "vgg.npz", **{"features.0.weight": first, "features.0.bias": biases[0],
+                                         "features.2.weight": second, "features.2.bias": biases[1]})
+np.savez_compressed(here / "vgg_last.npz", conv1_1_W=first.transpose(2, 3, 1, 0), conv1_1_b=biases[0],
+                    conv1_2_W=second.transpose(2, 3, 1, 0), conv1_2_b=biases[1])

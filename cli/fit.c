@@ -169,7 +169,8 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
                c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
     if (c->dropped)
-        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
+        printf("%zu more %s%s %s and %s left out\n", c->dropped, c->encoding->image ? "image" : "row",
+               c->dropped == 1 ? "" : "s", c->encoding->image ? "had no label, or not the votes" : "had missing cells",
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");

@@ -123,18 +123,19 @@ void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;                      /* [rows][features]; NULL for images */
-    int32_t *label;                 /* [rows]; NULL without a target, and with frequencies */
-    double *frequency;              /* [rows][classes]: votes as soft labels; NULL: label */
-    double *weight;                 /* [rows]; NULL without weights */
-    size_t *table_row;              /* [rows], the row of the table each came from */
-    size_t dropped;                 /* rows dropped for missing cells */
-    size_t zero_weight;             /* rows left out because their weight is 0 */
-    int classes;                    /* with a target */
-    bool positive_guessed;          /* two classes: spelling alone decided which one is last */
-    pv_images *images;              /* rows are images; pv_dataset_rows cuts their views */
-    bool images_borrowed;           /* another dataset, which must live longer, frees them */
-    size_t *image_row;              /* [rows], the row of images */
+    double *x;             /* [rows][features]; NULL for images */
+    int32_t *label;        /* [rows]; NULL without a target. With frequencies: the label of the largest, the first of
+                              equals; folds go by it */
+    double *frequency;     /* [rows][classes]: votes as soft labels, the target then; NULL: label is */
+    double *weight;        /* [rows]; NULL without weights */
+    size_t *table_row;     /* [rows], the row of the table each came from */
+    size_t dropped;        /* rows dropped for missing cells */
+    size_t zero_weight;    /* rows left out because their weight is 0 */
+    int classes;           /* with a target */
+    bool positive_guessed; /* two classes: spelling alone decided which one is last */
+    pv_images *images;     /* rows are images; pv_dataset_rows cuts their views */
+    bool images_borrowed;  /* another dataset, which must live longer, frees them */
+    size_t *image_row;     /* [rows], the row of images */
     const pv_image_encoding *image; /* borrowed from the encoding */
 } pv_dataset;
 

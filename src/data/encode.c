@@ -28,7 +28,7 @@ void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
 pv_targets pv_dataset_targets(const pv_dataset *dataset) {
     return (pv_targets){.n = dataset->rows,
                         .classes = dataset->classes,
-                        .label = dataset->label,
+                        .label = dataset->frequency ? NULL : dataset->label,
                         .frequency = dataset->frequency,
                         .weight = dataset->weight};
 }

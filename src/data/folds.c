@@ -169,9 +169,6 @@ done:
 
 pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, uint64_t seed,
                         uint64_t repeat, int32_t *fold) {
-    if (!data->label)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "folds are dealt by label: votes as frequencies have none; --binarise gives two");
     PV_TRY(check_folds(ctx, data, folds, group));
     if (group)
         return deal_groups(ctx, data, folds, group, seed, repeat, fold);

@@ -165,13 +165,18 @@ static pv_status take_votes(pv_ctx *ctx, pv_images *images, pv_dataset *data) {
     data->classes = images->classes;
     PV_TRY(pv__alloc(ctx, n, sizeof *data->table_row, &data->table_row));
     memcpy(data->table_row, images->index, n * sizeof *data->table_row);
+    PV_TRY(pv__alloc(ctx, n, sizeof *data->label, &data->label));
     if (images->label) {
-        PV_TRY(pv__alloc(ctx, n, sizeof *data->label, &data->label));
         memcpy(data->label, images->label, n * sizeof *data->label);
         return PV_OK;
     }
     PV_TRY(pv__alloc(ctx, n, k * sizeof *data->frequency, &data->frequency));
     memcpy(data->frequency, images->frequency, n * k * sizeof *data->frequency);
+    for (size_t i = 0; i < n * k; i++) {
+        const double *share = data->frequency + i / k * k;
+        if (share[i % k] > share[data->label[i / k]])
+            data->label[i / k] = (int32_t)(i % k);
+    }
     return PV_OK;
 }
 
@@ -238,7 +243,7 @@ static pv_status match_votes(pv_ctx *ctx, const pv_images *images, char *const *
     size_t from = (size_t)images->classes, to = (size_t)classes;
     double *wide = NULL;
     data->classes = classes;
-    if (data->label)
+    if (!data->frequency)
         return PV_OK; /* below and above, as in training */
     if (from > to)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "has votes up to %zu; the model's grades end at %s",

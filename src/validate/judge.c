@@ -121,6 +121,7 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 /* The rows of one fold, side by side. */
 typedef struct part {
     int32_t *label;
+    double *frequency;                      /* [n][classes] of soft labels; NULL: label */
     double *weight, *loglik, *log_p, *none; /* none: log 1, [classes] */
     size_t n;
 } part;
@@ -128,6 +129,8 @@ typedef struct part {
 static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
     size_t classes = (size_t)data->classes;
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
+    if (data->frequency)
+        PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
     PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->loglik, &p->loglik));
     PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->log_p, &p->log_p));
@@ -136,6 +139,7 @@ static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
 
 static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->label);
+    pv__free(ctx, p->frequency);
     pv__free(ctx, p->weight);
     pv__free(ctx, p->loglik);
     pv__free(ctx, p->log_p);
@@ -149,6 +153,8 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
         if ((size_t)v->fold[repeat * rows + i] != fold)
             continue;
         p->label[p->n] = v->data->label[i];
+        if (p->frequency)
+            memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
         p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
         memcpy(p->loglik + p->n * classes, v->loglik + (repeat * rows + i) * classes, classes * sizeof *p->loglik);
         memcpy(p->log_p + p->n * classes, v->log_p + (repeat * rows + i) * classes, classes * sizeof *p->log_p);
@@ -157,8 +163,11 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
 }
 
 static pv_targets part_targets(const pv_validation *v, const part *p) {
-    return (pv_targets){
-        .n = p->n, .classes = v->data->classes, .label = p->label, .weight = v->data->weight ? p->weight : NULL};
+    return (pv_targets){.n = p->n,
+                        .classes = v->data->classes,
+                        .label = p->frequency ? NULL : p->label,
+                        .frequency = p->frequency,
+                        .weight = v->data->weight ? p->weight : NULL};
 }
 
 static pv_status judge_pooled(pv_ctx *ctx, const pv_validation *v, size_t repeat, part *p, pv_metrics *pooled) {

@@ -7,7 +7,7 @@
 
 typedef struct adjust_options {
     const char *from, *to;
-    const char *columns, *labels, *source, *costs, *output;
+    const char *columns, *labels, *weights, *source, *costs, *output;
     int missing;
     double interval; /* 0: none */
     cli_running running;
@@ -43,6 +43,9 @@ static const pv_option unknown_table[] = {
     {"labels", PV_OPTION_TEXT, offsetof(adjust_options, labels), NULL, 0, 0, NULL, "COL",
      "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
      "the probabilities of such rows stay predictions."},
+    {"weights", PV_OPTION_TEXT, offsetof(adjust_options, weights), NULL, 0, 0, NULL, "COL",
+     "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
+     "as v rows. PROBS and --source both need it."},
     {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
      "For bbse: probabilities like PROBS of rows drawn from the population of --from. Their own probabilities tell how "
      "decisions confuse the labels."},
@@ -66,8 +69,6 @@ static bool is_unknown(const adjust_options *options) {
 }
 
 static int check_options(cli_call *call, const adjust_options *options) {
-    static const char *const idle[] = {"interval",  "labels",   "source",           "method",
-                                       "dirichlet", "max-iter", "prevalence-draws", "seed"};
     if (!options->from)
         return cli_error(
             call, PV_ERR_USAGE, NULL,
@@ -76,15 +77,21 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (!options->to)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--to is needed: the prevalence of the population they are wanted for, or unknown");
-    for (size_t i = 0; !is_unknown(options) && i < sizeof idle / sizeof *idle; i++)
-        if (cli_given(call, idle[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --to unknown", idle[i]);
+    if (!is_unknown(options)) {
+        int code = cli_check_idle(call, unknown_table, "--to unknown");
+        if (code == CLI_OK)
+            code = cli_check_idle(call, pv_target_option_table, "--to unknown");
+        if (code == CLI_OK && cli_given(call, "interval"))
+            code = cli_error(call, PV_ERR_USAGE, NULL, "--interval is for --to unknown");
+        if (code != CLI_OK)
+            return code;
+    }
     if (options->source && options->target.method != PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");
-    return cli_check_output(call, options->output, call->argument[0]);
+    return cli_check_output(call, options->output, call->argument[0], options->costs, options->source);
 }
 
 static int parse(cli_call *call, const char *option, const char *given, const pv_probs *probs, double *prevalence) {
@@ -111,7 +118,8 @@ static double *logs_of(const pv_probs *probs) {
 }
 
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
-    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
+    pv_probs_options reading = {
+        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing == 1};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -140,7 +148,8 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
 static int learn_confusion(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)
         return CLI_OK;
-    pv_probs_options reading = {.columns = options->columns, .all = true, .drop_missing = options->missing == 1};
+    pv_probs_options reading = {
+        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing == 1};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -151,8 +160,11 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
                              call->argument[0]);
     double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)(probs->classes * probs->classes), sizeof *held->confusion);
-    pv_target_sample sample = {
-        .n = held->source->data->rows, .classes = probs->classes, .loglik = logs, .log_marginal = held->log_from};
+    pv_target_sample sample = {.n = held->source->data->rows,
+                               .classes = probs->classes,
+                               .loglik = logs,
+                               .log_marginal = held->log_from,
+                               .weight = held->source->data->weight};
     status = pv_confusion(call->ctx, &sample, probs->labels, held->confusion);
     free(logs);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -166,7 +178,8 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
                                .classes = probs->classes,
                                .loglik = held->log_p,
                                .log_marginal = held->log_from,
-                               .label = held->label};
+                               .label = held->label,
+                               .weight = probs->data->weight};
     if (!is_unknown(options)) {
         const pv_target_prevalence known = {.classes = probs->classes, .plugin = held->to};
         pv_status status = pv_target_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
@@ -184,14 +197,23 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* Whether name is one that the output may have for its own labels. What an earlier run left there would be wrong. */
+static bool made_anew(const pv_probs *probs, const char *name) {
+    static const char *const prefixes[] = {"p__", "lo__", "hi__"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        for (int y = 0; y < probs->classes; y++)
+            if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 &&
+                strcmp(name + strlen(prefixes[i]), probs->labels[y]) == 0)
+                return true;
+    return strcmp(name, "decision__") == 0 || strcmp(name, "cost__") == 0;
+}
+
 /* Columns of the input that the output does not make anew. */
 static bool kept(const pv_probs *probs, size_t c) {
-    const char *name = probs->table->column[c].name;
     for (int y = 0; y < probs->classes; y++)
         if (probs->column[y] == c)
             return false;
-    return strncmp(name, "p__", 3) != 0 && strncmp(name, "lo__", 4) != 0 && strncmp(name, "hi__", 4) != 0 &&
-           strcmp(name, "decision__") != 0 && strcmp(name, "cost__") != 0;
+    return !made_anew(probs, probs->table->column[c].name);
 }
 
 static int write_probs(cli_call *call, const adjust_options *options, work *held) {
@@ -309,7 +331,8 @@ const cli_command cli_adjust = {
         "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
         "decision__\tThe most probable label, the first of equals; with --costs, the action of least expected cost\n"
         "cost__\tWith --costs, that expected cost\n"
-        "Columns lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are replaced. With --json one object: from, "
+        "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or made anew. With --json "
+        "one object: from, "
         "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
         "method, iterations, stop, identified.",
     .examples = examples,

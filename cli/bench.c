@@ -288,7 +288,6 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
     cli_json_set(out, "unknown_exact_seconds", cli_json_real(seconds[0]));
     cli_json_set(out, "unknown_probabilities_seconds", cli_json_real(rows_seconds));
     return PV_OK;
-    return PV_OK;
 }
 
 /* Predictions that are right by construction: normal log odds, labels drawn from them. */

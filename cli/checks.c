@@ -18,6 +18,7 @@
 #define ELBO_ERROR 0.1
 #define DEPTH_SHARE 0.01
 #define MARGINAL_RATIO 1.5
+#define ESTIMATED_RATIO 20.0
 #define SLOPE_LARGE 10.0
 #define PRIOR_SHARE 0.9
 
@@ -163,9 +164,45 @@ void cli_check_posterior(cli_checks *checks, const pv_classifier *c) {
 
 /* ---- what the fit itself says ------------------------------------------------------------------------------------ */
 
-static void check_marginal(cli_checks *checks, const pv_classifier *c) {
+/* A sample of the population stood for its prevalence: does it tell? Only a posterior knows. */
+static void check_estimated(cli_checks *checks, const pv_classifier *c) {
+    cli_spread *marginal = cli_alloc((size_t)c->classes, sizeof *marginal);
+    cli_marginal_spreads(c, CLI_LEVEL, marginal);
+    int worst = 0;
+    for (int y = 1; y < c->classes; y++)
+        if (marginal[y].hi / marginal[y].lo > marginal[worst].hi / marginal[worst].lo)
+            worst = y;
+    double ratio = marginal[worst].hi / marginal[worst].lo;
+    cli_check *check = cli_check_add(checks, "prevalence", "Whether the population sample tells the prevalence", ratio);
+    if (!c->posterior)
+        say(check, "The prevalence was estimated from %zu rows of %.200s; only a posterior knows how well.",
+            c->sample_rows, c->sample_source);
+    else
+        say(check,
+            "Label %.100s has probability %.3g in the model, with a 90 %% interval from %.3g to %.3g; ends a factor of "
+            "%.2g apart are fine.",
+            c->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
+    if (!c->posterior)
+        cli_check_fail(checks, check, "Fit again with --infer hmc or vi.");
+    else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
+        cli_check_fail(
+            checks, check,
+            "So wide a posterior is no Gaussian: fit again with --infer hmc or vi, or state the --prevalence "
+            "as well as it is known.");
+    else if (!(ratio <= ESTIMATED_RATIO))
+        cli_check_fail(checks, check,
+                       "The sample hardly tells the prevalence: state it with --prevalence, as well as it is known, or "
+                       "bring more cases and controls.");
+    free(marginal);
+}
+
+void cli_check_marginal(cli_checks *checks, const pv_classifier *c) {
     if (c->loss == PV_LOSS_PLAIN || !c->prevalence)
         return;
+    if (c->estimated) {
+        check_estimated(checks, c);
+        return;
+    }
     cli_spread *marginal = cli_alloc((size_t)c->classes, sizeof *marginal);
     cli_marginal_spreads(c, CLI_LEVEL, marginal);
     int worst = 0;
@@ -258,7 +295,7 @@ static void check_prior(cli_checks *checks, const pv_classifier *c, const pv_pri
 int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *c, const pv_fit_options *options) {
     check_optimiser(checks, c);
     cli_check_posterior(checks, c);
-    check_marginal(checks, c);
+    cli_check_marginal(checks, c);
     if (!pv_model_is_linear(c->model))
         return CLI_OK;
     cli_spread *spreads = c->posterior ? cli_parameter_spreads(c, CLI_LEVEL) : NULL;

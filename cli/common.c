@@ -218,17 +218,19 @@ int cli_start(cli_call *call) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-int cli_check_output(cli_call *call, const char *path, const char *input) {
+int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count) {
     if (!path || strcmp(path, "-") == 0)
         return CLI_OK;
     if (!*path)
         return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a file");
     struct stat about, other;
     if (stat(path, &about) == 0) {
-        if (input && stat(input, &other) == 0 && S_ISREG(other.st_mode) && about.st_dev == other.st_dev &&
-            about.st_ino == other.st_ino)
-            return cli_error(call, PV_ERR_USAGE, path,
-                             "is the input; it would be replaced: give the output another name");
+        for (size_t i = 0; i < count; i++)
+            if (inputs[i] && stat(inputs[i], &other) == 0 && S_ISREG(other.st_mode) && about.st_dev == other.st_dev &&
+                about.st_ino == other.st_ino)
+                return cli_error(call, PV_ERR_USAGE, path,
+                                 "is %s input; it would be replaced: give the output another name",
+                                 count == 1 ? "the" : "an");
         if (S_ISDIR(about.st_mode))
             return cli_error(call, PV_ERR_PATH, path, "is a directory; name a file in it");
         if (!S_ISREG(about.st_mode))
@@ -248,6 +250,20 @@ int cli_check_output(cli_call *call, const char *path, const char *input) {
         return cli_error(call, PV_ERR_PATH, path, "cannot be written: %s; choose another folder or make it first",
                          strerror(cause));
     return CLI_OK;
+}
+
+int cli_make_folder(cli_call *call, const char *folder) {
+    if (!*folder)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a folder");
+    struct stat about;
+    if (mkdir(folder, 0777) == 0)
+        return CLI_OK;
+    int cause = errno;
+    if (cause == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
+        return CLI_OK;
+    if (cause == EEXIST)
+        return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
+    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
 }
 
 int cli_finish(cli_call *call, int code) {

@@ -100,6 +100,8 @@ void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+/* Refuses options of one of the command's tables that would do nothing: they are for something else (when). */
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 
@@ -125,9 +127,14 @@ char *cli_copy(const char *text);
 int cli_start(cli_call *call);
 void cli_progress_clear(cli_call *call);
 
-/* Refuses, before any work, a path that could not be written in the end, or that is the input (NULL: none). A path of
- * NULL or "-" is fine: standard output. */
-int cli_check_output(cli_call *call, const char *path, const char *input);
+/* Refuses, before any work, a path that could not be written in the end, or that is one of the inputs (any number of
+ * them; NULL: none such). A path of NULL or "-" is fine: standard output. */
+#define cli_check_output(call, path, ...)                                                                              \
+    cli_check_output_of(call, path, (const char *const[]){__VA_ARGS__},                                                \
+                        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
+/* Makes the folder of --output where there is none. */
+int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 
@@ -163,6 +170,8 @@ int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv
 /* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
 int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table);
+/* The column of weights: given, or that of the fit where the table has it; NULL: none. */
+const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */
 
@@ -185,25 +194,50 @@ typedef struct cli_training {
             "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
     }
 
+/* --population-sample */
+typedef struct cli_sample {
+    const char *path; /* NULL: none */
+} cli_sample;
+
 extern const cli_argument cli_training_arguments[];
-extern const pv_option cli_role_table[]; /* of cli_roles */
+extern const pv_option cli_role_table[];   /* of cli_roles */
+extern const pv_option cli_sample_table[]; /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
                          cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
+ * named. */
+int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
+                    pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
 /* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
  */
 
-double cli_metric(const pv_metrics *metrics, const pv_metric_row *row);
+#define CLI_OPTION_STATED(type, field)                                                                                 \
+    {                                                                                                                  \
+        "stated-for", PV_OPTION_TEXT, offsetof(type, field), "rows", 0, 0, NULL, "P",                                  \
+            "The population that metrics are stated for, as eval --prevalence: rows, the rows as they are, but nell "  \
+            "for the true population; population, that of --population; or a prevalence as for fit --prevalence. "     \
+            "Rows are then weighted label by label."                                                                   \
+    }
+
 /* "0.1234" or "-" where undefined; size >= 16. */
 const char *cli_metric_text(double value, char *text, size_t size);
-/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it. */
+/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it; lo and hi of value
+ * where there are intervals. */
 json_t *cli_json_validation(const pv_validation *validation);
-/* Warns of fits that did not converge; true where one diverged or stopped early. */
+/* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
+int cli_validation_unknown(cli_call *call, pv_target_options *unknown, double level, int64_t seed);
+double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
+/* Whether metrics of rows with these label shares mislead about a population with others. */
+bool cli_shares_differ(int classes, const double *observed, const double *wanted);
+/* What * means in a table of these, and which population would be another. */
+void cli_print_stated(size_t count, const pv_validation *const *validation);
+/* Warns of fits that did not converge, and of folds that hardly tell an unknown prevalence; true for the former. */
 bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what);
 
 /* ---- report.c: a classifier in words and as JSON ----------------------------------------------------------------- */
@@ -218,6 +252,7 @@ json_t *cli_json_marginal(const pv_classifier *classifier);      /* {label: p(y|
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
+json_t *cli_json_sample(const pv_classifier *classifier);        /* {source, rows, estimated}; null: none */
 
 /* ---- posterior.c: what draws say --------------------------------------------------------------------------------- */
 
@@ -250,6 +285,13 @@ double cli_ess_min(const pv_posterior *posterior);
 /* ---- predictions.c: probabilities and decisions as CSV ------------------------------------------------------------
  */
 
+/* A column of its own: words, or numbers from 1 where there are no words. */
+typedef struct cli_extra {
+    const char *name;
+    const int32_t *code; /* [rows], from 0 */
+    char *const *word;   /* NULL: none */
+} cli_extra;
+
 typedef struct cli_predictions {
     char *const *labels;
     int classes;
@@ -261,6 +303,8 @@ typedef struct cli_predictions {
     const size_t *row;     /* [rows], in the table; NULL: the same */
     const size_t *copy;    /* [copies], columns of the table that come first; none: the row's number */
     size_t copies;
+    const cli_extra *extra; /* [extras], columns between those and the probabilities */
+    size_t extras;
 } cli_predictions;
 
 /* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt
@@ -303,6 +347,7 @@ cli_check *cli_check_add(cli_checks *checks, const char *name, const char *title
 void cli_check_fail(cli_checks *checks, cli_check *check, const char *format, ...) PV_PRINTF(3, 4);
 
 void cli_check_posterior(cli_checks *checks, const pv_classifier *classifier); /* the engine's own reports */
+void cli_check_marginal(cli_checks *checks, const pv_classifier *classifier);  /* the prevalence in the model */
 /* All that need no data. options: those recorded with the model. */
 int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *classifier, const pv_fit_options *options);
 

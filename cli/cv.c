@@ -8,8 +8,12 @@
 typedef struct cv_options {
     cli_roles roles;
     pv_fit_options fit;
+    cli_sample sample;
     int64_t folds, repeats;
-    const char *population;
+    const char *population, *stated_for;
+    double interval;
+    int64_t bootstrap;
+    pv_target_options unknown; /* --population unknown: how */
     const char *output;
     cli_running running;
 } cv_options;
@@ -21,8 +25,15 @@ static const pv_option cv_table[] = {
      "Do it so often, with other folds each time."},
     CLI_OPTION_GROUP(cv_options, roles.group),
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P or design, as in prevail predict. nell, "
-     "nell_upper, holdout_nll and information_gain do not depend on it."},
+     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "
+     "unknown is inferred from each fold's rows without a look at their labels. holdout_nll and information_gain do "
+     "not "
+     "depend on it, nor do nell and nell_upper unless --stated-for is given."},
+    CLI_OPTION_STATED(cv_options, stated_for),
+    CLI_OPTION_INTERVAL(cv_options, interval, "0.9", "The level of the intervals of pooled metrics."),
+    {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
+     "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "
+     "for many rows."},
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
@@ -33,65 +44,44 @@ static const pv_option run_table[] = {
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-static void write_header(FILE *out, const cv_options *options, const cli_training *training) {
-    pv_csv_field(out, options->roles.roles.id ? options->roles.roles.id : "row");
-    fputs(options->repeats > 1 ? ",repeat__,fold__,observed__" : ",fold__,observed__", out);
-    for (int y = 0; y < training->data->classes; y++) {
-        size_t size = strlen(training->labels[y]) + 4;
-        char *name = cli_alloc(size, 1);
-        snprintf(name, size, "p__%s", training->labels[y]);
-        fputc(',', out);
-        pv_csv_field(out, name);
-        free(name);
-    }
-    fputs(",decision__\n", out);
-}
-
-static void write_row(FILE *out, const cv_options *options, const cli_training *training, const pv_column *id,
-                      const pv_validation *v, size_t repeat, size_t i) {
-    size_t row = training->data->table_row[i], classes = (size_t)training->data->classes, best = 0;
-    const double *log_p = v->log_p + (repeat * v->data->rows + i) * classes;
-    if (id)
-        pv_csv_field(out, id->code[row] >= 0 ? id->level[id->code[row]] : "");
-    else
-        fprintf(out, "%zu", row + 1);
-    if (options->repeats > 1)
-        fprintf(out, ",%zu", repeat + 1);
-    fprintf(out, ",%d,", (int)v->fold[repeat * v->data->rows + i] + 1);
-    pv_csv_field(out, training->labels[training->data->label[i]]);
-    for (size_t y = 0; y < classes; y++) {
-        char number[32];
-        pv_format_double(exp(log_p[y]), number, sizeof number);
-        fprintf(out, ",%s", number);
-        if (log_p[y] > log_p[best])
-            best = y;
-    }
-    fputc(',', out);
-    pv_csv_field(out, training->labels[best]);
-    fputc('\n', out);
-}
-
 static int write_predictions(cli_call *call, const cv_options *options, const cli_training *training,
                              const pv_validation *v) {
-    const pv_column *id = NULL;
-    size_t at;
-    pv_status status = PV_OK;
-    if (options->roles.roles.id) {
-        status = pv_table_find(call->ctx, training->table, "--id", options->roles.roles.id, &at);
-        id = status == PV_OK ? &training->table->column[at] : NULL; /* read as text */
+    size_t rows = v->data->rows, all = v->repeats * rows, classes = (size_t)v->data->classes, id = 0;
+    const char *name = options->roles.roles.id;
+    if (name) {
+        pv_status status = pv_table_find(call->ctx, training->table, "--id", name, &id);
+        if (status != PV_OK)
+            return cli_fail(call, status);
     }
-    pv_output output = {0};
-    if (status == PV_OK)
-        status = pv_output_open(call->ctx, options->output, &output);
-    if (status == PV_OK) {
-        write_header(output.stream, options, training);
-        for (size_t r = 0; r < v->repeats; r++)
-            for (size_t i = 0; i < v->data->rows; i++)
-                write_row(output.stream, options, training, id, v, r, i);
-        status = pv_output_commit(call->ctx, &output);
+    double *p = cli_alloc(all * classes, sizeof *p);
+    size_t *row = cli_alloc(all, sizeof *row);
+    int32_t *repeat = cli_alloc(all, sizeof *repeat), *label = cli_alloc(all, sizeof *label);
+    for (size_t i = 0; i < all * classes; i++)
+        p[i] = exp(v->log_p[i]);
+    for (size_t i = 0; i < all; i++) {
+        row[i] = v->data->table_row[i % rows];
+        repeat[i] = (int32_t)(i / rows);
+        label[i] = v->data->label[i % rows];
     }
-    pv_output_discard(call->ctx, &output);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    const cli_extra extra[] = {
+        {"repeat__", repeat, NULL}, {"fold__", v->fold, NULL}, {"observed__", label, training->labels}};
+    bool once = v->repeats == 1;
+    cli_predictions what = {.labels = training->labels,
+                            .classes = v->data->classes,
+                            .rows = all,
+                            .p = p,
+                            .table = training->table,
+                            .row = row,
+                            .copy = &id,
+                            .copies = name ? 1 : 0,
+                            .extra = once ? extra + 1 : extra,
+                            .extras = once ? 2 : 3};
+    int code = cli_write_predictions(call, &what, options->output);
+    free(p);
+    free(row);
+    free(repeat);
+    free(label);
+    return code;
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
@@ -103,45 +93,78 @@ static size_t fold_rows(const pv_validation *v, size_t repeat, size_t fold) {
     return count;
 }
 
-static void print_json(cli_call *call, const cv_options *options, const cli_training *training,
-                       const pv_validation *v) {
-    json_t *object = json_object(), *folds = json_array();
+/* What was found in each fold of each repeat. */
+static json_t *json_parts(const pv_validation *v, char *const *labels) {
+    json_t *parts = json_array();
     for (size_t i = 0; i < v->folds * v->repeats; i++) {
         json_t *entry = json_object(), *metrics = json_object();
         for (const pv_metric_row *row = pv_metric_table; row->name; row++)
-            cli_json_set(metrics, row->name, cli_json_real(cli_metric(&v->metrics[i], row)));
+            cli_json_set(metrics, row->name, cli_json_real(pv_metric_get(&v->metrics[i], row)));
         cli_json_set(entry, "repeat", json_integer((json_int_t)(i / v->folds + 1)));
         cli_json_set(entry, "fold", json_integer((json_int_t)(i % v->folds + 1)));
         cli_json_set(entry, "rows", json_integer((json_int_t)fold_rows(v, i / v->folds, i % v->folds)));
         cli_json_set(entry, "stop", cli_json_text(pv_stop_name(v->stop[i])));
         cli_json_set(entry, "metrics", metrics);
-        json_array_append_new(folds, entry);
+        if (v->target) {
+            json_t *target = json_object();
+            cli_json_target(target, v->target[i], labels);
+            cli_json_set(entry, "target", target);
+        }
+        json_array_append_new(parts, entry);
     }
+    return parts;
+}
+
+static void print_json(cli_call *call, const cv_options *options, const cli_training *training,
+                       const pv_validation *v) {
+    json_t *object = json_object();
+    char *const *labels = training->labels;
+    int classes = training->data->classes;
+    double *observed = cli_observed(v->data);
     cli_json_set(object, "metrics", cli_json_validation(v));
-    cli_json_set(object, "folds", folds);
+    cli_json_set(object, "parts", json_parts(v, labels));
     cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
+    cli_json_set(object, "folds", json_integer(options->folds));
     cli_json_set(object, "repeats", json_integer(options->repeats));
     cli_json_set(object, "group", options->roles.group ? cli_json_text(options->roles.group) : json_null());
     cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence",
-                 v->prevalence ? cli_json_by_label(training->labels, training->data->classes, v->prevalence)
-                               : json_null());
+    cli_json_set(object, "population_prevalence", cli_json_by_label(labels, classes, v->population));
+    cli_json_set(object, "prevalence", v->prevalence ? cli_json_by_label(labels, classes, v->prevalence) : json_null());
+    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
+    cli_json_set(object, "stated_for", cli_json_by_label(labels, classes, v->stated ? v->stated : observed));
+    cli_json_set(object, "positive", cli_json_text(labels[classes - 1]));
+    cli_json_set(object, "interval", cli_json_real(options->interval));
+    cli_json_set(object, "bootstrap", json_integer((json_int_t)v->replicates));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "seed", json_integer(options->fit.seed));
     cli_json_set(object, "seconds", cli_json_real(v->seconds));
-    cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
+    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
+    free(observed);
+}
+
+static void print_footer(const cv_options *options, const cli_training *training, const pv_validation *v) {
+    const char *repeats = v->repeats > 1 ? ", averaged over repeats" : "";
+    printf("\n\n  pooled: all rows together, each predicted by the model that did not see it%s\n", repeats);
+    if (v->replicates > 0)
+        printf("  lo, hi: %.4g %% interval of it, from %lld bootstrap replicates within labels%s\n",
+               100 * options->interval, (long long)v->replicates, repeats);
+    printf("  mean, sd: over %zu folds; -: undefined; positive: label %s\n", v->folds * v->repeats,
+           training->labels[training->data->classes - 1]);
+    cli_print_stated(1, &v);
 }
 
 /* A column a fold where they fit on a line of text. */
 static void print_table(cli_call *call, const cv_options *options, const cli_training *training,
                         const pv_validation *v) {
-    enum { SHOWN = 5 };
-    pv_metrics mean, sd, pooled;
+    enum { SHOWN = 3 };
+    pv_metrics mean, sd, pooled, lo, hi;
     pv_validation_summary(v, &mean, &sd, NULL, &pooled);
+    pv_validation_interval(v, &lo, &hi);
+    const pv_metrics *column[] = {&pooled, &lo, &hi, &mean, &sd};
     size_t parts = v->folds * v->repeats;
     printf("%s, loss %s: %zu rows of %s in %zu folds", options->fit.model, pv_loss_name((pv_loss)options->fit.loss),
            v->data->rows, call->argument[0], v->folds);
@@ -149,21 +172,20 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
         printf(", %zu times", v->repeats);
     if (options->roles.group)
         printf(", by %s", options->roles.group);
-    printf("; population %s\n\n  %-16s  %9s  %9s  %9s", options->population, "", "pooled", "mean", "sd");
+    printf("; population %s\n\n  %-17s %9s %9s %9s %9s %9s", options->population, "", "pooled", "lo", "hi", "mean",
+           "sd");
     for (size_t i = 0; parts <= SHOWN && i < parts; i++)
-        printf("  %7s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
+        printf(" %8s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        char a[16], b[16], c[16];
-        printf("\n  %-16s  %9s  %9s  %9s", row->name, cli_metric_text(cli_metric(&pooled, row), a, sizeof a),
-               cli_metric_text(cli_metric(&mean, row), b, sizeof b),
-               cli_metric_text(cli_metric(&sd, row), c, sizeof c));
+        char text[16];
+        bool depends = pv_metric_depends(row, v->data->classes);
+        printf("\n  %s%-*s", row->name, (int)(17 - strlen(row->name)), depends ? "*" : "");
+        for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+            printf(" %9s", cli_metric_text(pv_metric_get(column[i], row), text, sizeof text));
         for (size_t i = 0; parts <= SHOWN && i < parts; i++)
-            printf("  %8s", cli_metric_text(cli_metric(&v->metrics[i], row), a, sizeof a));
+            printf(" %9s", cli_metric_text(pv_metric_get(&v->metrics[i], row), text, sizeof text));
     }
-    printf("\n\n  pooled: all rows together, each predicted by the model that did not see it%s\n",
-           v->repeats > 1 ? ", averaged over repeats" : "");
-    printf("  mean, sd: over %zu folds; -: undefined; positive: label %s\n", parts,
-           training->labels[training->data->classes - 1]);
+    print_footer(options, training, v);
     for (size_t i = 0; i < call->warnings; i++)
         printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
     if (options->output)
@@ -174,6 +196,7 @@ static int run(cli_call *call) {
     cv_options *options = call->options;
     cli_training training = {0};
     pv_validation *validation = NULL;
+    pv_dataset *sample = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
@@ -181,13 +204,23 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
+        code = cli_validation_unknown(call, &options->unknown, options->interval, options->fit.seed);
+    if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    pv_fit_input input = {0};
     if (code == CLI_OK) {
-        pv_fit_input input = cli_training_input(call, &options->roles, &training);
+        input = cli_training_input(call, &options->roles, &training);
+        code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
+    }
+    if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,
                                      .group = training.group,
-                                     .population = options->population};
+                                     .population = options->population,
+                                     .unknown = &options->unknown,
+                                     .stated_for = options->stated_for,
+                                     .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
+                                     .level = options->interval};
         pv_status status = pv_cross_validate(call->ctx, &input, &options->fit, &how, &validation);
         cli_progress_clear(call);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -205,21 +238,27 @@ static int run(cli_call *call) {
             cli_note_dropped(call, training.data);
     }
     pv_validation_free(call->ctx, validation);
+    pv_dataset_free(call->ctx, sample);
     cli_training_clear(call, &training);
     return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
 }
 
-static const cli_group groups[] = {{"Validation", cv_table, 0},
-                                   {"Data", cli_role_table, offsetof(cv_options, roles)},
-                                   {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
-                                   {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
-                                   {"Running", run_table, 0},
-                                   {NULL, NULL, 0}};
+static const cli_group groups[] = {
+    {"Validation", cv_table, 0},
+    {"Data", cli_role_table, offsetof(cv_options, roles)},
+    {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
+    {"Population", cli_sample_table, offsetof(cv_options, sample)},
+    {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
+    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(cv_options, unknown)},
+    {"Running", run_table, 0},
+    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
     {"prevail cv study.csv --target cancer --prevalence 0.01", "Three folds, the default model."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
      "No patient in two folds; the predictions of every row by models that did not see its patient."},
+    {"prevail cv study.csv --target cancer --prevalence 0.01 --stated-for population",
+     "Metrics as they would be in the population, where one in a hundred is a case."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --loss plain --population design",
      "Plain log-loss, judged as it was trained."},
     {NULL, NULL}};
@@ -227,20 +266,31 @@ static const cli_example examples[] = {
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
-    .usage = "DATA --target COL --prevalence P [--folds K] [--repeats R] [options]",
+    .usage = "DATA --target COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
     .text = "Splits the rows into folds with the label shares of the whole, fits to all folds but one and predicts "
             "that one, for each. Columns of numbers are standardised by the rows of each fit alone; the levels of text "
             "columns are those of the whole table. --seed draws the folds and goes to every fit. Several fits run at a "
-            "time; results do not depend on how many.",
+            "time; results do not depend on how many.\n"
+            "Metrics are those of prevail eval, and as there two populations play a part: --population, that of the "
+            "predictions, and --stated-for, that of the metrics, by default the rows as they are. Metrics that change "
+            "with the prevalence are marked in the table.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .options_size = sizeof(cv_options),
     .output =
         "A table: each metric of prevail eval pooled (all rows together, each predicted by the model that did not see "
-        "it), its mean and standard deviation over folds, and its value in each fold where there are five at most.\n"
-        "With --json one object: metrics (name: {value, mean, sd, folds}; value is pooled, folds how many define it), "
-        "folds (a list of {repeat, fold, rows, stop, metrics (name: value)}), rows, dropped, repeats, group, "
-        "population, prevalence (label: p), data, seed, seconds, saved, version, warnings. Undefined is null.\n"
+        "it) with its interval, its mean and standard deviation over folds, and its value in each fold where there are "
+        "three at most. With --repeats pooled values and bounds are means over repeats.\n"
+        "With --json one object: metrics (name: {value, mean, sd, folds, lo, hi}; value is pooled, folds how many "
+        "define "
+        "it), parts (a list of {repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, "
+        "what "
+        "prevail predict --json has for it), rows, dropped, folds, repeats, group, population, population_prevalence "
+        "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: share of the "
+        "rows), "
+        "stated_for (label: p, that the metrics are stated for), positive, interval, bootstrap (replicates), data, "
+        "seed, "
+        "seconds, output, version, warnings. Undefined is null.\n"
         "-o CSV has the row's id or number, repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, "
         "and "
         "decision__, the most probable label.\n"

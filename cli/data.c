@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv_table **table) {
     char **list = NULL;
@@ -30,13 +31,20 @@ int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *
         keep[n_keep++] = text[n_text++] = roles->target;
     if (roles->id)
         keep[n_keep++] = text[n_text++] = roles->id;
-    if (roles->weights)
+    if (roles->weights && *roles->weights)
         keep[n_keep++] = roles->weights;
     /* Columns the model does not use may hold anything. */
     pv_csv_options options = {.text = text, .n_text = n_text, .keep = keep, .n_keep = n_keep};
     pv_status status = pv_table_read(call->ctx, path, &options, table);
     free(names);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given) {
+    for (size_t c = 0; !given && *classifier->weights && c < table->columns; c++)
+        if (strcmp(table->column[c].name, classifier->weights) == 0)
+            return classifier->weights;
+    return given;
 }
 
 void cli_note_dropped(cli_call *call, const pv_dataset *data) {

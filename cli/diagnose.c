@@ -272,7 +272,9 @@ static void print_text(const cli_call *call, const work *held) {
             cli_wrap(stdout, check->remedy);
     }
     fputc('\n', stdout);
-    if (!call->argument[1])
+    if (c->sample_source)
+        cli_wrap(stdout, "Not checked: how much the result depends on the seed, as the fit had a population sample.");
+    else if (!call->argument[1])
         cli_wrap(stdout, "Not checked: how much the result depends on the seed. Give the training table as DATA.");
     if (!checks->failed)
         printf("No problems were found in %zu checks.\n", checks->count);
@@ -286,6 +288,8 @@ static int check_all(cli_call *call, work *held) {
         code = cli_check_model(call, &held->checks, held->classifier, &held->fit);
     if (code != CLI_OK || !call->argument[1])
         return code;
+    if (held->classifier->sample_source) /* refits would need the sample as well */
+        return CLI_OK;
     code = read_data(call, call->argument[1], held);
     if (code == CLI_OK && check_data(call->argument[1], held))
         code = check_seed(call, held);

@@ -71,6 +71,11 @@ static int check_call(cli_call *call, const eval_options *options) {
     for (size_t i = 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves", with_curves[i]);
+    if (strcmp(options->population, "unknown") != 0) {
+        int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
+        if (code != CLI_OK)
+            return code;
+    }
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
@@ -82,10 +87,13 @@ static int check_call(cli_call *call, const eval_options *options) {
 
 static pv_status judge(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_assessment *found,
                        eval_curves *curves) {
+    /* What is gained over the prevalence is gained in the population of the predictions. */
+    bool moved = inputs->prevalence && strcmp(options->population, "true") != 0;
+    double *log_prevalence = moved ? cli_log(inputs->prevalence, inputs->classes) : NULL;
     pv_judged judged = {.log_p = inputs->log_p,
                         .prevalence = inputs->prevalence,
-                        .loglik = inputs->loglik,
-                        .log_marginal = inputs->log_marginal};
+                        .loglik = moved ? inputs->log_p : inputs->loglik,
+                        .log_marginal = moved ? log_prevalence : inputs->log_marginal};
     pv_assess_options assess = {.prevalence = inputs->stated,
                                 .positive = inputs->positive,
                                 .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
@@ -99,6 +107,7 @@ static pv_status judge(cli_call *call, const eval_options *options, const eval_i
     pv_status status = pv_assess_intervals(call->ctx, &inputs->targets, &judged, &assess, found);
     for (int kind = 0; options->curves && status == PV_OK && kind < PV_CURVES; kind++)
         status = pv_curve_make(call->ctx, found->ranking, (pv_curve_kind)kind, &drawn, &curves->curve[kind]);
+    free(log_prevalence);
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* What prevail eval prints and writes. */
 #include "eval.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +94,8 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
     const char *label = inputs->labels[inputs->positive];
     double observed = inputs->observed[inputs->positive];
     printf("\n  positive: label %s; -: undefined on these rows\n", label);
+    if (options->probs && !options->from)
+        printf("  holdout_nll and information_gain need --from P, the prevalence the probabilities were made for\n");
     if (found->replicates > 0)
         printf("  %.4g %% intervals from %lld bootstrap replicates within labels\n", 100 * options->interval,
                (long long)found->replicates);
@@ -109,6 +110,23 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
                inputs->prevalence[inputs->positive]);
 }
 
+enum { TEXT_AT = 54, WIDTH = 100 };
+
+/* The rest of a line whose first TEXT_AT characters are there, and more such. */
+static void print_wrapped(const char *text) {
+    for (size_t left = strlen(text), room = WIDTH - TEXT_AT; left > 0; left = strlen(text)) {
+        size_t take = left;
+        if (left > room)
+            for (take = room; take > 1 && text[take] != ' ';)
+                take--;
+        printf("%.*s\n", (int)take, text);
+        text += take;
+        text += strspn(text, " ");
+        if (*text)
+            printf("%*s", TEXT_AT, "");
+    }
+}
+
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                       const pv_assessment *found) {
     if (options->probs)
@@ -116,13 +134,16 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     else
         printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], inputs->rows,
                options->population);
-    printf("  %-17s %11s %11s %11s\n", "", "value", "lo", "hi");
+    printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
+        if (inputs->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
+            continue; /* for three labels or more */
         snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, inputs->classes) ? "*" : "");
-        printf("  %-17s %11s %11s %11s  %s\n", name, shown(metric_value(&found->value, row), value, sizeof value),
-               shown(metric_value(&found->lo, row), lo, sizeof lo), shown(metric_value(&found->hi, row), hi, sizeof hi),
-               row->text);
+        printf("  %-17s %10s %10s %10s  ", name, shown(metric_value(&found->value, row), value, sizeof value),
+               shown(metric_value(&found->lo, row), lo, sizeof lo),
+               shown(metric_value(&found->hi, row), hi, sizeof hi));
+        print_wrapped(row->text);
     }
     print_footer(options, inputs, found);
 }
@@ -134,15 +155,6 @@ int eval_check_folder(cli_call *call, const char *folder) {
     if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
         return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder for the curves");
     return CLI_OK;
-}
-
-static int make_folder(cli_call *call, const char *folder) {
-    if (mkdir(folder, 0777) == 0)
-        return CLI_OK;
-    int cause = errno;
-    if (cause == EEXIST)
-        return eval_check_folder(call, folder);
-    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
 }
 
 static void write_rows(FILE *out, const pv_curve *curve) {
@@ -161,7 +173,7 @@ static void write_rows(FILE *out, const pv_curve *curve) {
 }
 
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves) {
-    int code = make_folder(call, folder);
+    int code = cli_make_folder(call, folder);
     for (int kind = 0; code == CLI_OK && kind < PV_CURVES; kind++) {
         const pv_curve *curve = &curves->curve[kind];
         size_t size = strlen(folder) + strlen(curve->name) + 6;

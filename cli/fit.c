@@ -8,17 +8,10 @@
 typedef struct fit_options {
     cli_roles roles;
     pv_fit_options fit;
-    const char *sample; /* --population-sample */
+    cli_sample sample;
     const char *output;
     cli_running running;
 } fit_options;
-
-static const pv_option sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(fit_options, sample), NULL, 0,
-                                          0, NULL, "FILE",
-                                          "A CSV file with rows of the true population, their labels unknown: for ig, "
-                                          "in the place of --prevalence or beside "
-                                          "it. The model's p(y|w) is then what it predicts for them on average."},
-                                         CLI_OPTION_END};
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
@@ -26,30 +19,12 @@ static const pv_option run_table[] = {
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
 
-/* Rows of the population, as the model's columns. */
-static int read_sample(cli_call *call, const fit_options *options, const cli_training *training, pv_dataset **sample) {
-    pv_roles roles = {.drop_missing = options->roles.missing == 1};
-    pv_table *table = NULL;
-    *sample = NULL;
-    if (!options->sample)
-        return CLI_OK;
-    int code = cli_read_for_model(call, training->encoding, options->sample, &roles, &table);
-    if (code == CLI_OK) {
-        pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
-                                            training->data->classes, sample);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
-    pv_table_free(call->ctx, table);
-    return code;
-}
-
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
     pv_dataset *sample;
-    int code = read_sample(call, options, training, &sample);
+    int code = cli_read_sample(call, &options->sample, &options->roles, training, &input, &sample);
     if (code != CLI_OK)
         return code;
-    input.sample = sample;
     pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -68,6 +43,14 @@ static void warn_of_posterior(cli_call *call, const pv_classifier *classifier) {
 }
 
 static void warn_of_marginal(cli_call *call, const pv_classifier *classifier) {
+    if (classifier->estimated) {
+        cli_checks *checks = cli_alloc(1, sizeof *checks);
+        cli_check_marginal(checks, classifier);
+        if (checks->failed)
+            cli_warn(call, "%s %s", checks->check[0].text, checks->check[0].remedy);
+        free(checks);
+        return;
+    }
     cli_spread *marginal = cli_alloc((size_t)classifier->classes, sizeof *marginal);
     cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
     for (int y = 0; y < classifier->classes; y++)
@@ -127,6 +110,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "marginal", cli_json_marginal(c));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    cli_json_set(object, "population_sample", cli_json_sample(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     cli_json_posterior(object, c, CLI_LEVEL);
@@ -156,9 +140,7 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
         return options->fit.intercept_prior;
     if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
         return "normal:10";
-    return c->posterior && c->marginal == PV_MARGINAL_PROFILE && isfinite(c->prevalence_n)
-               ? "the stated prevalence with Jeffreys' half counts"
-               : "the stated prevalence";
+    return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
@@ -179,6 +161,10 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
                c->encoding->image ? "weights" : "standardised slopes", intercept_prior(options, c));
+    if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
+        printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
+    else if (c->loss == PV_LOSS_IG && !c->estimated)
+        printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     cli_print_posterior(c);
@@ -211,7 +197,7 @@ static int run(cli_call *call) {
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0]);
+        code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK)
@@ -240,7 +226,7 @@ static int run(cli_call *call) {
 
 static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
                                    {"Images", pv_image_option_table, offsetof(fit_options, roles.image)},
-                                   {"Population", sample_table, 0},
+                                   {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
                                    {NULL, NULL, 0}};

@@ -9,6 +9,7 @@ typedef struct predict_options {
     double interval; /* 0: none */
     const char *id;
     const char *labels;
+    const char *weights;
     const char *costs;
     const char *source;
     int missing;
@@ -43,6 +44,9 @@ static const pv_option unknown_table[] = {
     {"labels", PV_OPTION_TEXT, offsetof(predict_options, labels), NULL, 0, 0, NULL, "COL",
      "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
      "the probabilities of such rows stay predictions."},
+    {"weights", PV_OPTION_TEXT, offsetof(predict_options, weights), NULL, 0, 0, NULL, "COL",
+     "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
+     "as v rows. Default: the column named in fit, where there is one such."},
     {"source", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
      "For bbse: labelled rows, best not those of the fit, to learn the confusion of labels from; the model's columns "
      "and "
@@ -65,18 +69,20 @@ typedef struct work {
 
 /* Options that would do nothing are refused. */
 static int check_options(cli_call *call, const predict_options *options) {
-    static const char *const idle[] = {"labels",   "source",           "method", "dirichlet",
-                                       "max-iter", "prevalence-draws", "seed"};
-    bool unknown = strcmp(options->population, "unknown") == 0;
-    for (size_t i = 0; !unknown && i < sizeof idle / sizeof *idle; i++)
-        if (cli_given(call, idle[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --population unknown", idle[i]);
+    if (strcmp(options->population, "unknown") != 0) {
+        int code = cli_check_idle(call, unknown_table, "--population unknown");
+        if (code == CLI_OK)
+            code = cli_check_idle(call, pv_target_option_table, "--population unknown");
+        if (code != CLI_OK)
+            return code;
+    }
     if (options->source && options->target.method != PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the predictions with -o");
-    return cli_check_output(call, options->output, call->argument[1]);
+    return cli_check_output(call, options->output, call->argument[0], call->argument[1], options->costs,
+                            options->source);
 }
 
 static int load_model(cli_call *call, const predict_options *options, work *held) {
@@ -98,10 +104,17 @@ static int read_data(cli_call *call, const predict_options *options, work *held)
     const pv_classifier *classifier = held->classifier;
     pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
     pv_roles reading = roles;
+    bool unknown = held->population == PV_POPULATION_UNKNOWN;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
+    if (unknown)                      /* nothing else asks for weights */
+        reading.weights = options->weights ? options->weights : classifier->weights;
     int code = cli_read_for_model(call, classifier->encoding, call->argument[1], &reading, &held->table);
     if (code != CLI_OK)
         return code;
+    if (unknown)
+        roles.weights = cli_weights(classifier, held->table, options->weights);
+    if (roles.weights && !options->weights)
+        cli_note(call, "rows count by their weight in column '%s', as in the fit", roles.weights);
     pv_status status = pv_dataset_apply(call->ctx, held->table, &roles, classifier->encoding, classifier->labels,
                                         classifier->classes, &held->data);
     if (status == PV_OK && options->labels) {
@@ -118,12 +131,15 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     if (!options->source)
         return CLI_OK; /* the library says what is missing */
     size_t k = (size_t)c->classes;
-    pv_roles roles = {.target = c->target, .drop_missing = options->missing == 1};
+    pv_roles roles = {.target = c->target,
+                      .weights = options->weights ? options->weights : c->weights,
+                      .drop_missing = options->missing == 1};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
     int code = cli_read_for_model(call, c->encoding, options->source, &roles, &table);
     if (code != CLI_OK)
         return code;
+    roles.weights = cli_weights(c, table, options->weights);
     pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
     if (status == PV_OK) {
         double *loglik = cli_alloc(data->rows * k, sizeof *loglik);
@@ -132,7 +148,8 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
                                    .classes = c->classes,
                                    .loglik = loglik,
                                    .log_marginal = c->log_marginal,
-                                   .label = data->label};
+                                   .label = data->label,
+                                   .weight = data->weight};
         status = pv_predict_loglik(call->ctx, c, data, loglik);
         if (status == PV_OK)
             status = pv_confusion(call->ctx, &sample, c->labels, held->confusion);

@@ -71,6 +71,8 @@ static void add_header(text *t, const cli_predictions *what) {
     }
     if (what->copies == 0)
         add_field(t, "row");
+    for (size_t i = 0; i < what->extras; i++)
+        add_name(t, what->extra[i].name, "");
     for (int y = 0; y < what->classes; y++)
         add_name(t, "p__", what->labels[y]);
     for (int y = 0; what->lo && y < what->classes; y++) {
@@ -81,6 +83,14 @@ static void add_header(text *t, const cli_predictions *what) {
     if (what->costs)
         add_name(t, "cost__", "");
     add_byte(t, '\n');
+}
+
+static void add_extra(text *t, const cli_extra *extra, size_t n) {
+    add_byte(t, ',');
+    if (extra->word)
+        add_field(t, extra->word[extra->code[n]]);
+    else
+        t->length += (size_t)snprintf(reserve(t, 24), 24, "%lld", (long long)extra->code[n] + 1);
 }
 
 static void add_row(text *t, const writer *w, size_t n) {
@@ -94,6 +104,8 @@ static void add_row(text *t, const writer *w, size_t n) {
     }
     if (what->copies == 0)
         t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", row + 1);
+    for (size_t i = 0; i < what->extras; i++)
+        add_extra(t, &what->extra[i], n);
     for (size_t y = 0; y < classes; y++) {
         add_byte(t, ',');
         add_number(t, p[y]);
@@ -196,7 +208,16 @@ int cli_read_costs(cli_call *call, const char *path, char *const *labels, int cl
     if (!path)
         return CLI_OK;
     pv_status status = pv_costs_read(call->ctx, path, labels, classes, costs);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    for (size_t a = 0; a < (*costs)->actions; a++)
+        for (int y = 0; y < classes; y++) {
+            double cost = (*costs)->cost[a * (size_t)classes + (size_t)y];
+            if (cost < 0)
+                cli_note(call, "note: %s: the cost of %s for label %s is %g; below 0 it is a gain", path,
+                         (*costs)->action[a], labels[y], cost);
+        }
+    return CLI_OK;
 }
 
 /* The envelope's actions and thresholds; both are freed by the caller. */

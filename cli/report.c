@@ -27,6 +27,16 @@ json_t *cli_json_prevalence_n(const pv_classifier *c) {
     return isinf(c->prevalence_n) ? cli_json_text("known") : cli_json_real(c->prevalence_n);
 }
 
+json_t *cli_json_sample(const pv_classifier *classifier) {
+    if (!classifier->sample_source)
+        return json_null();
+    json_t *object = json_object();
+    cli_json_set(object, "source", cli_json_text(classifier->sample_source));
+    cli_json_set(object, "rows", json_integer((json_int_t)classifier->sample_rows));
+    cli_json_set(object, "estimated", json_boolean(classifier->estimated));
+    return object;
+}
+
 json_t *cli_json_marginal_kind(const pv_classifier *c) {
     return c->loss == PV_LOSS_IG ? cli_json_text(pv_marginal_name(c->marginal)) : json_null();
 }
@@ -64,7 +74,7 @@ void cli_print_classes(const pv_classifier *classifier, double level) {
     for (int y = 0; y < classifier->classes; y++)
         width = characters(classifier->labels[y]) > width ? characters(classifier->labels[y]) : width;
     print_padded("label", width);
-    printf("  %12s  %12s  %12s", "in the data", "stated", "in the model");
+    printf("  %12s  %12s  %12s", "in the data", classifier->estimated ? "estimated" : "stated", "in the model");
     if (classifier->posterior)
         printf("  %12s  %12s", names.lo, names.hi);
     fputc('\n', stdout);

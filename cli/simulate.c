@@ -72,21 +72,26 @@ static int check(cli_call *call, const char *kind) {
     return CLI_OK;
 }
 
+/* A number that is the whole of text; where that is empty, the end that is open. */
+static bool read_end(const char *text, double open, double *value) {
+    *value = open;
+    const char *end = *text ? pv_parse_real(text, value) : text;
+    return end && !*end;
+}
+
 /* COL=LOW:HIGH; the column's name is cut out of a copy that the caller frees. */
 static int read_within(cli_call *call, simulate_options *options, char **copy) {
     if (!options->within)
         return CLI_OK;
     *copy = cli_copy(options->within);
-    char *equals = strrchr(*copy, '='), *colon = equals ? strchr(equals, ':') : NULL, *end;
+    char *equals = strrchr(*copy, '='), *colon = equals ? strchr(equals, ':') : NULL;
     pv_simulation *s = &options->simulation;
     if (equals && colon && equals > *copy) {
         *equals = *colon = '\0';
         s->within = *copy;
         s->within_label = options->within_of == 0 ? -1 : options->within_of - 1;
-        s->low = equals[1] ? strtod(equals + 1, &end) : -HUGE_VAL;
-        bool fine = !equals[1] || !*end;
-        s->high = colon[1] ? strtod(colon + 1, &end) : HUGE_VAL;
-        fine = fine && (!colon[1] || !*end) && (equals[1] || colon[1]);
+        bool fine = (equals[1] || colon[1]) && read_end(equals + 1, -HUGE_VAL, &s->low) &&
+                    read_end(colon + 1, HUGE_VAL, &s->high);
         if (fine && s->low < s->high)
             return CLI_OK;
     }

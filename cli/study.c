@@ -1,16 +1,15 @@
 /* prevail study: the paper's studies and our own, as numbers and pictures. */
 #include "study.h"
 
-#include <errno.h>
+#include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define AT(field) offsetof(study_options, field)
 
 static const pv_option shared_table[] = {
-    {"prevalence", PV_OPTION_REAL, AT(prevalence), "0.01", 1e-6, 1 - 1e-6, NULL, "P",
-     "Share of Y=1 in the true population."},
+    {"prevalence", PV_OPTION_REAL, AT(prevalence), NULL, 1e-6, 1 - 1e-6, NULL, "P",
+     "Share of Y=1 in the true population. Default: contingency and coverage 0.01; bias 0.1."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), NULL, 0, 0, NULL, "N",
      "Observations that the prevalence rests on. contingency: a list is allowed; default 0,1,10,100,1000. coverage: "
      "the "
@@ -88,17 +87,24 @@ int study_write_json(cli_call *call, const char *folder, const char *name, json_
     return study_write(call, folder, name, write_json, object);
 }
 
-static int make_folder(cli_call *call, const char *folder) {
-    if (!*folder)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a folder");
-    struct stat about;
-    if (mkdir(folder, 0777) == 0)
-        return CLI_OK;
-    int cause = errno;
-    if (cause == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
-        return CLI_OK;
-    return cli_error(call, PV_ERR_PATH, folder, cause == EEXIST ? "is a file; name a folder" : "cannot be made: %s",
-                     strerror(cause));
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+size_t study_mean(const double *values, size_t n, size_t stride, double *mean, double *sd) {
+    size_t count = 0;
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(values[i * stride])) {
+            count++;
+            sum += values[i * stride];
+        }
+    *mean = count ? sum / (double)count : (double)NAN;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(values[i * stride])) {
+            double off = values[i * stride] - *mean;
+            square += off * off;
+        }
+    *sd = count > 1 ? sqrt(square / (double)(count - 1)) : (double)NAN;
+    return count;
 }
 
 /* ---- long work --------------------------------------------------------------------------------------------------- */
@@ -126,6 +132,7 @@ typedef struct study {
     int (*run)(cli_call *call, const study_options *options);
     const pv_option *own;       /* its table; NULL: none */
     const char *const *without; /* shared options that mean nothing to it, up to a NULL */
+    double prevalence;          /* its default */
 } study;
 
 static int run_coverage(cli_call *call, const study_options *options) {
@@ -135,10 +142,10 @@ static int run_coverage(cli_call *call, const study_options *options) {
 static const char *const not_contingency[] = {"replicates", NULL}, *const not_coverage[] = {NULL},
                          *const not_calibration[] = {"prevalence", NULL},
                          *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL};
-static const study studies[] = {{"contingency", study_contingency, contingency_table, not_contingency},
-                                {"coverage", run_coverage, coverage_table, not_coverage},
-                                {"calibration", study_calibration, calibration_table, not_calibration},
-                                {"bias", study_bias, NULL, not_bias}};
+static const study studies[] = {{"contingency", study_contingency, contingency_table, not_contingency, 0.01},
+                                {"coverage", run_coverage, coverage_table, not_coverage, 0.01},
+                                {"calibration", study_calibration, calibration_table, not_calibration, 0},
+                                {"bias", study_bias, NULL, not_bias, 0.1}};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 /* An option of another study is a misunderstanding. */
@@ -154,7 +161,7 @@ static int check_options(cli_call *call, const study *which) {
 }
 
 static int run(cli_call *call) {
-    const study_options *options = call->options;
+    study_options *options = call->options;
     const char *name = call->argument[0], *names[STUDIES];
     const study *which = NULL;
     for (size_t i = 0; i < STUDIES; i++) {
@@ -169,8 +176,10 @@ static int run(cli_call *call) {
                          near ? near : "contingency, coverage, calibration, bias", near ? "?" : "");
     }
     int code = check_options(call, which);
+    if (!cli_given(call, "prevalence"))
+        options->prevalence = which->prevalence;
     if (code == CLI_OK && options->output)
-        code = make_folder(call, options->output);
+        code = cli_make_folder(call, options->output);
     return code == CLI_OK ? which->run(call, options) : code;
 }
 

@@ -5,7 +5,7 @@
 #include "common.h"
 
 typedef struct study_options {
-    double prevalence;
+    double prevalence;        /* given, or the study's own */
     const char *prevalence_n; /* NULL: the study's own default */
     int64_t draws, seed;
     const char *table; /* contingency */
@@ -39,6 +39,9 @@ int study_write_json(cli_call *call, const char *folder, const char *name, json_
 int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
 
 double study_seconds(void); /* monotonic clock */
+
+/* Mean and standard deviation (n - 1) of values[0], values[stride], ...; NaN are left out. Returns how many count. */
+size_t study_mean(const double *values, size_t n, size_t stride, double *mean, double *sd);
 
 /* ---- study_density.c: a logistic model with normal priors, as a density for the engines -------------------------- */
 

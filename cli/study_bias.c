@@ -23,8 +23,8 @@ const char *const lead_rule[LEAD_RULES] = {
     "plain, threshold 0.5", "plain, operating point moved", "plain, corrected", "iw", "ig", "always benign"};
 const char *const lead_key[LEAD_RULES] = {"plain", "operating_point", "corrected", "iw", "ig", "always_benign"};
 const double lead_prevalence[LEAD_PREVALENCES] = {0.5, 0.1, 0.01, 0.001, 0.0001};
-const char *const lead_quantity[LEAD_QUANTITIES] = {
-#define ENTRY(name, text) #name,
+const bias_column lead_column[LEAD_QUANTITIES] = {
+#define ENTRY(name, title, text) {#name, title, text},
     LEAD_QUANTITY_LIST(ENTRY)
 #undef ENTRY
 };
@@ -35,8 +35,8 @@ const char *const bias_selection_text[SELECTIONS] = {"none: a random sample", "b
 const char *const bias_method[BIAS_METHODS] = {"plain", "plain, corrected", "iw", "ig, plug-in", "ig, profile"};
 const char *const bias_key[BIAS_METHODS] = {"plain", "corrected", "iw", "ig_plugin", "ig_profile"};
 const char *const bias_colour[BIAS_METHODS] = {"#777777", "#2e8b57", "#c99700", "#b5482f", "#1f5fbf"};
-const char *const bias_quantity[BIAS_QUANTITIES] = {
-#define ENTRY(name, text) #name,
+const bias_column bias_quantity[BIAS_QUANTITIES] = {
+#define ENTRY(name, title, text) {#name, title, text},
     BIAS_QUANTITY_LIST(ENTRY)
 #undef ENTRY
 };
@@ -297,34 +297,26 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
 
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
-static size_t mean_of(const double *values, size_t n, size_t stride, double *mean, double *error) {
-    size_t count = 0;
-    double sum = 0, square = 0;
-    for (size_t i = 0; i < n; i++) {
-        double v = values[i * stride];
-        if (isnan(v))
-            continue;
-        count++;
-        sum += v;
-        square += v * v;
-    }
-    *mean = count ? sum / (double)count : NAN;
-    *error = count > 1 ? sqrt(fmax(square / (double)count - *mean * *mean, 0) / (double)(count - 1)) : NAN;
+/* Every stride-th of values, one for each data set. */
+static size_t mean_of(const bias *b, const double *values, size_t stride, double *mean, double *error) {
+    double sd;
+    size_t count = study_mean(values, b->finished, stride, mean, &sd);
+    *error = sd / sqrt((double)count);
     return count;
 }
 
 size_t lead_mean(const bias *b, int rule, int quantity, double *mean, double *error) {
-    return mean_of(b->lead + rule * LEAD_QUANTITIES + quantity, b->finished, LEAD_RULES * LEAD_QUANTITIES, mean, error);
+    return mean_of(b, b->lead + rule * LEAD_QUANTITIES + quantity, LEAD_RULES * LEAD_QUANTITIES, mean, error);
 }
 
 size_t bias_mean(const bias *b, int selection, int method, int quantity, double *mean, double *error) {
-    return mean_of(b->selected + (selection * BIAS_METHODS + method) * BIAS_QUANTITIES + quantity, b->finished,
+    return mean_of(b, b->selected + (selection * BIAS_METHODS + method) * BIAS_QUANTITIES + quantity,
                    SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES, mean, error);
 }
 
 int study_bias(cli_call *call, const study_options *options) {
     bias b = {.options = options,
-              .prevalence = cli_given(call, "prevalence") ? options->prevalence : 0.1,
+              .prevalence = options->prevalence,
               .replicates = cli_given(call, "replicates") ? (size_t)options->replicates : 50};
     b.lead = cli_alloc(b.replicates * LEAD_RULES * LEAD_QUANTITIES, sizeof *b.lead);
     b.selected = cli_alloc(b.replicates * SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES, sizeof *b.selected);

@@ -4,6 +4,11 @@
 
 #include "study.h"
 
+/* A quantity: its key in files, its head in the terminal's tables, what it is. */
+typedef struct bias_column {
+    const char *name, *title, *text;
+} bias_column;
+
 /* ---- section 2: one balanced sample, one prevalence -------------------------------------------------------------- */
 
 enum { LEAD_PLAIN, LEAD_MOVED, LEAD_CORRECTED, LEAD_IW, LEAD_IG, LEAD_BENIGN, LEAD_RULES };
@@ -11,22 +16,22 @@ extern const char *const lead_rule[LEAD_RULES];
 extern const char *const lead_key[LEAD_RULES];
 
 #define LEAD_QUANTITY_LIST(X)                                                                                          \
-    X(lab_accuracy, "accuracy in a balanced population")                                                               \
-    X(accuracy, "accuracy in the true population")                                                                     \
-    X(tpr, "true positive rate")                                                                                       \
-    X(tnr, "true negative rate")                                                                                       \
-    X(ppv, "positive predictive value in the true population")                                                         \
-    X(npv, "negative predictive value in the true population")                                                         \
-    X(called, "share of the true population called malignant")                                                         \
-    X(in_the_large, "malignant nodules expected from the probabilities, over those there are")
+    X(lab_accuracy, "lab acc", "accuracy in a balanced population")                                                    \
+    X(accuracy, "acc", "accuracy in the true population")                                                              \
+    X(tpr, "tpr", "true positive rate")                                                                                \
+    X(tnr, "tnr", "true negative rate")                                                                                \
+    X(ppv, "ppv", "positive predictive value in the true population")                                                  \
+    X(npv, "npv", "negative predictive value in the true population")                                                  \
+    X(called, "called", "share of the true population called malignant")                                               \
+    X(in_the_large, "E/O", "malignant nodules expected from the probabilities, over those there are")
 
 enum {
-#define ENTRY(name, text) LEAD_##name,
+#define ENTRY(name, title, text) LEAD_##name,
     LEAD_QUANTITY_LIST(ENTRY)
 #undef ENTRY
         LEAD_QUANTITIES
 };
-extern const char *const lead_quantity[LEAD_QUANTITIES];
+extern const bias_column lead_column[LEAD_QUANTITIES];
 
 enum { LEAD_BINS = 25, LEAD_PREVALENCES = 5 };
 extern const double lead_prevalence[LEAD_PREVALENCES];
@@ -39,21 +44,21 @@ enum { BIAS_PLAIN, BIAS_CORRECTED, BIAS_IW, BIAS_PLUGIN, BIAS_PROFILE, BIAS_METH
 extern const char *const bias_method[BIAS_METHODS], *const bias_key[BIAS_METHODS], *const bias_colour[BIAS_METHODS];
 
 #define BIAS_QUANTITY_LIST(X)                                                                                          \
-    X(share, "share of positives in the sample")                                                                       \
-    X(intercept, "intercept less the true one")                                                                        \
-    X(x1, "slope of x1 over the true one")                                                                             \
-    X(x2, "slope of x2 over the true one")                                                                             \
-    X(in_the_large, "positives expected in the population over those there are")                                       \
-    X(slope, "slope of the true log odds on the predicted; 1 is right")                                                \
-    X(lost, "share of the information in the features that is lost")
+    X(share, "share", "share of positives in the sample")                                                              \
+    X(intercept, "off", "intercept less the true one")                                                                 \
+    X(x1, "x1", "slope of x1 over the true one")                                                                       \
+    X(x2, "x2", "slope of x2 over the true one")                                                                       \
+    X(in_the_large, "E/O", "positives expected in the population over those there are")                                \
+    X(slope, "slope", "slope of the true log odds on the predicted; 1 is right")                                       \
+    X(lost, "lost", "share of the information in the features that is lost")
 
 enum {
-#define ENTRY(name, text) BIAS_##name,
+#define ENTRY(name, title, text) BIAS_##name,
     BIAS_QUANTITY_LIST(ENTRY)
 #undef ENTRY
         BIAS_QUANTITIES
 };
-extern const char *const bias_quantity[BIAS_QUANTITIES];
+extern const bias_column bias_quantity[BIAS_QUANTITIES];
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 

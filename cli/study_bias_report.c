@@ -7,35 +7,69 @@
 
 #include "svg.h"
 
-static void cell(FILE *out, bool markdown, double mean, double error) {
-    char text[32] = "-";
-    if (!isnan(mean))
-        snprintf(text, sizeof text, "%.3f (%.0f)", mean, isnan(error) ? 0 : fmax(ceil(1000 * error - 1e-9), 0));
-    fprintf(out, markdown ? " %s |" : " %12s", text);
-}
+/* In a terminal a table has values, and below them the largest standard error of each column and what the columns are;
+ * Markdown has the errors beside the values. */
+enum { COLUMNS_MAX = LEAD_QUANTITIES };
 
-static void head(FILE *out, bool markdown, const char *first, int n, const char *const *names) {
-    fprintf(out, markdown ? "| %s |" : "  %-38s", first);
-    for (int i = 0; i < n; i++)
-        fprintf(out, markdown ? " %s |" : " %12s", names[i]);
+typedef struct sheet {
+    FILE *out;
+    bool markdown;
+    int columns;
+    const bias_column *column;
+    double worst[COLUMNS_MAX]; /* standard errors */
+} sheet;
+
+static sheet sheet_begin(FILE *out, bool markdown, const char *first, int columns, const bias_column *column) {
+    sheet s = {.out = out, .markdown = markdown, .columns = columns, .column = column};
+    fprintf(out, markdown ? "| %s |" : "  %-28s", first);
+    for (int i = 0; i < columns; i++)
+        fprintf(out, markdown ? " %s |" : " %7s", markdown ? column[i].name : column[i].title);
     fputc('\n', out);
-    for (int i = 0; markdown && i <= n; i++)
+    for (int i = 0; markdown && i <= columns; i++)
         fputs(i ? "---|" : "|---|", out);
     if (markdown)
         fputc('\n', out);
+    return s;
+}
+
+static void sheet_name(const sheet *s, const char *name) {
+    fprintf(s->out, s->markdown ? "| %s |" : "  %-28s", name);
+}
+
+static void sheet_cell(sheet *s, int i, double mean, double error) {
+    char text[32] = "-";
+    if (!isnan(mean) && s->markdown)
+        snprintf(text, sizeof text, "%.3f (%.0f)", mean, isnan(error) ? 0 : fmax(ceil(1000 * error - 1e-9), 0));
+    else if (!isnan(mean))
+        snprintf(text, sizeof text, "%.3f", mean);
+    fprintf(s->out, s->markdown ? " %s |" : " %7s", text);
+    s->worst[i] = fmax(s->worst[i], error);
+    if (i + 1 == s->columns)
+        fputc('\n', s->out);
+}
+
+static void sheet_end(const sheet *s) {
+    if (s->markdown)
+        return;
+    fprintf(s->out, "  %-28s", "(largest standard error)");
+    for (int i = 0; i < s->columns; i++)
+        fprintf(s->out, " %7.3f", s->worst[i]);
+    fputs("\n\n", s->out);
+    for (int i = 0; i < s->columns; i++)
+        fprintf(s->out, "  %-8s %s\n", s->column[i].title, s->column[i].text);
 }
 
 static void print_lead(FILE *out, const bias *b, bool markdown) {
-    head(out, markdown, "rule", LEAD_QUANTITIES, lead_quantity);
+    sheet s = sheet_begin(out, markdown, "rule", LEAD_QUANTITIES, lead_column);
     for (int r = 0; r < LEAD_RULES; r++) {
-        fprintf(out, markdown ? "| %s |" : "  %-38s", lead_rule[r]);
+        sheet_name(&s, lead_rule[r]);
         for (int q = 0; q < LEAD_QUANTITIES; q++) {
             double mean, error;
             lead_mean(b, r, q, &mean, &error);
-            cell(out, markdown, mean, error);
+            sheet_cell(&s, q, mean, error);
         }
-        fputc('\n', out);
     }
+    sheet_end(&s);
 }
 
 /* What the uncorrected model's two rates come to elsewhere. */
@@ -44,39 +78,47 @@ static void print_elsewhere(FILE *out, const bias *b, bool markdown) {
     double tpr, tnr, unused;
     lead_mean(b, LEAD_PLAIN, LEAD_tpr, &tpr, &unused);
     lead_mean(b, LEAD_PLAIN, LEAD_tnr, &tnr, &unused);
-    head(out, markdown, "plain, threshold 0.5, at prevalence", 5, names);
+    fprintf(out, markdown ? "| %s |" : "  %-36s", "plain, threshold 0.5, at prevalence");
+    for (int i = 0; i < 5; i++)
+        fprintf(out, markdown ? " %s |" : " %10s", names[i]);
+    fputs(markdown ? "\n|---|---|---|---|---|---|\n" : "\n", out);
     for (int i = 0; i < LEAD_PREVALENCES; i++) {
         double p = lead_prevalence[i], called = p * tpr + (1 - p) * (1 - tnr);
         const double v[] = {p * tpr / called, (1 - p) * tnr / (1 - called), called, p * tpr + (1 - p) * tnr, 1 - p};
-        fprintf(out, markdown ? "| %g |" : "  %-38g", p);
+        fprintf(out, markdown ? "| %g |" : "  %-36g", p);
         for (int q = 0; q < 5; q++)
-            fprintf(out, markdown ? " %.4f |" : " %12.4f", v[q]);
+            fprintf(out, markdown ? " %.4f |" : " %10.4f", v[q]);
         fputc('\n', out);
     }
+    if (!markdown)
+        fputs("\n  called: share called malignant; all benign: accuracy of calling no nodule malignant\n", out);
 }
 
 static void print_selection(FILE *out, const bias *b, bool markdown) {
-    head(out, markdown, "selection, method", BIAS_QUANTITIES, bias_quantity);
+    sheet t = sheet_begin(out, markdown, "selection, method", BIAS_QUANTITIES, bias_quantity);
     for (int s = 0; s < SELECTIONS; s++)
         for (int m = 0; m < BIAS_METHODS; m++) {
             char name[48];
             snprintf(name, sizeof name, "%s: %s", bias_selection[s], bias_method[m]);
-            fprintf(out, markdown ? "| %s |" : "  %-38s", name);
+            sheet_name(&t, name);
             for (int q = 0; q < BIAS_QUANTITIES; q++) {
                 double mean, error;
                 bias_mean(b, s, m, q, &mean, &error);
-                cell(out, markdown, mean, error);
+                sheet_cell(&t, q, mean, error);
             }
-            fputc('\n', out);
         }
+    sheet_end(&t);
+    for (int s = 0; s < SELECTIONS && !markdown; s++)
+        fprintf(out, "%s  selection %s\n", s ? "" : "\n", bias_selection_text[s]);
 }
 
 static void print_all(FILE *out, const bias *b, bool markdown) {
     const char *mark = markdown ? "## " : "";
     fprintf(out,
             "%sA balanced sample, used where the prevalence is %g\n\n%zu data sets of 357 malignant and 322 benign "
-            "nodules. In brackets: standard error, in units of the\nlast digit.\n\n",
-            mark, b->prevalence, b->finished);
+            "nodules.%s\n\n",
+            mark, b->prevalence, b->finished,
+            markdown ? " In brackets: standard error, in units of the\nlast digit." : "");
     print_lead(out, b, markdown);
     fputc('\n', out);
     print_elsewhere(out, b, markdown);
@@ -108,7 +150,7 @@ static json_t *json_result(cli_call *call, const bias *b) {
         json_t *entry = json_object();
         for (int q = 0; q < LEAD_QUANTITIES; q++) {
             lead_mean(b, r, q, &mean, &error);
-            cli_json_set(entry, lead_quantity[q], pair(mean, error));
+            cli_json_set(entry, lead_column[q].name, pair(mean, error));
         }
         cli_json_set(lead, lead_key[r], entry);
     }
@@ -118,7 +160,7 @@ static json_t *json_result(cli_call *call, const bias *b) {
             json_t *entry = json_object();
             for (int q = 0; q < BIAS_QUANTITIES; q++) {
                 bias_mean(b, s, m, q, &mean, &error);
-                cli_json_set(entry, bias_quantity[q], pair(mean, error));
+                cli_json_set(entry, bias_quantity[q].name, pair(mean, error));
             }
             cli_json_set(methods, bias_key[m], entry);
         }

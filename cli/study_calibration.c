@@ -350,20 +350,21 @@ static pv_status run_sample(pv_ctx *ctx, void *state, size_t index) {
 
 /* ---- sums over data sets ----------------------------------------------------------------------------------------- */
 
-size_t cal_mean(const calibration *c, size_t prevalence, int method, int quantity, double *mean, double *error) {
-    size_t n = 0;
-    double sum = 0, square = 0;
+/* [replicates] of those data sets that are done, NaN for the others. The caller frees. */
+static double *values_of(const calibration *c, size_t prevalence, int method, int quantity) {
+    double *values = cli_alloc(c->replicates, sizeof *values);
     for (size_t r = 0; r < c->replicates; r++) {
         const cal_outcome *o = cal_at(c, r, prevalence, method);
-        double v = o->value[quantity];
-        if (!o->done || isnan(v))
-            continue;
-        n++;
-        sum += v;
-        square += v * v;
+        values[r] = o->done ? o->value[quantity] : (double)NAN;
     }
-    *mean = n ? sum / (double)n : NAN;
-    *error = n > 1 ? sqrt(fmax(square / (double)n - *mean * *mean, 0) / (double)(n - 1)) : NAN;
+    return values;
+}
+
+size_t cal_mean(const calibration *c, size_t prevalence, int method, int quantity, double *mean, double *error) {
+    double *values = values_of(c, prevalence, method, quantity), sd;
+    size_t n = study_mean(values, c->replicates, 1, mean, &sd);
+    *error = sd / sqrt((double)n);
+    free(values);
     return n;
 }
 
@@ -419,9 +420,9 @@ judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int par
 
 static int read_prevalences(cli_call *call, const char *text, calibration *c) {
     for (const char *at = text;; at++) {
-        char *end;
-        double p = strtod(at, &end);
-        if (end == at || !(p >= 1e-5 && p <= 0.5) || (*end && *end != ','))
+        double p;
+        const char *end = pv_parse_real(at, &p);
+        if (!end || !(p >= 1e-5 && p <= 0.5) || (*end && *end != ','))
             return cli_error(call, PV_ERR_USAGE, NULL,
                              "--prevalences %s: numbers from 0.00001 to 0.5, parted by commas", text);
         if (c->prevalences == CAL_PREVALENCES_MAX)
@@ -434,9 +435,9 @@ static int read_prevalences(cli_call *call, const char *text, calibration *c) {
 }
 
 static int check_strength(cli_call *call, const char *text) {
-    char *end;
-    double n = strtod(text, &end);
-    if (end == text || *end || !(n > 0 && n <= 1e9))
+    double n;
+    const char *end = pv_parse_real(text, &n);
+    if (!end || *end || !(n > 0 && n <= 1e9))
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence-n %s: a number above 0; 10 is the paper's", text);
     return CLI_OK;
 }

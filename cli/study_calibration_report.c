@@ -159,26 +159,27 @@ static size_t data_sets(const calibration *c) {
 
 static void print_all(FILE *out, const all *a, bool markdown) {
     const calibration *c = a->c;
-    const char *head = markdown ? "## " : "", *gap = markdown ? "\n\n" : "\n\n";
+    const char *head = markdown ? "## " : "";
     fprintf(
         out,
-        "%sHeld-out rows%s%zu simulated data sets of 679 nodules; N_pr %s. In brackets: standard error of the mean, "
+        "%sHeld-out rows\n\n%zu simulated data sets of 679 nodules; N_pr %s. In brackets: standard error of the mean, "
         "in\nunits of the last digit. Decisions by predictions adapted to the held-out label shares.\n\n",
-        head, gap, data_sets(c), c->prevalence_n);
+        head, data_sets(c), c->prevalence_n);
     print_performance(out, c, markdown);
     fprintf(
         out,
-        "\n%sCalibration%snll, ece, gaps: held-out; p(y|w)/pi: marginal over the stated prevalence; E/O to lost: in "
+        "\n%sCalibration\n\nnll, ece, gaps: held-out; p(y|w)/pi: marginal over the stated prevalence; E/O to lost: in "
         "the\npopulation.\n\n",
-        head, gap);
+        head);
     print_shape(out, c, markdown);
-    fprintf(out, "\n%sLog odds ratios%sMeans over the seven slopes.\n\n", head, gap);
+    fprintf(out, "\n%sLog odds ratios\n\nMeans over the seven slopes.\n\n", head);
     print_slopes(out, c, markdown);
     if (a->real) {
-        fprintf(out,
-                "\n%sReal nodules%s%zu rows, %zu positive; %zu splits, %zu rows to learn from (half of them positive), "
-                "%zu to judge.\nIn brackets: standard deviation over splits.\n\n",
-                head, gap, a->real->rows, a->real->positives, a->real->splits, a->real->trained, a->real->judged);
+        fprintf(
+            out,
+            "\n%sReal nodules\n\n%zu rows, %zu positive; %zu splits, %zu rows to learn from (half of them positive), "
+            "%zu to judge.\nIn brackets: standard deviation over splits.\n\n",
+            head, a->real->rows, a->real->positives, a->real->splits, a->real->trained, a->real->judged);
         print_real(out, a->real, markdown);
     }
 }

@@ -5,7 +5,6 @@
  */
 #include "study.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +29,9 @@ static int read_table(cli_call *call, const char *text, work *held) {
     double *count = &held->table.count[0][0];
     const char *at = text;
     for (int i = 0; i < CELLS; i++) {
-        char *end;
-        count[i] = strtod(at, &end);
+        const char *end = pv_parse_real(at, &count[i]);
         char expected = i == 3 ? '\0' : i == 1 ? ';' : ',';
-        if (end == at || !(count[i] >= 0 && count[i] < 1e9) || *end != expected)
+        if (!end || !(count[i] >= 0 && count[i] < 1e9) || *end != expected)
             return cli_error(call, PV_ERR_USAGE, NULL, form, text);
         at = end + 1;
     }
@@ -54,9 +52,9 @@ static int read_table(cli_call *call, const char *text, work *held) {
 
 static int read_strengths(cli_call *call, const char *text, work *held) {
     for (const char *at = text;; at++) {
-        char *end;
-        double n = strtod(at, &end);
-        if (end == at || !(n >= 0 && n < 1e12) || (*end && *end != ','))
+        double n;
+        const char *end = pv_parse_real(at, &n);
+        if (!end || !(n >= 0 && n < 1e12) || (*end && *end != ','))
             return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence-n %s: a number, or a list such as 0,1,10", text);
         if (held->nprs == NPR_MAX)
             return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence-n %s: at most %d numbers", text, (int)NPR_MAX);
@@ -247,9 +245,15 @@ static void print_text(const study_table *table, bool hmc) {
     printf("\n  %-20s %12s %9s %14s %11s\n", "", "ELBO", "(error)", "log evidence", "difference");
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];
+        double off = p->exact.log_evidence - p->elbo;
         printf("  %-20s %12.4f %9.4f %14.4f %11.4f\n", p->name, p->elbo, p->elbo_se, p->exact.log_evidence,
-               p->exact.log_evidence - p->elbo);
+               fabs(off) < 0.00005 ? 0 : off);
     }
+    fputc('\n', stdout);
+    if (table->posteriors > 4)
+        printf("  npr: --prevalence-n, how many observations the stated prevalence rests on\n");
+    printf("  ELBO: a lower bound of the log evidence, estimated by sampling. Where it seems to lie above it\n"
+           "  by a few of its errors, the approximation is as good as exact.\n");
     if (!hmc)
         return;
     printf("\n  %-20s %10s %8s %8s %8s %18s\n", "hmc", "mean", "sd", "error", "size", "from exact/error");

@@ -238,10 +238,8 @@ static int read_strength(cli_call *call, const char *text, coverage *c) {
         c->prevalence_n = HUGE_VAL;
         return CLI_OK;
     }
-    char *end;
-    c->prevalence_n = strtod(text, &end);
-    if (end == text || *end || !(c->prevalence_n >= 1 && c->prevalence_n <= 1e6) ||
-        c->prevalence_n != floor(c->prevalence_n))
+    const char *end = pv_parse_real(text, &c->prevalence_n);
+    if (!end || *end || !(c->prevalence_n >= 1 && c->prevalence_n <= 1e6) || c->prevalence_n != floor(c->prevalence_n))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--prevalence-n %s: a whole number from 1 to 1000000, 'rows' or 'known'", text);
     return CLI_OK;

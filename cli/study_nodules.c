@@ -70,7 +70,7 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
 static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
     size_t rows = w->data->rows, positives, n, *row = cli_alloc(rows, sizeof *row);
     int32_t *fold = cli_alloc(rows, sizeof *fold), half = (int32_t)(index % 2);
-    pv_status status = pv_folds_make(ctx, w->data, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
+    pv_status status = pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
     if (status == PV_OK) {
         n = list_half(w, fold, half, index, row, &positives);
         status = pv_dataset_take(ctx, w->data, 2 * positives < n ? 2 * positives : n, row, &h->training);
@@ -133,8 +133,8 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
     const work *w = state;
     nodules *result = w->result;
     halves h = {0};
-    char stated[34] = "1=";
-    snprintf(stated, sizeof stated, "%.17g", result->prevalence);
+    char stated[64]; /* of both labels, in their order */
+    snprintf(stated, sizeof stated, "%.17g,%.17g", 1 - result->prevalence, result->prevalence);
     pv_status status = split(ctx, w, index, &h);
     pv_fit_input input = {.data = h.training,
                           .encoding = &h.scaled,
@@ -220,13 +220,6 @@ void nodules_clear(nodules *result) {
 }
 
 size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double *sd) {
-    double sum = 0, square = 0;
-    for (size_t i = 0; i < n->splits; i++) {
-        double v = n->value[(i * NOD_METHODS + (size_t)method) * NOD_QUANTITIES + (size_t)quantity];
-        sum += v;
-        square += v * v;
-    }
-    *mean = sum / (double)n->splits;
-    *sd = sqrt(fmax(square / (double)n->splits - *mean * *mean, 0) * (double)n->splits / (double)(n->splits - 1));
-    return n->splits;
+    return study_mean(n->value + (size_t)method * NOD_QUANTITIES + (size_t)quantity, n->splits,
+                      (size_t)NOD_METHODS * NOD_QUANTITIES, mean, sd);
 }

@@ -51,6 +51,7 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
+    cli_json_set(object, "population_sample", cli_json_sample(c));
     cli_json_set(object, "marginal", cli_json_marginal(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
@@ -87,7 +88,11 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
     printf(", hash %016" PRIx64 "\n", c->data_hash);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "", c->loss_value);
-    if (!c->prevalence)
+    if (c->sample_source)
+        printf("  population  %zu rows of %s, hash %016" PRIx64 "\n", c->sample_rows, c->sample_source, c->sample_hash);
+    if (c->estimated)
+        printf("  prevalence  not stated; estimated from the rows of the population\n");
+    else if (!c->prevalence)
         printf("  prevalence  not stated\n");
     else if (isinf(c->prevalence_n))
         printf("  prevalence  stated, held exactly\n");

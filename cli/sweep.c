@@ -11,9 +11,10 @@ typedef struct sweep_options {
     const char *prevalence, *losses;
     int64_t folds, repeats;
     const char *holdout;
-    const char *population;
+    const char *population, *stated_for;
+    pv_target_options unknown; /* --population unknown: how */
     bool mixture;
-    const char *weights;
+    const char *mixture_prior;
     const char *output;
     cli_running running;
 } sweep_options;
@@ -35,10 +36,13 @@ static const pv_option sweep_table[] = {
      "Judge on the rows of this CSV file instead; all of DATA is learned from."},
     {"population", PV_OPTION_TEXT, AT(population), "design", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: design, that of DATA, in which all rows of the table can "
-     "be compared; true, each one's own; known:P. nell, holdout_nll and information_gain do not depend on it."},
+     "be compared; true, each one's own; known:P; unknown, inferred from the rows judged without a look at their "
+     "labels. "
+     "holdout_nll and information_gain do not depend on it, nor does nell unless --stated-for is given."},
+    CLI_OPTION_STATED(sweep_options, stated_for),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
      "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
-    {"mixture-prior", PV_OPTION_TEXT, AT(weights), NULL, 0, 0, NULL, "LIST",
+    {"mixture-prior", PV_OPTION_TEXT, AT(mixture_prior), NULL, 0, 0, NULL, "LIST",
      "Prior weights of the prevalences in the mixture, parted by commas, normalised. Default: equal."},
     CLI_OPTION_END};
 
@@ -129,10 +133,10 @@ static int read_weights(cli_call *call, const char *text, work *w) {
     double total = 0;
     const char *at = text;
     for (size_t i = 0; i < w->prevalences; i++) {
-        char *end;
-        w->weight[i] = text ? strtod(at, &end) : 1;
-        if (text && (end == at || !(w->weight[i] >= 0 && w->weight[i] < 1e300) ||
-                     *end != (i + 1 < w->prevalences ? ',' : '\0')))
+        const char *end = text ? pv_parse_real(at, &w->weight[i]) : NULL;
+        if (!text)
+            w->weight[i] = 1;
+        else if (!end || !(w->weight[i] >= 0 && w->weight[i] < 1e300) || *end != (i + 1 < w->prevalences ? ',' : '\0'))
             return cli_error(call, PV_ERR_USAGE, NULL,
                              "--mixture-prior %s: %zu numbers that are not negative, one for each prevalence", text,
                              w->prevalences);
@@ -148,7 +152,7 @@ static int read_weights(cli_call *call, const char *text, work *w) {
 static int check(cli_call *call, const sweep_options *options, work *w) {
     if (!options->prevalence)
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
-    if (options->weights && !options->mixture)
+    if (options->mixture_prior && !options->mixture)
         return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
     if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.group))
         return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
@@ -158,18 +162,12 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
 }
 
 static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
-    char **list = NULL;
-    size_t n = 0;
-    pv_status status =
-        pv_encoding_text_columns(call->ctx, w->training.encoding, options->roles.roles.target, &list, &n);
-    if (status == PV_OK) {
-        pv_csv_options csv = {.text = (const char *const *)list, .n_text = n};
-        status = pv_table_read(call->ctx, options->holdout, &csv, &w->holdout);
-        pv_string_list_free(call->ctx, list, n);
-    }
-    if (status == PV_OK)
-        status = pv_dataset_apply(call->ctx, w->holdout, &options->roles.roles, w->training.encoding,
-                                  w->training.labels, w->training.data->classes, &w->judged);
+    const cli_training *training = &w->training;
+    int code = cli_read_for_model(call, training->encoding, options->holdout, &options->roles.roles, &w->holdout);
+    if (code != CLI_OK)
+        return code;
+    pv_status status = pv_dataset_apply(call->ctx, w->holdout, &options->roles.roles, training->encoding,
+                                        training->labels, training->data->classes, &w->judged);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -189,8 +187,11 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,
                                  .group = w->training.group,
-                                 .population = options->population};
-    pv_status status = w->judged ? pv_hold_out(call->ctx, &input, &fit, options->population, w->judged, v)
+                                 .population = options->population,
+                                 .unknown = &options->unknown,
+                                 .stated_for = options->stated_for,
+                                 .level = CLI_LEVEL};
+    pv_status status = w->judged ? pv_hold_out(call->ctx, &input, &fit, &how, w->judged, v)
                                  : pv_cross_validate(call->ctx, &input, &fit, &how, v);
     cli_progress_clear(call);
     return status;
@@ -232,41 +233,71 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
 
 static void print_json(cli_call *call, const work *w) {
     const sweep_options *options = w->options;
-    json_t *object = json_object(), *rows = json_array();
+    json_t *object = json_object(), *results = json_array();
+    char *const *labels = w->training.labels;
+    int classes = w->training.data->classes;
+    double *observed = cli_observed(w->rows[0].v->data), seconds = 0;
     for (size_t i = 0; i < w->n_rows; i++) {
         const row *r = &w->rows[i];
         json_t *entry = json_object();
         cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
         cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
-        cli_json_set(entry, "prevalence",
-                     cli_json_by_label(w->training.labels, w->training.data->classes, r->v->prevalence));
+        cli_json_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
+        cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
+        cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
         cli_json_set(entry, "metrics", cli_json_validation(r->v));
-        json_array_append_new(rows, entry);
+        json_array_append_new(results, entry);
+        seconds += r->v->seconds;
     }
-    cli_json_set(object, "rows", rows);
-    cli_json_set(object, "judged", json_integer((json_int_t)w->rows[0].v->data->rows));
+    cli_json_set(object, "results", results);
+    cli_json_set(object, "rows", json_integer((json_int_t)w->rows[0].v->data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)w->training.data->dropped));
+    cli_json_set(object, "holdout_dropped", w->judged ? json_integer((json_int_t)w->judged->dropped) : json_null());
+    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
     cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
     cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
     cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
+    cli_json_set(object, "group", options->roles.group ? cli_json_text(options->roles.group) : json_null());
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
     cli_json_set(object, "seed", json_integer(options->fit.seed));
-    cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
+    cli_json_set(object, "seconds", cli_json_real(seconds));
+    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
+    free(observed);
 }
 
 static void print_metric(const pv_metrics *metrics, const char *name) {
     for (const pv_metric_row *m = pv_metric_table; m->name; m++)
         if (strcmp(m->name, name) == 0) {
-            double value = cli_metric(metrics, m);
+            double value = pv_metric_get(metrics, m);
             if (isnan(value))
                 printf("  %6s", "-");
             else
                 printf("  %6.4f", value);
         }
+}
+
+static void print_title(const char *name, const char *title, int classes) {
+    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+        if (strcmp(m->name, name) == 0)
+            printf("  %*s%s", pv_metric_depends(m, classes) ? 5 : 6, title, pv_metric_depends(m, classes) ? "*" : "");
+}
+
+static void print_footer(const work *w) {
+    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
+    for (size_t i = 0; i < w->n_rows; i++)
+        each[i] = w->rows[i].v;
+    printf("\n\n  nell: %s;\n"
+           "  nll: holdout_nll; plain is prior-corrected; positive: label %s; -: undefined\n",
+           each[0]->stated ? "-log probability in the population the metrics are stated for"
+                           : "in the population assumed, so not to be compared between prevalences",
+           w->training.labels[w->training.data->classes - 1]);
+    cli_print_stated(w->n_rows, each);
+    free(each);
 }
 
 static void print_table(cli_call *call, const work *w) {
@@ -286,7 +317,7 @@ static void print_table(cli_call *call, const work *w) {
             width = (int)strlen(w->rows[i].prevalence);
     printf("; population %s\n\n  %-5s  %-*s", options->population, "loss", width, "prevalence");
     for (size_t m = 0; m < SHOWN; m++)
-        printf("  %6s", titles[m]);
+        print_title(shown[m], titles[m], w->training.data->classes);
     for (size_t i = 0; i < w->n_rows; i++) {
         const row *r = &w->rows[i];
         pv_metrics pooled;
@@ -295,9 +326,7 @@ static void print_table(cli_call *call, const work *w) {
         for (size_t m = 0; m < SHOWN; m++)
             print_metric(&pooled, shown[m]);
     }
-    printf("\n\n  nell: in the population assumed, so not to be compared between prevalences;\n"
-           "  nll: holdout_nll; plain is prior-corrected; positive: label %s; -: undefined\n",
-           w->training.labels[w->training.data->classes - 1]);
+    print_footer(w);
     for (size_t i = 0; i < call->warnings; i++)
         printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
     if (options->output)
@@ -327,15 +356,24 @@ static int write_csv(cli_call *call, const work *w) {
             fprintf(output.stream, "%s,", pv_loss_name(w->rows[i].loss));
             pv_csv_field(output.stream, w->rows[i].prevalence);
             for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-                write_value(output.stream, cli_metric(&pooled, m));
+                write_value(output.stream, pv_metric_get(&pooled, m));
             for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-                write_value(output.stream, cli_metric(&sd, m));
+                write_value(output.stream, pv_metric_get(&sd, m));
             fputc('\n', output.stream);
         }
         status = pv_output_commit(call->ctx, &output);
     }
     pv_output_discard(call->ctx, &output);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static void note_dropped(cli_call *call, const work *w) {
+    const pv_dataset *data[] = {w->training.data, w->judged};
+    const char *path[] = {call->argument[0], w->options->holdout};
+    for (size_t i = 0; i < 2; i++)
+        if (data[i] && data[i]->dropped)
+            cli_note(call, "%s: %zu row%s with missing cells left out", path[i], data[i]->dropped,
+                     data[i]->dropped == 1 ? "" : "s");
 }
 
 static void clear(cli_call *call, work *w) {
@@ -363,11 +401,13 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->holdout)
         code = cli_check_output(call, options->output, options->holdout);
     if (code == CLI_OK)
+        code = cli_validation_unknown(call, &options->unknown, CLI_LEVEL, options->fit.seed);
+    if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
     if (code == CLI_OK)
         code = read_prevalences(call, options->prevalence, &w);
     if (code == CLI_OK)
-        code = read_weights(call, options->weights, &w);
+        code = read_weights(call, options->mixture_prior, &w);
     if (code == CLI_OK && options->holdout)
         code = read_holdout(call, options, &w);
     if (code == CLI_OK)
@@ -378,16 +418,20 @@ static int run(cli_call *call) {
         print_json(call, &w);
     else if (code == CLI_OK)
         print_table(call, &w);
+    if (code == CLI_OK && !options->running.json)
+        note_dropped(call, &w);
     clear(call, &w);
     return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
 }
 
-static const cli_group groups[] = {{"Sweep", sweep_table, 0},
-                                   {"Data", cli_role_table, offsetof(sweep_options, roles)},
-                                   {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
-                                   {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
-                                   {"Running", run_table, 0},
-                                   {NULL, NULL, 0}};
+static const cli_group groups[] = {
+    {"Sweep", sweep_table, 0},
+    {"Data", cli_role_table, offsetof(sweep_options, roles)},
+    {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
+    {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
+    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(sweep_options, unknown)},
+    {"Running", run_table, 0},
+    {NULL, NULL, 0}};
 
 static const char *const without[] = {"loss", NULL};
 
@@ -408,15 +452,18 @@ const cli_command cli_sweep = {
             "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
             "between the assumptions; the sweep shows how much hangs on them.\n"
             "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
-            "label counts of the sample were chosen.",
+            "label counts of the sample were chosen.\n"
+            "There is no --population-sample as in prevail fit: it would tell the prevalence that is assumed here.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .without = without,
     .options_size = sizeof(sweep_options),
     .output =
-        "A table: a row for each loss and prevalence. With --json one object: rows (a list of {loss, assumed, "
-        "prevalence (label: p), metrics (as in prevail cv)}), judged (rows), by (cv or holdout), folds, repeats, "
-        "population, data, holdout, seed, saved, version, warnings. Undefined is null.\n"
+        "A table: a row for each loss and prevalence. With --json one object: results (a list of {loss, assumed, "
+        "prevalence (label: p), population_prevalence (label: p, in the population of the predictions), stated_for "
+        "(label: p), metrics (as in prevail cv, without intervals)}), rows (how many are judged), dropped, "
+        "holdout_dropped, observed (label: share of the rows), by (cv or holdout), folds, repeats, group, population, "
+        "data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined is null.\n"
         "-o CSV has loss, prevalence, every metric, pooled, by its name, and sd__NAME, its standard deviation over "
         "folds. Undefined is empty.\n"
         "The exit code is 3 where a fit diverged or did not converge.",

@@ -37,17 +37,18 @@ void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const 
             at += (size_t)snprintf(line + at, sizeof line - at, " (%.4g to %.4g)", t->lo[y], t->hi[y]);
     }
     cli_note(call, "%s", line);
+    bool updates = t->method == PV_TARGET_EM || t->method == PV_TARGET_VB;
     if (t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED)
-        cli_warn(call,
-                 "the prevalence has not settled after %lld iterations (%s): give more with --max-iter, or use "
-                 "--method exact",
-                 (long long)t->iterations, pv_stop_name(t->stop));
+        cli_warn(call, "the prevalence has not settled after %lld %s (%s): %s", (long long)t->iterations,
+                 updates ? "iterations" : "passes over the rows", pv_stop_name(t->stop),
+                 updates
+                     ? "give more with --max-iter, or use --method exact"
+                     : "the rows leave it all but open; give more of them, or a prior that says more (--dirichlet)");
     if (t->weak)
-        cli_warn(
-            call,
-            "the rows hardly identify the prevalence: %.0f labelled ones would tell as much; give more rows, labels "
-            "for some of them (--labels), or the prevalence itself",
-            t->worth);
+        cli_warn(call,
+                 "the rows hardly identify the prevalence: %.0f labelled ones would tell as much; give more rows, %sor "
+                 "the prevalence itself",
+                 t->worth, cli_value(call, "labels") ? "labels for some of them (--labels), " : "");
     if (t->swayed)
         cli_warn(
             call,

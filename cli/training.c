@@ -30,6 +30,13 @@ const pv_option cli_role_table[] = {
      "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
     CLI_OPTION_END};
 
+const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0,
+                                       NULL, "FILE",
+                                       "A CSV file with rows of the true population, their labels unknown: for ig, in "
+                                       "the place of --prevalence or beside "
+                                       "it. The model's p(y|w) is then what it predicts for them on average."},
+                                      CLI_OPTION_END};
+
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* The group's column is none of the features, and read as text: it joins the excluded ones. */
@@ -143,6 +150,29 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
     if (status != PV_OK)
         return cli_fail(call, status);
     return options->group ? read_groups(call, &training->table->column[at], training) : CLI_OK;
+}
+
+int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
+                    pv_fit_input *input, pv_dataset **sample) {
+    *sample = NULL;
+    if (!from->path)
+        return CLI_OK;
+    pv_roles roles = {.drop_missing = options->missing == 1};
+    pv_table *table = NULL;
+    int code = cli_read_for_model(call, training->encoding, from->path, &roles, &table);
+    if (code == CLI_OK) {
+        pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
+                                            training->data->classes, sample);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+        input->sample = *sample;
+        input->sample_source = from->path;
+        input->sample_hash = table->hash;
+        if (code == CLI_OK && table->hash == input->data_hash)
+            cli_warn(call,
+                     "the population sample is the training table itself, whose people were chosen by their labels");
+    }
+    pv_table_free(call->ctx, table);
+    return code;
 }
 
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training) {

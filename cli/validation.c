@@ -2,13 +2,7 @@
 #include "common.h"
 
 #include <math.h>
-#include <string.h>
-
-double cli_metric(const pv_metrics *metrics, const pv_metric_row *row) {
-    double value;
-    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
-    return value;
-}
+#include <stdlib.h>
 
 const char *cli_metric_text(double value, char *text, size_t size) {
     if (isnan(value))
@@ -19,18 +13,108 @@ const char *cli_metric_text(double value, char *text, size_t size) {
 }
 
 json_t *cli_json_validation(const pv_validation *validation) {
-    pv_metrics mean, sd, defined, pooled;
+    pv_metrics mean, sd, defined, pooled, lo, hi;
     pv_validation_summary(validation, &mean, &sd, &defined, &pooled);
+    pv_validation_interval(validation, &lo, &hi);
     json_t *metrics = json_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         json_t *entry = json_object();
-        cli_json_set(entry, "value", cli_json_real(cli_metric(&pooled, row)));
-        cli_json_set(entry, "mean", cli_json_real(cli_metric(&mean, row)));
-        cli_json_set(entry, "sd", cli_json_real(cli_metric(&sd, row)));
-        cli_json_set(entry, "folds", json_integer((json_int_t)cli_metric(&defined, row)));
+        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&pooled, row)));
+        cli_json_set(entry, "mean", cli_json_real(pv_metric_get(&mean, row)));
+        cli_json_set(entry, "sd", cli_json_real(pv_metric_get(&sd, row)));
+        cli_json_set(entry, "folds", json_integer((json_int_t)pv_metric_get(&defined, row)));
+        if (validation->replicates > 0) {
+            cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&lo, row)));
+            cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&hi, row)));
+        }
         cli_json_set(metrics, row->name, entry);
     }
     return metrics;
+}
+
+/* ---- the populations --------------------------------------------------------------------------------------------- */
+
+int cli_validation_unknown(cli_call *call, pv_target_options *unknown, double level, int64_t seed) {
+    unknown->level = level;
+    unknown->seed = seed;
+    if (unknown->method == PV_TARGET_BBSE)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--method bbse learns from other labelled rows, which %s has none of: use predict --source",
+                         call->command->name);
+    return CLI_OK;
+}
+
+double *cli_observed(const pv_dataset *data) {
+    size_t classes = (size_t)data->classes;
+    double *share = cli_alloc(classes, sizeof *share), total = 0;
+    pv_targets targets = pv_dataset_targets(data);
+    pv_label_mass(&targets, share);
+    for (size_t y = 0; y < classes; y++)
+        total += share[y];
+    for (size_t y = 0; y < classes; y++)
+        share[y] /= total;
+    return share;
+}
+
+bool cli_shares_differ(int classes, const double *observed, const double *wanted) {
+    for (int y = 0; y < classes; y++)
+        if (observed[y] == 0 || fabs(pv_logit(observed[y]) - pv_logit(wanted[y])) > 0.25)
+            return true;
+    return false;
+}
+
+void cli_print_stated(size_t count, const pv_validation *const *validation) {
+    const pv_validation *first = validation[0];
+    int positive = first->data->classes - 1;
+    double *observed = cli_observed(first->data);
+    bool several = false, differ = false;
+    for (size_t i = 0; i < count; i++) {
+        const pv_validation *v = validation[i];
+        const double *own = v->stated ? v->stated : v->population;
+        several = several || own[positive] != (first->stated ? first->stated : first->population)[positive];
+        differ = differ || cli_shares_differ(v->data->classes, observed, v->population);
+    }
+    if (first->stated && several)
+        printf("  *: changes with the prevalence; stated for that of each row's population (in the data %.4g)\n",
+               observed[positive]);
+    else if (first->stated)
+        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", first->stated[positive],
+               observed[positive]);
+    else
+        printf("  *: changes with the prevalence; stated for that of the rows, %.4g (nell: of the true population)\n",
+               observed[positive]);
+    if (!first->stated && differ && several)
+        printf("  The populations judged have others: --stated-for population states the metrics for them.\n");
+    else if (!first->stated && differ)
+        printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
+               first->population[positive]);
+    free(observed);
+}
+
+/* ---- warnings ---------------------------------------------------------------------------------------------------- */
+
+static void warn_of_targets(cli_call *call, const pv_validation *v, const char *what) {
+    size_t weak = 0, swayed = 0, unsettled = 0, parts = v->folds * v->repeats;
+    for (size_t i = 0; v->target && i < parts; i++) {
+        const pv_target_prevalence *t = v->target[i];
+        weak += t->weak ? 1 : 0;
+        swayed += t->swayed ? 1 : 0;
+        unsettled += t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED ? 1 : 0;
+    }
+    if (unsettled)
+        cli_warn(call, "%s: in %zu of %zu folds the inferred prevalence has not settled: use --method exact", what,
+                 unsettled, parts);
+    if (weak)
+        cli_warn(
+            call,
+            "%s: in %zu of %zu folds the rows hardly identify the prevalence: use fewer folds, more rows, or state "
+            "it with --population known:P",
+            what, weak, parts);
+    if (swayed)
+        cli_warn(call,
+                 "%s: in %zu of %zu folds the prior decides much of the prevalence: use fewer folds, more rows, or be "
+                 "sure of --dirichlet",
+                 what, swayed, parts);
 }
 
 bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what) {
@@ -46,5 +130,6 @@ bool cli_validation_warn(cli_call *call, const pv_validation *validation, const 
                      pv_stop_name(bad[b]));
         trouble = trouble || count;
     }
+    warn_of_targets(call, validation, what);
     return trouble;
 }

@@ -17,9 +17,9 @@ extern "C" {
  * tpr, tnr, ppv and npv set it against all others. A row of weight v and soft labels t counts as v t(y) rows of each
  * label y. NaN where undefined: a rate without rows, say. */
 #define PV_METRIC_LIST(X)                                                                                              \
-    X(nell, "mean -log probability of the observed label in the population (Eq. expected log-likelihood estimate)")    \
+    X(nell, "mean -log probability of the observed label in the population")                                           \
     X(nell_upper, "nell plus two of its standard deviations")                                                          \
-    X(holdout_nll, "mean -log probability of the observed label, predictions adapted to the rows' label shares")       \
+    X(holdout_nll, "mean -log probability of the observed label, adapted to the label shares it is stated for")        \
     X(information_gain, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                              \
     X(accuracy, "share of rows whose most probable label is the observed one")                                         \
     X(tnr, "true negative rate (specificity): share of the other rows not called positive")                            \
@@ -48,6 +48,9 @@ typedef struct pv_metric_row {
     size_t offset;
 } pv_metric_row;
 extern const pv_metric_row pv_metric_table[];
+
+double pv_metric_get(const pv_metrics *metrics, const pv_metric_row *row);
+void pv_metric_set(pv_metrics *metrics, const pv_metric_row *row, double value);
 
 /* targets [n]; loglik [n][classes] the model's likelihood in the true population and log_marginal its p(y|w);
  * log_p [n][classes] the predictions judged (those of the population asked for); prevalence [classes] of the true

@@ -89,6 +89,9 @@ typedef struct pv_progress {
     double seconds; /* since the work began */
 } pv_progress;
 
+/* Need not bear several threads: calls from a context, and from those the library makes of it for threads of its own,
+ * come one at a time. Contexts made apart know nothing of each other: one allocator for two of them, used by two
+ * threads, must bear that itself. */
 typedef struct pv_allocator {
     void *(*alloc)(void *state, size_t size);               /* as malloc */
     void *(*resize)(void *state, void *block, size_t size); /* as realloc */
@@ -181,6 +184,10 @@ const pv_option *pv_option_find(const pv_option *table, const char *name); /* NU
 
 /* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
+
+/* Reads the finite number that text begins with, as in the C locale whatever the process's is, and returns where it
+ * ends; NULL where there is none. No spaces before it. */
+const char *pv_parse_real(const char *text, double *value);
 
 /* The entry of words (count of them) closest to given by edit distance, or NULL where none is near. */
 const char *pv_nearest(const char *given, const char *const *words, size_t count);

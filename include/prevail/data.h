@@ -164,10 +164,11 @@ PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const
 /* ---- splits ----------------------------------------------------------------------------------------------------- */
 
 /* fold [data->rows] receives 0 .. folds-1, stratified by label. The same seed and repeat give the same folds. group
- * [data->rows] (NULL: none) numbers groups from 0; no fold splits one. Refused: a class with fewer rows than folds, or
- * one that groups hold together in one fold. */
-PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group,
-                                    uint64_t seed, uint64_t repeat, int32_t *fold);
+ * [data->rows] (NULL: none) numbers groups from 0; no fold splits one. Refused: a label with rows, but fewer than
+ * folds; fewer groups than folds; a label that groups hold together in one fold. labels [data->classes] are for
+ * messages; NULL: by number. */
+PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds,
+                                    const int32_t *group, uint64_t seed, uint64_t repeat, int32_t *fold);
 
 /* The given rows [n] as a dataset of their own. The caller frees *taken. */
 PV_MUST_USE pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row,

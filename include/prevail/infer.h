@@ -85,12 +85,17 @@ typedef struct pv_classifier {
     pv_marginal marginal;
     double *prevalence;   /* [classes], stated; NULL where none was (plain) */
     double prevalence_n;  /* INFINITY: known */
+    bool half_counts;     /* Jeffreys' were added to it; not kept in model files, whose record has the options */
     double *design;       /* [classes], label shares of the training data */
     double *log_marginal; /* [classes], log p(y|w) of the likelihood the model outputs; for plain, log design */
     size_t rows;
     size_t dropped; /* rows with missing cells, left out */
     uint64_t data_hash;
-    char *source; /* name of the data */
+    char *source;        /* name of the data */
+    char *sample_source; /* of the population sample; NULL: there was none */
+    uint64_t sample_hash;
+    size_t sample_rows;
+    bool estimated; /* no prevalence was stated: `prevalence` is the model's own, from the sample */
     pv_stop stop;
     int64_t iterations;
     double passes;     /* full batch: how often the matrix was read */
@@ -108,9 +113,11 @@ typedef struct pv_classifier {
  * but no rows; ml on separable data. */
 typedef struct pv_fit_input {
     const pv_dataset *data;
-    const pv_dataset *sample; /* ig, full batch: rows of the true population, encoded alike, labels not read; NULL:
-                                 none. They stand for p(x), and options->prevalence may then be NULL: the classifier's
-                                 prevalence is the model's estimate of it */
+    const pv_dataset *sample;  /* ig, full batch: rows of the true population, encoded alike, labels not read; NULL:
+                                  none. They stand for p(x), and options->prevalence may then be NULL: the classifier's
+                                  prevalence is the model's estimate of it */
+    const char *sample_source; /* its name, and its hash, to be kept */
+    uint64_t sample_hash;
     const pv_encoding *encoding;
     char *const *labels;
     const char *target;

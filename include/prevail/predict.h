@@ -94,23 +94,25 @@ typedef struct pv_target_prevalence {
     int64_t iterations; /* em, vb: updates; exact: passes over the rows. With posterior draws of w: the most of any */
     pv_stop stop;
     double effective; /* effective number of draws behind value; NaN: by quadrature or no draws */
-    double error;     /* largest Monte-Carlo standard error of value; 0: by quadrature */
+    double error;     /* largest Monte-Carlo standard error of value, from draws of pi and of w; 0: by quadrature */
     /* Do the rows tell pi? worth: how many labelled rows would tell as much, value (1 - value)/sd^2 less what a flat
      * prior brings, the least over the labels. movement: the largest move of value, in sd, when the prior changes: from
-     * the one given to a flat one, or from a flat one to half an observation of each label more; NaN for em and bbse.
+     * the one given to a flat one, or from a flat one to half an observation of each label more; NaN for em and bbse,
+     * and where the prior is a point. With posterior draws of w both are means over them.
      */
     double worth, movement;
     bool weak;   /* worth is below 10 */
     bool swayed; /* the change of prior moves value by more than 0.05 and by more than one sd (a flat prior: a quarter)
                   */
-    size_t points;  /* the distribution of pi (one point: an estimate), where w has no draws */
+    size_t points;  /* the distribution of pi (one point: an estimate, or vb's plugin), where w has no draws */
     double *pi;     /* [points][classes] */
     double *weight; /* [points] */
     double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
 } pv_target_prevalence;
 
-/* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, bbse without a confusion
- * matrix, a prior that is not understood. labels [classes] are for messages. */
+/* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
+ * range, rows without any weight, bbse without a confusion matrix, a prior that is not understood. labels [classes] are
+ * for messages. */
 PV_MUST_USE pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
                                       const pv_target_options *options, pv_target_prevalence **prevalence);
 void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence);

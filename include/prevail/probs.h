@@ -11,7 +11,8 @@ extern "C" {
 /* Lists are comma-separated, quoted as in CSV. */
 typedef struct pv_probs_options {
     const char *columns;  /* "LABEL=COLUMN,..."; NULL: the columns named p__LABEL. Two classes: one is enough, the other
-                             label is then the target's other one, without a target "not LABEL" */
+                             label is then the target's other one, without a target the usual one (0 for 1, no for
+                             yes) or "not LABEL" */
     const char *target;   /* observed labels; NULL: none */
     const char *weights;  /* NULL: none */
     const char *also;     /* further columns to keep in table, "A,B" or "LABEL=A,..."; NULL: none */

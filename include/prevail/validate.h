@@ -23,10 +23,16 @@ PV_MUST_USE pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classi
                                         pv_target_prevalence **found);
 
 typedef struct pv_validation_options {
-    int64_t folds;          /* 3 */
-    int64_t repeats;        /* 1: how often, with other folds */
-    const int32_t *group;   /* [rows], as for pv_folds_make; NULL: none */
-    const char *population; /* as for pv_target_population_parse; "true" */
+    int64_t folds;                    /* 3 */
+    int64_t repeats;                  /* 1: how often, with other folds */
+    const int32_t *group;             /* [rows], as for pv_folds_make; NULL: none */
+    const char *population;           /* as for pv_target_population_parse; "true" */
+    const pv_target_options *unknown; /* how population "unknown" is inferred; NULL: by default */
+    const char *stated_for;           /* the population the metrics are stated for, as pv_assess_options.prevalence:
+                                         "rows" as they are; "population", that of the predictions; or a prevalence as for
+                                         pv_prevalence_parse. NULL: "rows" */
+    int64_t bootstrap;                /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
+    double level;                     /* of these; 0.9 */
 } pv_validation_options;
 
 pv_validation_options pv_validation_options_default(void);
@@ -39,22 +45,32 @@ typedef struct pv_validation {
     double *loglik;       /* [repeats][rows][classes], in the true population */
     double *log_p;        /* [repeats][rows][classes], in the population asked for */
     double *log_marginal; /* [repeats][folds][classes] */
-    double *prevalence;   /* [classes], stated; NULL where none was */
-    pv_stop *stop;        /* [repeats][folds], why the fit stopped */
-    pv_metrics *metrics;  /* [repeats][folds] */
-    pv_metrics *pooled;   /* [repeats], of all rows together, each predicted by its own fold's model */
+    double *prevalence;   /* [classes], stated; with a population sample alone, estimated, the mean of all fits'. NULL:
+                             none */
+    bool elsewhere;       /* the population asked for is not the true one */
+    double
+        *population; /* [classes], prevalence of the population asked for, the mean over folds where it is inferred */
+    double *stated;  /* [classes], that the metrics are stated for; NULL: the rows as they are, and nell for the true
+                        population */
+    pv_target_prevalence *
+        *target;         /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
+    pv_stop *stop;       /* [repeats][folds], why the fit stopped */
+    pv_metrics *metrics; /* [repeats][folds] */
+    pv_metrics *pooled;  /* [repeats], of all rows together, each predicted by its own fold's model */
+    pv_metrics *lo, *hi; /* [repeats], intervals of pooled; NaN where there are none */
+    int64_t replicates;  /* of the bootstrap behind them */
     double seconds;
 } pv_validation;
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
  * not depend on how many. Means and standard deviations of number columns are learned in each fold anew; levels of text
- * columns and the choice of features are those of input. options->seed draws the folds as well. The caller frees
- * *validation; input->data must outlive it. */
+ * columns and the choice of features are those of input, whose sample goes to every fit. options->seed draws the folds
+ * as well. The caller frees *validation; input->data must outlive it. */
 PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
                                         const pv_validation_options *how, pv_validation **validation);
-/* Fits on input and judges on other rows, encoded by input->encoding. */
+/* Fits on input and judges on other rows, encoded by input->encoding. Of how folds, repeats and group are not read. */
 PV_MUST_USE pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
-                                  const char *population, const pv_dataset *rows, pv_validation **validation);
+                                  const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation);
 /* The mixture of models judged on the same rows and folds: probabilities, marginals and prevalences averaged with the
  * given weights [count], which must not be negative and are normalised. */
 PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member,
@@ -65,6 +81,8 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *validation); /* NULL is fine
  * the mean over repeats of the pooled value. Each may be NULL. */
 void pv_validation_summary(const pv_validation *validation, pv_metrics *mean, pv_metrics *sd, pv_metrics *defined,
                            pv_metrics *pooled);
+/* The interval of the pooled value: bounds averaged over repeats, which draw from the same rows. */
+void pv_validation_interval(const pv_validation *validation, pv_metrics *lo, pv_metrics *hi);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "assess.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/vector.h"
 
@@ -21,6 +22,16 @@ bool pv_metric_depends(const pv_metric_row *row, int classes) {
         return false;
     /* With more classes these two depend on the shares of the others. */
     return classes > 2 || (at != offsetof(pv_metrics, tnr) && at != offsetof(pv_metrics, informedness));
+}
+
+double pv_metric_get(const pv_metrics *metrics, const pv_metric_row *row) {
+    double value;
+    memcpy(&value, (const char *)metrics + row->offset, sizeof value);
+    return value;
+}
+
+void pv_metric_set(pv_metrics *metrics, const pv_metric_row *row, double value) {
+    memcpy((char *)metrics + row->offset, &value, sizeof value);
 }
 
 pv_assess_options pv_assess_options_default(void) {

@@ -184,7 +184,9 @@ static void walk_im(const pv_ranking *ranking, const size_t *picked, size_t coun
         put(to, prevalence);
         put(to, threshold_of(ranking, picked[i]));
         put(to, informedness);
-        put_bounds(to, (pv__bounds){fmax(informedness - z * sd, -1), fmin(informedness + z * sd, 1)});
+        pv__bounds bounds = {informedness - z * sd, informedness + z * sd};
+        put(to, bounds.lo < -1 ? -1 : bounds.lo); /* NaN stays */
+        put(to, bounds.hi > 1 ? 1 : bounds.hi);
         put(to, ppv + npv - 1);
         put(to, ppv);
         put(to, npv);

@@ -21,15 +21,15 @@ typedef struct bin {
     double promised;           /* sum of stated mass times p */
 } bin;
 
-/* bins + 1 edges, by i * step as in NumPy's linspace; for small prevalences in log p, from the smallest p on. */
+/* bins + 1 edges, i/bins; for small prevalences in log p, from the smallest p on. */
 static void set_edges(const pv_ranking *ranking, int bins, bin *made) {
     double lowest = pv_sigmoid(ranking->log_odds[ranking->points - 1]);
     bool logarithmic = pv__ranking_prevalence(ranking) < SMALL_PREVALENCE;
-    double start = logarithmic ? log(fmax(lowest, 1e-12)) : 0, step = (logarithmic ? -start : 1) / bins;
+    double start = log(fmax(lowest, 1e-12)), step = -start / bins;
     for (int b = 0; b < bins; b++) {
-        double lo = start + b * step, hi = start + (b + 1) * step;
-        made[b].lo = logarithmic ? (b == 0 ? fmin(lowest, exp(lo)) : exp(lo)) : lo;
-        made[b].hi = b + 1 == bins ? 1 : logarithmic ? exp(hi) : hi;
+        double lo = exp(start + b * step), hi = exp(start + (b + 1) * step);
+        made[b].lo = !logarithmic ? (double)b / bins : b == 0 ? fmin(lowest, lo) : lo;
+        made[b].hi = b + 1 == bins ? 1 : logarithmic ? hi : (b + 1.0) / bins;
     }
 }
 
@@ -109,17 +109,22 @@ pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv
 
 enum { GRID = 99 };
 
+/* Where a prevalence is small and not 0: evenly in the log odds from a tenth of it on, the ends as they are. */
+static double threshold_at(int i, double prevalence) {
+    double low = pv_logit(prevalence / 10), high = pv_logit(0.99);
+    if (!(prevalence > 0 && prevalence < SMALL_PREVALENCE))
+        return (i + 1) / 100.0;
+    return i == 0 ? prevalence / 10 : i == GRID - 1 ? 0.99 : pv_sigmoid(low + (high - low) * i / (GRID - 1));
+}
+
 pv_status pv__curve_net_benefit(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,
                                 pv_curve *curve) {
     double z = pv_normal_quantile(0.5 + 0.5 * options->level), prevalence = pv__ranking_prevalence(ranking);
-    double low = pv_logit(prevalence / 10), high = pv_logit(0.99);
     PV_TRY(PV__SHAPE(ctx, GRID, curve, "threshold", "net_benefit", "net_benefit_lo", "net_benefit_hi", "treat_all",
                      "treat_none"));
     double *to = curve->value;
     for (int i = 0; i < GRID; i++) {
-        double t = (i + 1) / 100.0;
-        if (prevalence < SMALL_PREVALENCE)
-            t = pv_sigmoid(low + (high - low) * i / (GRID - 1));
+        double t = threshold_at(i, prevalence);
         pv__rates at = pv__rates_at(ranking, pv__point_at(ranking, t));
         double price = (1 - prevalence) * t / (1 - t), benefit = prevalence * at.tpr - price * at.fpr;
         double sd = sqrt(prevalence * prevalence * at.tpr * (1 - at.tpr) / ranking->rows_p +
@@ -141,6 +146,7 @@ pv_status pv__curve_predictive(pv_ctx *ctx, const pv_ranking *ranking, const pv_
     double *to = curve->value;
     for (int i = 0; i < GRID; i++) {
         double log_odds = pv_logit(0.001) * (1 - 2.0 * i / (GRID - 1)), pi = pv_sigmoid(log_odds);
+        pi = i == 0 ? 0.001 : i == GRID - 1 ? 0.999 : pi;
         pv__bounds ppv = pv__ratio_bounds(log_odds, at.tpr, ranking->rows_p, at.fpr, ranking->rows_n, z);
         pv__bounds npv = pv__ratio_bounds(-log_odds, 1 - at.fpr, ranking->rows_n, 1 - at.tpr, ranking->rows_p, z);
         const double row[] = {pi, pv__ppv(pi, at), ppv.lo, ppv.hi, pv__npv(pi, at), npv.lo, npv.hi};

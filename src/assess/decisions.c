@@ -105,8 +105,8 @@ static void judge_decisions(const confusion *c, int positive_label, pv_metrics *
     metrics->tnr = positive.tnr;
     metrics->ppv = positive.ppv;
     metrics->npv = positive.npv;
-    metrics->informedness = informedness;
-    metrics->markedness = markedness;
+    metrics->informedness = c->total > 0 ? informedness : NAN;
+    metrics->markedness = c->total > 0 ? markedness : NAN;
     metrics->mcc = correlation(c);
     metrics->one_off_accuracy = c->classes > 2 ? near_diagonal(c) : NAN;
 }

@@ -206,6 +206,8 @@ double pv__ladder_error(size_t points, const double *mass, const double *p, doub
     double promised[BINS] = {0}, kept[BINS] = {0}, low = 0, total = 0, error = 0;
     for (size_t i = 0; i < points; i++)
         total += factor0 * mass[2 * i] + factor1 * mass[2 * i + 1];
+    if (!(total > 0))
+        return NAN;
     for (size_t i = 0; i < points; i++) {
         double right = factor1 * mass[2 * i + 1], here = factor0 * mass[2 * i] + right;
         size_t bin = (size_t)(BINS * ((low + here / 2) / total));

@@ -28,9 +28,11 @@ pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t li
 
 void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) PV_PRINTF(3, 4);
 void pv__progress(pv_ctx *ctx, const pv_progress *progress);
-/* A context for a thread of its own: the parent's allocator, one thread, no log and no progress. */
-pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
-/* The child's error as the parent's; returns its status. */
+/* The context's allocator for contexts of other threads, which must not outlive ctx: calls come one at a time. */
+pv_allocator pv__allocator_shared(pv_ctx *ctx);
+/* A context for a thread of its own: the parent's allocator, shared; one thread, no log and no progress. */
+PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
+/* The child's error, with its place, as the parent's; returns its status. */
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
 bool pv__interrupted(const pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */

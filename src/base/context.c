@@ -178,15 +178,48 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
         ctx->options.progress(ctx->options.state, progress);
 }
 
+/* ---- contexts of several threads ----------------------------------------------------------------------------------
+ */
+
+static void *locked_alloc(void *state, size_t size) {
+    const pv_allocator *parent = state;
+    void *block;
+#pragma omp critical(pv_memory)
+    block = parent->alloc(parent->state, size);
+    return block;
+}
+
+static void *locked_resize(void *state, void *old, size_t size) {
+    const pv_allocator *parent = state;
+    void *block;
+#pragma omp critical(pv_memory)
+    block = parent->resize(parent->state, old, size);
+    return block;
+}
+
+static void locked_release(void *state, void *block) {
+    const pv_allocator *parent = state;
+#pragma omp critical(pv_memory)
+    parent->release(parent->state, block);
+}
+
+pv_allocator pv__allocator_shared(pv_ctx *ctx) {
+    pv_allocator *own = &ctx->options.allocator;
+    if (own->alloc == libc_alloc || own->alloc == locked_alloc) /* bears threads; a lock is not taken twice */
+        return *own;
+    return (pv_allocator){locked_alloc, locked_resize, locked_release, own};
+}
+
 pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
-    pv_ctx_options options = {.allocator = ctx->options.allocator, .threads = 1};
+    pv_ctx_options options = {.allocator = pv__allocator_shared(ctx), .threads = 1};
     if (pv_ctx_new(&options, child) != PV_OK)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     return PV_OK;
 }
 
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child) {
-    return pv__fail(ctx, child->error.status, "%s", child->error.message);
+    ctx->error = child->error;
+    return ctx->error.status;
 }
 
 double pv__seconds(void) {

@@ -1,7 +1,7 @@
 /* Independent jobs, each in a context of one thread, several at a time.
  *
- * An allocator need not bear several threads at once: the jobs' contexts call it one after the other. What jobs warn of
- * is told when all are done, in their order and once, so that nothing depends on the number of threads.
+ * What jobs warn of is told when all are done, in their order and once, so that nothing depends on the number of
+ * threads.
  */
 #include <math.h>
 #include <string.h>
@@ -30,30 +30,6 @@ typedef struct worker {
     pv_ctx *ctx;
     size_t job;
 } worker;
-
-/* ---- the allocator, one call at a time --------------------------------------------------------------------------- */
-
-static void *locked_alloc(void *state, size_t size) {
-    const pv_allocator *parent = state;
-    void *block;
-#pragma omp critical(pv_jobs_memory)
-    block = parent->alloc(parent->state, size);
-    return block;
-}
-
-static void *locked_resize(void *state, void *old, size_t size) {
-    const pv_allocator *parent = state;
-    void *block;
-#pragma omp critical(pv_jobs_memory)
-    block = parent->resize(parent->state, old, size);
-    return block;
-}
-
-static void locked_release(void *state, void *block) {
-    const pv_allocator *parent = state;
-#pragma omp critical(pv_jobs_memory)
-    parent->release(parent->state, block);
-}
 
 /* ---- what a job says --------------------------------------------------------------------------------------------- */
 
@@ -86,7 +62,7 @@ static void done(crew *c, const worker *w, pv_status status) {
             c->failed = w->job;
             c->status = status;
             if (w->ctx)
-                c->parent->error = w->ctx->error;
+                pv__ctx_adopt(c->parent, w->ctx);
             else
                 pv__fail(c->parent, status, "out of memory");
         }
@@ -131,11 +107,11 @@ static void tell(crew *c) {
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void run_team(crew *c, pv_job job, void *state, int team) {
-    pv_allocator parent = c->parent->options.allocator;
+    pv_allocator shared = pv__allocator_shared(c->parent);
 #pragma omp parallel num_threads(team)
     {
         worker w = {.crew = c};
-        pv_ctx_options options = {.allocator = {locked_alloc, locked_resize, locked_release, &parent},
+        pv_ctx_options options = {.allocator = shared,
                                   .log = on_log,
                                   .progress = on_progress,
                                   .state = &w,

@@ -73,13 +73,18 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
 /* ---- parsing -------------------------------------------------------------------------------------------------------
  */
 
-bool pv__parse_real(const char *text, double *value) {
+const char *pv_parse_real(const char *text, double *value) {
     locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     char *end;
     *value = c ? strtod_l(text, &end, c) : strtod(text, &end);
     if (c)
         freelocale(c);
-    return end != text && *end == '\0' && !isspace((unsigned char)*text) && isfinite(*value);
+    return end != text && !isspace((unsigned char)*text) && isfinite(*value) ? end : NULL;
+}
+
+bool pv__parse_real(const char *text, double *value) {
+    const char *end = pv_parse_real(text, value);
+    return end && *end == '\0';
 }
 
 static bool parse_int(const char *text, int64_t *value) {
@@ -109,6 +114,12 @@ static pv_status out_of_range(pv_ctx *ctx, const pv_option *row, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at most %g", row->name, text, row->high);
     if (row->high == HUGE_VAL)
         return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at least %g", row->name, text, row->low);
+    double value;
+    bool percent = row->type == PV_OPTION_REAL && row->low >= 0 && row->high <= 1 && pv__parse_real(text, &value) &&
+                   value > 1 && value / 100 >= row->low && value / 100 <= row->high;
+    if (percent)
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %g and %g; write %g for %g %%", row->name, text,
+                        row->low, row->high, value / 100, value);
     return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %g and %g", row->name, text, row->low, row->high);
 }
 

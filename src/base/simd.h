@@ -16,7 +16,8 @@
 #define PV_GLUE(a, b) PV_GLUE_(a, b)
 #define PV_KERNEL(name) PV_GLUE(name, PV_ISA)
 
-/* v_load_head: the first count (< VL) values, the others 0; v_store_head writes them alone. Tails go through the same
+/* v_min and v_max give their second operand where either is NaN: a bound goes first where NaN is to survive.
+ * v_load_head: the first count (< VL) values, the others 0; v_store_head writes them alone. Tails go through the same
  * vector operations as whole vectors, so that a value does not depend on where in an array it stands. */
 #if defined(PV_ISA_avx512)
 typedef double vd __attribute__((vector_size(64)));
@@ -137,17 +138,18 @@ static inline void v_store(double *p, vd v) {
 }
 
 typedef long long vi __attribute__((vector_size(sizeof(vd))));
+typedef unsigned long long vu __attribute__((vector_size(sizeof(vd)))); /* to shift: signed ones must not overflow */
 
 static inline vd v_where_positive(vd x, vd then, vd otherwise) {
     vi positive = (vi)(x > v_set(0));
     return (vd)(((vi)then & positive) | ((vi)otherwise & ~positive));
 }
 
-/* exp(x) for x <= 0, within an ulp; not below exp(-708). Inline, where a call in the middle of a loop would spill every
- * register: x = n log 2 + r, |r| <= log(2)/2, the series of exp(r), and n added to the exponent. */
+/* exp(x) for x <= 0, within an ulp; not below exp(-708); NaN for NaN. Inline, where a call in the middle of a loop
+ * would spill every register: x = n log 2 + r, |r| <= log(2)/2, the series of exp(r), and n added to the exponent. */
 static inline vd v_exp_negative(vd x) {
     const vd shift = v_set(6755399441055744.0); /* 1.5 2^52: the sum's low bits are the rounded integer */
-    x = v_max(x, v_set(-708));
+    x = v_max(v_set(-708), x);
     vd sum = x * v_set(1.44269504088896340736) + shift, n = sum - shift;
     vd r = x - n * v_set(0x1.62e42feep-1) - n * v_set(1.9082149292705877e-10);
     vd r2 = r * r, r4 = r2 * r2; /* Estrin's order: short chains */
@@ -156,7 +158,7 @@ static inline vd v_exp_negative(vd x) {
     vd high = (v_set(1. / 40320) + r * v_set(1. / 362880)) + r2 * (v_set(1. / 3628800) + r * v_set(1. / 39916800));
     vd top = v_set(1. / 479001600) + r * v_set(1. / 6227020800);
     vd y = low + r4 * (next + r4 * (high + r4 * top));
-    return (vd)((vi)y + ((vi)sum << 52));
+    return (vd)((vu)y + ((vu)sum << 52));
 }
 
 /* As v_load_head, the others filled with fill. */

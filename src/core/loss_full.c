@@ -70,8 +70,9 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
         sample += targets->label[n] == PV_UNLABELLED ? pv__weight(targets, n) : 0;
     for (size_t n = 0; n < targets->n; n++) {
         double ratio = 0;
-        if (sample > 0)
-            ratio = targets->label[n] == PV_UNLABELLED ? 1 / sample : 0;
+        bool unlabelled = targets->label && targets->label[n] == PV_UNLABELLED;
+        if (sample > 0 || unlabelled)
+            ratio = unlabelled && sample > 0 ? 1 / sample : 0;
         else if (targets->label)
             ratio = prevalence[targets->label[n]] / mass[targets->label[n]];
         else

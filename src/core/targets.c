@@ -33,14 +33,19 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
         return pv__fail(ctx, PV_ERR_INPUT, "a classifier needs at least 2 classes, not %d", targets->classes);
     if (!targets->label == !targets->frequency)
         return pv__fail(ctx, PV_ERR_USAGE, "give either labels or label frequencies");
+    double sample = 0;
+    bool sampled = false;
     for (size_t n = 0; n < targets->n; n++) {
         double weight = pv__weight(targets, n);
         if (!(weight >= 0 && weight < HUGE_VAL))
             return pv__fail(ctx, PV_ERR_INPUT, "row %zu: weight %g; weights must be finite and not negative", n + 1,
                             weight);
         if (targets->label) {
-            if (unlabelled && targets->label[n] == PV_UNLABELLED)
+            if (unlabelled && targets->label[n] == PV_UNLABELLED) {
+                sampled = true;
+                sample += weight;
                 continue;
+            }
             if (targets->label[n] < 0 || targets->label[n] >= targets->classes)
                 return pv__fail(ctx, PV_ERR_INPUT, "row %zu: label %d, outside 0 to %d", n + 1, (int)targets->label[n],
                                 targets->classes - 1);
@@ -56,6 +61,8 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
                             "row %zu: label frequencies must not be negative and must sum to 1 (they sum to %.17g)",
                             n + 1, sum);
     }
+    if (sampled && !(sample > 0))
+        return pv__fail(ctx, PV_ERR_INPUT, "no unlabelled row has any weight");
     return PV_OK;
 }
 

@@ -4,9 +4,12 @@
  * that neither the folds' sizes nor their counts of any class differ by more than one. With groups: groups are taken in
  * order of falling size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 -
  * (c_fy/n_y)^2 is least; c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent
- * of the sum over folds and classes of squared class shares, least where all are equal.
+ * of the sum over folds and classes of squared class shares, least where all are equal. Of folds that are as good the
+ * one with the fewest rows takes the group, so that none stays empty while there are groups: the empty ones are always
+ * among the best.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +34,18 @@ static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
     return pv_rng_stream(seed, STREAM_FOLDS, (uint64_t)which << 40 | repeat);
 }
 
-static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, int64_t folds, uint64_t seed, uint64_t repeat,
-                           int32_t *fold) {
+/* A label as messages have it: 'benign', or by its number from 1 where it has no name. */
+static pv__shown label_name(char *const *labels, size_t y) {
+    pv__shown name;
+    if (labels)
+        snprintf(name.text, sizeof name.text, "'%.66s'", pv__show(labels[y]).text);
+    else
+        snprintf(name.text, sizeof name.text, "%zu", y + 1);
+    return name;
+}
+
+static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, uint64_t seed,
+                           uint64_t repeat, int32_t *fold) {
     size_t *rows, next = 0;
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *rows, &rows));
     pv_status status = PV_OK;
@@ -42,9 +55,8 @@ static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, int64_t folds, u
             if (data->label[n] == y)
                 rows[count++] = n;
         if (count > 0 && count < (size_t)folds)
-            status =
-                pv__fail(ctx, PV_ERR_INPUT, "class %d of %d has %zu row%s, fewer than the %lld folds; use fewer folds",
-                         y + 1, data->classes, count, count == 1 ? "" : "s", (long long)folds);
+            status = pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds; use fewer folds",
+                              label_name(labels, (size_t)y).text, count, count == 1 ? "" : "s", (long long)folds);
         pv_rng rng = stream(seed, repeat, y);
         pv_rng_shuffle(&rng, count, rows);
         for (size_t i = 0; i < count; i++)
@@ -116,37 +128,52 @@ static double cost(const table *t, size_t fold, size_t group) {
     return sum;
 }
 
+static double fold_rows(const table *t, size_t fold) {
+    double rows = 0;
+    for (size_t y = 0; y < t->classes; y++)
+        rows += t->held[fold * t->classes + y];
+    return rows;
+}
+
 static void deal_group(table *t, size_t group) {
     size_t best = 0;
-    for (size_t f = 1; f < t->folds; f++)
-        if (cost(t, f, group) < cost(t, best, group))
+    double least = cost(t, 0, group);
+    for (size_t f = 1; f < t->folds; f++) {
+        double here = cost(t, f, group);
+        if (here < least || (here == least && fold_rows(t, f) < fold_rows(t, best))) {
             best = f;
+            least = here;
+        }
+    }
     for (size_t y = 0; y < t->classes; y++)
         t->held[best * t->classes + y] += t->count[group * t->classes + y];
     t->fold[group] = (int32_t)best;
 }
 
-static pv_status check_dealt(pv_ctx *ctx, const table *t) {
+static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
+    size_t groups = 0;
+    for (size_t g = 0; g < t->groups; g++)
+        groups += t->order[g].size > 0;
+    if (groups < t->folds)
+        return pv__fail(ctx, PV_ERR_INPUT, "there %s %zu group%s, fewer than the %zu folds; use fewer folds",
+                        groups == 1 ? "is" : "are", groups, groups == 1 ? "" : "s", t->folds);
     for (size_t y = 0; y < t->classes; y++)
-        for (size_t f = 0; f < t->folds; f++)
-            if (t->total[y] > 0 && t->held[f * t->classes + y] == t->total[y])
-                return pv__fail(ctx, PV_ERR_INPUT,
-                                "all rows of label %zu of %zu fall into one fold, since --group keeps them together: "
-                                "nothing would be left to learn it from",
-                                y + 1, t->classes);
-    for (size_t f = 0; f < t->folds; f++) {
-        double rows = 0;
-        for (size_t y = 0; y < t->classes; y++)
-            rows += t->held[f * t->classes + y];
-        if (!(rows > 0))
-            return pv__fail(ctx, PV_ERR_INPUT, "a fold is left without rows: there are fewer groups than %zu folds",
-                            t->folds);
-    }
+        for (size_t f = 0; f < t->folds; f++) {
+            if (!(t->total[y] > 0) || t->held[f * t->classes + y] != t->total[y])
+                continue;
+            size_t with = 0;
+            for (size_t g = 0; g < t->groups; g++)
+                with += t->count[g * t->classes + y] > 0;
+            return pv__fail(ctx, PV_ERR_INPUT,
+                            "label %s is in %zu group%s, all in one fold: nothing would be left to learn it from%s",
+                            label_name(labels, y).text, with, with == 1 ? "" : "s",
+                            with == 1 ? "" : "; use fewer folds, or another --seed");
+        }
     return PV_OK;
 }
 
-static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, uint64_t seed,
-                             uint64_t repeat, int32_t *fold) {
+static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds,
+                             const int32_t *group, uint64_t seed, uint64_t repeat, int32_t *fold) {
     table t = {0};
     pv_status status;
     PV_GOTO(done, table_new(ctx, data, folds, group, &t));
@@ -161,18 +188,18 @@ static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
         deal_group(&t, (size_t)t.order[i].group);
     for (size_t n = 0; n < data->rows; n++)
         fold[n] = t.fold[group[n]];
-    PV_GOTO(done, check_dealt(ctx, &t));
+    PV_GOTO(done, check_dealt(ctx, &t, labels));
 done:
     table_free(ctx, &t);
     return status;
 }
 
-pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, uint64_t seed,
-                        uint64_t repeat, int32_t *fold) {
+pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, const int32_t *group,
+                        uint64_t seed, uint64_t repeat, int32_t *fold) {
     PV_TRY(check_folds(ctx, data, folds, group));
     if (group)
-        return deal_groups(ctx, data, folds, group, seed, repeat, fold);
-    return deal_rows(ctx, data, folds, seed, repeat, fold);
+        return deal_groups(ctx, data, labels, folds, group, seed, repeat, fold);
+    return deal_rows(ctx, data, labels, folds, seed, repeat, fold);
 }
 
 /* ---- rows of a dataset ------------------------------------------------------------------------------------------- */
@@ -185,6 +212,7 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->rows = n;
     made->features = data->features;
     made->classes = data->classes;
+    made->positive_guessed = data->positive_guessed;
     pv_status status;
     if (data->images) {
         made->images = data->images;

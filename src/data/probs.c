@@ -4,6 +4,7 @@
 #include "prevail/probs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -79,7 +80,7 @@ static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made
 /* Only the columns that are used are read; the names must be known for that, so a file is looked at twice. */
 static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_options *options, pairs *found,
                             pv_table **table) {
-    const char *nothing[] = {NULL}, **keep = NULL, *text[] = {options->target};
+    const char *nothing[] = {NULL}, **keep = NULL, **number = NULL, *text[] = {options->target};
     char **also = NULL;
     size_t n_also = 0, n_keep = 0;
     pv_status status;
@@ -87,9 +88,13 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     if (options->columns)
         PV_GOTO(done, pairs_parse(ctx, "--columns", options->columns, found));
     if (options->all) {
+        PV_GOTO(done, pv__alloc(ctx, found->n + 1, sizeof *number, &number));
         csv.number_prefix = options->columns ? "" : PREFIX;
-        csv.number = (const char *const *)found->column;
-        csv.n_number = found->n;
+        csv.number = number;
+        for (size_t i = 0; i < found->n; i++)
+            number[csv.n_number++] = found->column[i];
+        if (options->weights)
+            number[csv.n_number++] = options->weights;
     }
     if (options->all || strcmp(path, "-") == 0) {
         PV_GOTO(done, pv_table_read(ctx, path, &csv, table));
@@ -124,6 +129,7 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     status = pv_table_read(ctx, path, &csv, table);
 done:
     pv_string_list_free(ctx, also, n_also);
+    pv__free(ctx, number);
     pv__free(ctx, keep);
     return status;
 }
@@ -140,8 +146,23 @@ static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
     return PV_OK;
 }
 
-/* Without a target there is no name for the other label. A column of its own might just be missing, so the one must
- * have been named. */
+/* The usual name of the other of two labels; NULL: there is none. */
+static const char *opposite(const char *label) {
+    static const char *const usual[][2] = {
+        {"0", "1"},         {"no", "yes"},     {"No", "Yes"},     {"NO", "YES"},
+        {"false", "true"},  {"False", "True"}, {"FALSE", "TRUE"}, {"negative", "positive"},
+        {"control", "case"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        for (int side = 0; side < 2; side++) {
+            char *one = (char *)(uintptr_t)usual[i][side]; /* 1.0 is 1 */
+            if (pv__label_find(&one, 1, label, strlen(label)) == 0)
+                return usual[i][1 - side];
+        }
+    return NULL;
+}
+
+/* Without a target nothing names the other label: the usual one, or "not LABEL". A column of its own might just be
+ * missing, so the one must have been named. */
 static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     const char *label = found->label[0];
     if (!named)
@@ -149,10 +170,11 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
                         "'%s' is the only column of probabilities; if it is that of one of two labels, say so with "
                         "--columns %s=%s",
                         pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
+    const char *usual = opposite(label);
+    size_t room = (usual ? strlen(usual) : strlen(label) + 4) + 1;
     char *other;
-    PV_TRY(pv__alloc(ctx, strlen(label) + 5, 1, &other));
-    memcpy(other, "not ", 4);
-    memcpy(other + 4, label, strlen(label));
+    PV_TRY(pv__alloc(ctx, room, 1, &other));
+    snprintf(other, room, "%s%s", usual ? "" : "not ", usual ? usual : label);
     return put_first(ctx, other, found);
 }
 
@@ -194,6 +216,27 @@ static pv_status check_numbers(pv_ctx *ctx, const pv_table *table, const char *o
     return PV__FAIL_CELL(ctx, table, row, *column, "'%s' in column '%s' is not a number",
                          found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text,
                          pv__show(name).text);
+}
+
+/* Observed labels that no probability is for. */
+static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
+    size_t c;
+    PV_TRY(pv_table_find(ctx, made->table, "--target", target, &c));
+    const pv_column *column = &made->table->column[c];
+    for (int32_t l = 0; column->type == PV_COLUMN_TEXT && l < column->levels; l++) {
+        if (pv__label_find(made->labels, made->classes, column->level[l], strlen(column->level[l])) >= 0)
+            continue;
+        char joined[240];
+        size_t row = 0;
+        while (row + 1 < made->table->rows && column->code[row] != l)
+            row++;
+        pv__join(made->labels, (size_t)made->classes, 8, joined, sizeof joined);
+        return PV__FAIL_CELL(ctx, made->table, row, c,
+                             "'%s' in column '%s' is none of the labels of the probabilities: %s; name them with "
+                             "--columns LABEL=COL",
+                             pv__show(column->level[l]).text, pv__show(target).text, joined);
+    }
+    return PV_OK;
 }
 
 /* Labels, weights and rows, with the columns of probabilities as features of an encoding that changes nothing. */
@@ -292,6 +335,8 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
     PV_GOTO(done, pv__alloc(ctx, (size_t)made->classes, sizeof *made->column, &made->column));
     made->column[0] = made->table->columns;
     memcpy(made->column + made->classes - found.n, column, found.n * sizeof *column);
+    if (options->target)
+        PV_GOTO(done, check_target(ctx, options->target, made));
     PV_GOTO(done, make_dataset(ctx, options, &found, made));
     PV_GOTO(done, take_probabilities(ctx, column, found.n, made));
     if (options->positive)

@@ -168,7 +168,7 @@ done:
 static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source_column *source, size_t *column) {
     *column = pv__table_lookup(table, source->name);
     if (*column == table->columns) {
-        char suggestion[280];
+        char suggestion[340];
         pv__table_suggest(ctx, table, source->name, suggestion, sizeof suggestion);
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0, "the model needs a column '%s'%s",
                            pv__show(source->name).text, suggestion);

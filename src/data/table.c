@@ -85,8 +85,11 @@ void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, ch
     if (near) {
         snprintf(text, size, "; did you mean '%s'?", pv__show(near).text);
     } else {
-        char joined[240];
-        pv__join(names, table->columns, 6, joined, sizeof joined);
+        char joined[300];
+        size_t most = 12;
+        do /* long names: fewer of them, and how many more there are */
+            pv__join(names, table->columns, most, joined, sizeof joined);
+        while (strlen(joined) + 1 == sizeof joined && --most > 0);
         snprintf(text, size, "; the columns are %s", joined);
     }
     pv__free(ctx, names);
@@ -96,7 +99,7 @@ pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, 
     *column = pv__table_lookup(table, name);
     if (*column < table->columns)
         return PV_OK;
-    char suggestion[280];
+    char suggestion[340];
     pv__table_suggest(ctx, table, name, suggestion, sizeof suggestion);
     return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "%s: there is no column '%s'%s", option,
                        pv__show(name).text, suggestion);

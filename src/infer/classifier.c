@@ -18,6 +18,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__free(ctx, classifier->design);
     pv__free(ctx, classifier->log_marginal);
     pv__free(ctx, classifier->source);
+    pv__free(ctx, classifier->sample_source);
     pv_posterior_free(ctx, classifier->posterior);
     pv__free(ctx, classifier->draw_log_marginal);
     pv__free(ctx, classifier->record);

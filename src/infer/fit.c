@@ -49,6 +49,9 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s says how well --prevalence is known, and there is none",
+                        problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
         problem->has_prevalence = problem->estimated = true;
@@ -77,6 +80,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
                             text);
         double mean;
         PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
+        problem->whole = true;
         problem->prevalence[1] = mean;
         problem->prevalence[0] = 1 - mean;
     }
@@ -99,7 +103,7 @@ static void add_half_counts(pv__problem *problem) {
 }
 
 /* auto: with ig the stated prevalence is the intercept's prior; another one would pull the model's marginal away from
- * it where the outcome is rare. */
+ * it where the outcome is rare. An interval of it is all there is to be known: nothing is added. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     const char *text = o->intercept_prior;
@@ -108,7 +112,7 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
         if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
-            text = profile && o->infer > PV_INFER_ML ? "jeffreys" : "none";
+            text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
     }
     if (strcmp(text, "jeffreys") != 0)
         return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
@@ -136,8 +140,6 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE, "--batch full: images are learned in minibatches: give a number of them");
     if (network && o->infer > PV_INFER_ML)
         return pv__fail(ctx, PV_ERR_USAGE, "--infer: posteriors are for tables; images take map or ml");
-    if (network && problem->unlabelled)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables");
     return PV_OK;
 }
 
@@ -218,6 +220,8 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 /* The labelled rows and, after them, the sample's, in arrays of the problem's own. */
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
+    if (data->images || sample->images)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables");
     if (sample->features != data->features)
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
                         data->features);
@@ -292,6 +296,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
     c->prevalence_n = problem->stated_n;
+    c->half_counts = problem->population.prevalence == problem->believed;
     c->rows = problem->n - problem->unlabelled;
     c->dropped = input->data->dropped;
     c->data_hash = input->data_hash;
@@ -302,6 +307,11 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
     PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
     PV_TRY(pv__strdup(ctx, input->weights ? input->weights : "", &c->weights));
+    if (input->sample)
+        PV_TRY(pv__strdup(ctx, input->sample_source ? input->sample_source : "", &c->sample_source));
+    c->sample_hash = input->sample_hash;
+    c->sample_rows = problem->unlabelled;
+    c->estimated = problem->estimated;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
     PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));

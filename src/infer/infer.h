@@ -24,6 +24,7 @@ typedef struct pv__problem {
     bool has_prevalence;
     double *prevalence; /* [classes], as stated, from stated_n observations */
     double stated_n;
+    bool whole;               /* stated as an interval: the whole of what is known, and no mere count of observations */
     double *believed;         /* [classes], with the half counts of Jeffreys' prior */
     pv_population population; /* what the losses take: as stated, or as believed */
     pv_prior prior, intercept_prior;

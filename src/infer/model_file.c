@@ -98,20 +98,29 @@ static json_t *posterior_of(const pv_posterior *p) {
                      real_or_null(p->step_size));
 }
 
+static json_t *sample_of(const pv_classifier *c) {
+    char hash[32];
+    if (!c->sample_source)
+        return json_null();
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->sample_hash);
+    return json_pack("{s:o, s:s, s:I, s:b}", "source", json_stringn_nocheck(c->sample_source, strlen(c->sample_source)),
+                     "hash", hash, "rows", (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
+}
+
 static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) {
     char hash[32];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-        "s:I}, s:o, s:o, s:o}",
+        "s:I}, s:o, s:o, s:o, s:o}",
         "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
         pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "weights",
         json_stringn_nocheck(c->weights, strlen(c->weights)), "labels", strings(c->labels, (size_t)c->classes),
         "columns", columns(c->encoding), "prevalence_n", strength, "data", "source",
         json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
         (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes",
-        c->passes, "loss", real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "record",
+        c->passes, "loss", real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record",
         json_loads(c->record, 0, NULL), "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
     if (object && c->encoding->image && json_object_set_new(object, "image", image(c->encoding->image)) != 0)
         return json_decref(object), NULL;
@@ -347,6 +356,22 @@ static double number_or_nan(json_t *value) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+static uint64_t hash_of(json_t *object) {
+    const char *hash = json_string_value(json_object_get(object, "hash"));
+    return hash ? strtoull(hash, NULL, 16) : 0;
+}
+
+/* Absent, or null: there was none. */
+static pv_status get_sample(const reader *r, pv_classifier *c) {
+    json_t *sample = json_object_get(r->root, "sample");
+    if (!json_is_object(sample))
+        return PV_OK;
+    c->sample_hash = hash_of(sample);
+    c->sample_rows = (size_t)json_integer_value(json_object_get(sample, "rows"));
+    c->estimated = json_is_true(json_object_get(sample, "estimated"));
+    return get_text(r, sample, "source", &c->sample_source);
+}
+
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
     int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
@@ -365,8 +390,8 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     c->seed = json_integer_value(json_object_get(fit, "seed"));
     c->rows = (size_t)json_integer_value(json_object_get(data, "rows"));
     c->dropped = (size_t)json_integer_value(json_object_get(data, "dropped"));
-    const char *hash = json_string_value(json_object_get(data, "hash"));
-    c->data_hash = hash ? strtoull(hash, NULL, 16) : 0;
+    c->data_hash = hash_of(data);
+    PV_TRY(get_sample(r, c));
     json_t *strength = json_object_get(r->root, "prevalence_n");
     c->prevalence_n = json_is_string(strength) ? HUGE_VAL : json_number_value(strength);
     PV_TRY(get_text(r, data, "source", &c->source));

@@ -42,7 +42,8 @@ const pv_option pv_fit_option_table[] = {
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
      "an observation of each label besides the N of --prevalence-n. auto: normal:10, but for ig, whose prior the "
      "stated "
-     "prevalence is, none, or jeffreys for a posterior with the profile marginal."},
+     "prevalence is, none, or jeffreys for a posterior with the profile marginal and a --prevalence that is no "
+     "interval."},
     {"batch", PV_OPTION_TEXT, AT(batch), "auto", 0, 0, NULL, "auto|full|N",
      "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam). auto: full; 32 for images."},
     {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",

@@ -170,7 +170,7 @@ static void advance(chain *c, int64_t until) {
 
 /* ---- chains ------------------------------------------------------------------------------------------------------ */
 
-/* All memory is taken before the threads start: an allocator need not bear several of them at once. */
+/* A density that clones gets a context of its own: the threads' allocations come one at a time. */
 static pv_status open_chain(pv_ctx *ctx, const pv_density *density, const pv__whiten *whiten,
                             const pv_hmc_options *options, chain *c) {
     size_t d = density->dims;
@@ -206,9 +206,7 @@ static void close_chain(pv_ctx *ctx, const pv_density *density, chain *c) {
 
 /* What went wrong in a chain is the caller's to read. */
 static pv_status hand_up(pv_ctx *ctx, const chain *c, pv_status status) {
-    if (status != PV_OK && c->ctx && c->ctx != ctx)
-        ctx->error = c->ctx->error;
-    return status;
+    return status != PV_OK && c->ctx && c->ctx != ctx ? pv__ctx_adopt(ctx, c->ctx) : status;
 }
 
 /* Threads meet after each stretch of iterations, so that all chains are about as far. Stretches grow with

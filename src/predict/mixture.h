@@ -78,6 +78,7 @@ typedef struct pv__pair {
     size_t count, room;
     double step;
     int64_t passes; /* evaluations of the likelihood or its derivatives */
+    bool converged; /* halving the step once more changed nothing */
 } pv__pair;
 
 PV_MUST_USE pv_status pv__pair_solve(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__pair *pair);
@@ -96,21 +97,21 @@ typedef struct pv__many {
     double *centre; /* [classes-1] */
     double *work;
     int64_t passes;
-    bool converged;
+    bool converged; /* the mode was found */
+    bool diverged;  /* the draws' Hamiltonian Monte Carlo did */
 } pv__many;
 
 PV_MUST_USE pv_status pv__many_init(pv_ctx *ctx, int classes, pv__many *many);
-/* The mode of prod pi^alpha prod q and the curvature there; start [classes] may be NULL. */
-PV_MUST_USE pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, const double *start,
-                                    pv__many *many);
+/* The mode of prod pi^alpha prod q and the curvature there. */
+PV_MUST_USE pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__many *many);
 void pv__many_clear(pv_ctx *ctx, pv__many *many);
 /* Weighted draws. *effective: their effective number. */
 PV_MUST_USE pv_status pv__many_draws(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__many *many,
                                      int64_t draws, int64_t seed, pv__points *points, double *effective);
-/* One draw, by a short chain of its own; *accepted counts its acceptances. */
+/* One draw pi by a short chain of its own, and points that stand for the distribution: the chain's, or more where it
+ * hardly moves. The caller clears points. */
 PV_MUST_USE pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__many *many,
-                                    int64_t seed, uint64_t index, double *pi, int64_t *accepted);
-enum { PV__CHAIN = 32 }; /* its length */
+                                    int64_t seed, uint64_t index, double *pi, pv__points *points);
 
 enum { PV__STREAM_PREVALENCE = 0x7072, PV__STREAM_PREVALENCE_CHAIN = 0x7073, PV__STREAM_DIRICHLET = 0x7074 };
 

@@ -15,7 +15,7 @@ static void pair_ratios(size_t n, const double *loglik, double shift, double *u)
         vd d = v_set(0);
         for (size_t lane = 0; lane < left; lane++)
             d[lane] = loglik[2 * (i + lane)] - loglik[2 * (i + lane) + 1] + shift;
-        vd e = one / (one + v_exp(v_min(d, v_set(709))));
+        vd e = one / (one + v_exp(v_min(v_set(709), d)));
         if (left == VL)
             v_store(u + i, e);
         else
@@ -110,7 +110,7 @@ static void pair_logs(size_t n, const double *u, const double *v, size_t points,
 
 /* ---- any number of classes --------------------------------------------------------------------------------------- */
 
-/* A block's rho into work [k][PV__BLOCK], 0 beyond its rows; the weights into share. */
+/* A block's rho into work [k][PV__BLOCK], 0 beyond its rows. */
 static void responsibilities(size_t rows, int k, size_t stride, const double *r, const double *pi, double *work) {
     for (size_t i = 0; i < PV__BLOCK; i += VL) {
         size_t left = i >= rows ? 0 : rows - i < VL ? rows - i : VL;

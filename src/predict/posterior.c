@@ -20,19 +20,21 @@ typedef struct worker {
 
 /* target: the label distribution of draw s at s x stride; NULL: the model's own. */
 static void run_rows(const pv_classifier *c, const double *target, size_t stride, size_t rows, const double *x,
-                     double level, worker *own, double *p, double *lo, double *hi) {
+                     double level, worker *own, double *p, double *log_p, double *lo, double *hi) {
     size_t k = (size_t)c->classes, draws = c->posterior->count, params = c->posterior->dims;
     for (size_t s = 0; s < draws; s++) {
         pv_model_forward(c->model, own->work, c->posterior->draws + s * params, rows, x, own->loglik);
         if (target)
             pv_adapt(rows, c->classes, own->loglik, c->draw_log_marginal + s * k, target + s * stride, own->loglik);
         for (size_t i = 0; i < rows * k; i++)
-            own->values[i * draws + s] = exp(own->loglik[i]);
+            own->values[i * draws + s] = own->loglik[i];
     }
     for (size_t i = 0; i < rows * k; i++) {
         double *values = own->values + i * draws, sum = 0;
+        if (log_p)
+            log_p[i] = pv_log_sum_exp(draws, values) - log((double)draws);
         for (size_t s = 0; s < draws; s++)
-            sum += values[s];
+            sum += values[s] = exp(values[s]);
         p[i] = sum / (double)draws;
         if (lo) {
             lo[i] = pv_quantile(draws, values, 0.5 - 0.5 * level);
@@ -61,7 +63,7 @@ static pv_status workers_new(pv_ctx *ctx, const pv_classifier *c, int count, wor
 }
 
 pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const double *target,
-                            size_t stride, double level, double *p, double *lo, double *hi) {
+                            size_t stride, double level, double *p, double *log_p, double *lo, double *hi) {
     size_t k = (size_t)c->classes, d = (size_t)pv_model_inputs(c->model), blocks = (data->rows + ROWS - 1) / ROWS;
     int threads = pv_ctx_threads(ctx);
     worker *workers;
@@ -73,7 +75,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
             for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads) {
                 size_t begin = b * ROWS, rows = data->rows - begin < ROWS ? data->rows - begin : ROWS;
                 run_rows(c, target, stride, rows, data->x + begin * d, level, &workers[t], p + begin * k,
-                         lo ? lo + begin * k : NULL, lo ? hi + begin * k : NULL);
+                         log_p ? log_p + begin * k : NULL, lo ? lo + begin * k : NULL, lo ? hi + begin * k : NULL);
             }
         if (pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
@@ -99,5 +101,5 @@ pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dat
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", level);
     if (!c->posterior)
         return point(ctx, c, data, population, prevalence, p);
-    return pv__predict_draws(ctx, c, data, pv__adapt_to(c, population, prevalence), 0, level, p, lo, hi);
+    return pv__predict_draws(ctx, c, data, pv__adapt_to(c, population, prevalence), 0, level, p, NULL, lo, hi);
 }

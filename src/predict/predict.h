@@ -9,12 +9,15 @@
 const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population population, const double *prevalence);
 
 /* The mean over the draws of w, and its interval where lo is not NULL. target: the label distribution for draw s at
- * s x stride (0: one for all); NULL: the model's own. */
+ * s x stride (0: one for all); NULL: the model's own. log_p: the logarithm of the mean, without underflow, or NULL. */
 PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        const double *target, size_t stride, double level, double *p, double *lo,
-                                        double *hi);
+                                        const double *target, size_t stride, double level, double *p, double *log_p,
+                                        double *lo, double *hi);
 
-PV_MUST_USE pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_options *options);
+/* Of a sample all but its log-likelihoods: size, labels, weights and the options. */
+PV_MUST_USE pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_options *options);
+/* A row that says nothing of any label, or not a number, would spoil the others. */
+PV_MUST_USE pv_status pv__target_check_rows(pv_ctx *ctx, size_t n, int classes, const double *loglik);
 PV_MUST_USE pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
                                      pv_target_prevalence **prevalence);
 /* [classes], p(y|w) of the true population. */

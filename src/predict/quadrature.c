@@ -100,7 +100,7 @@ static pv_status halve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__pai
         memcpy(pair->pi + 4 * j, pair->pi + 2 * j, 2 * sizeof(double));
     }
     pair->step *= 0.5;
-    /* The new ones side by side: their z in weight, their pi and logs behind. */
+    /* The new ones side by side: z, then pi, then logs. */
     double *scratch;
     PV_TRY(pv__alloc(ctx, 4 * fresh, sizeof *scratch, &scratch));
     for (size_t j = 0; j < fresh; j++)
@@ -157,6 +157,7 @@ pv_status pv__pair_solve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__p
             return pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
     weigh(pair, top, &mean, &sd);
+    pair->converged = enough;
     return PV_OK;
 }
 

@@ -7,13 +7,17 @@
  * Draws: a Student t around the mode with the curvature there, in the coordinates log(pi_y/pi_ref), where the density's
  * tails are exponential and the proposal's are not: importance weights are bounded. Pairs mirrored at the mode cancel
  * what is odd. Where the weights leave fewer than a tenth of the draws effective, Hamiltonian Monte Carlo takes over.
+ * One draw, for one of many w: Metropolis's rule with proposals from that t. Every proposal counts, with its chance a_j
+ * of being taken, in the moments: E f = mean of a_j f(x_j) + (1 - a_j) f(x_now) over the steps after the first few. A
+ * chain of which fewer than two fifths of the proposals are effective hardly moves: weighted draws as above instead.
  */
 #include <math.h>
 #include <string.h>
 
 #include "predict/mixture.h"
 
-static const double DF = 6; /* of the proposal */
+static const double DF = 6;                     /* of the proposal */
+enum { CHAIN = 32, SETTLED = 8, RESCUE = 400 }; /* steps of a chain, those before it counts; draws where it sticks */
 
 pv_status pv__many_init(pv_ctx *ctx, int classes, pv__many *many) {
     size_t k = (size_t)classes;
@@ -128,28 +132,30 @@ static void set_curvature(const pv__mixture *m, const double *alpha, const doubl
     pv__cholesky(n, many->factor, 1e-10);
 }
 
-pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, const double *start, pv__many *many) {
+pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many) {
     int k = m->classes;
     size_t n = (size_t)k;
     double *pi = many->mode, *sums = many->work, *d = sums + n, *along = d + n, *trial = along + n;
     double *cross = trial + n, *held = cross + n * n, *used = held + n * n;
     for (size_t y = 0; y < n; y++)
-        pi[y] = start ? start[y] : 1 / (double)k;
+        pi[y] = 1 / (double)k;
     double value = value_at(ctx, m, alpha, pi);
     many->passes = 1;
-    many->converged = false;
-    for (int i = 0; i < 200; i++) {
+    many->converged = many->diverged = false;
+    for (int i = 0;; i++) {
         pv__mixture_sums(ctx, m, pi, sums, cross);
         many->passes++;
+        if (i == 200)
+            break; /* sums and cross are those of pi all the same */
         memcpy(used, cross, n * n * sizeof *used);
         double decrement = newton_step(k, alpha, pi, sums, used, held, d, along);
         if (isnan(decrement) || isnan(value))
             return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of the target sample are not finite");
-        many->converged = decrement < 1e-12;
+        many->converged = fabs(decrement) < 1e-12;
         if (many->converged)
             break;
-        if (!line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes)) {
-            many->converged = decrement < 1e-6; /* what is left to gain drowns in the rounding of many rows */
+        if (decrement < 0 || !line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes)) {
+            many->converged = fabs(decrement) < 1e-6; /* what is left to gain drowns in the rounding of many rows */
             break;
         }
     }
@@ -221,6 +227,7 @@ typedef struct hmc_state {
     const double *alpha;
     const pv__many *many;
     double *pi, *sums;
+    int64_t passes;
 } hmc_state;
 
 /* -g and its gradient (N + A) pi - S - alpha in the coordinates log(pi_y/pi_ref). */
@@ -239,6 +246,7 @@ static pv_status density_eval(pv_ctx *ctx, void *state, const double *w, double 
         s->pi[y] = exp(fmax(s->pi[y], -700));
     *value = -value_at(ctx, s->mixture, s->alpha, s->pi);
     pv__mixture_sums(ctx, s->mixture, s->pi, s->sums, NULL);
+    s->passes += 2;
     i = 0;
     for (int y = 0; y < k; y++)
         if (y != s->many->reference)
@@ -249,13 +257,21 @@ static pv_status density_eval(pv_ctx *ctx, void *state, const double *w, double 
 static pv_status by_hmc(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed,
                         pv__points *points, double *effective) {
     size_t k = points->classes, n = k - 1;
-    hmc_state state = {m, alpha, many, many->work, many->work + k};
+    hmc_state state = {m, alpha, many, many->work, many->work + k, 0};
     pv_density density = {.dims = n, .state = &state, .eval = density_eval};
     pv_hmc_options options = pv_hmc_options_default();
     options.draws = (int64_t)(points->count + (size_t)options.chains - 1) / options.chains;
     options.seed = (uint64_t)seed;
     pv_posterior *posterior;
     PV_TRY(pv_hmc(ctx, &density, many->centre, &options, &posterior));
+    many->passes += state.passes;
+    many->diverged = posterior->stop == PV_STOP_DIVERGED;
+    if (posterior->stop == PV_STOP_INTERRUPTED) {
+        pv_posterior_free(ctx, posterior);
+        return pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
+    }
+    if (posterior->count < points->count)
+        points->count = posterior->count;
     *effective = (double)points->count;
     for (size_t i = 0; i < n; i++)
         *effective = fmin(*effective, posterior->ess[i]);
@@ -292,28 +308,59 @@ failed:
     return status;
 }
 
-/* Metropolis's rule with independent proposals: PV__CHAIN steps, the first of them from the proposal itself. */
-pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed, uint64_t index,
-                        double *pi, int64_t *accepted) {
-    size_t k = (size_t)m->classes;
-    double *points, weight[PV__CHAIN], *step = many->work;
-    PV_TRY(pv__alloc(ctx, PV__CHAIN * k, sizeof *points, &points));
-    pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE_CHAIN, index);
-    double proposal[PV__CHAIN];
-    for (size_t j = 0; j < PV__CHAIN; j++) {
-        proposal[j] = propose(many, &rng, step);
-        place(many, step, 1, points + j * k);
+/* The chain: points are its proposals, weighted by how often it is expected at each. Returns how many of
+ * them are effective by their importance: a chain that hardly moves has few. */
+static double run_chain(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, pv_rng *rng,
+                        pv__points *points, double *pi) {
+    size_t k = points->classes, at = 0;
+    double log_weight[CHAIN], proposal[CHAIN], top = -HUGE_VAL, sum = 0, squares = 0;
+    for (size_t j = 0; j < CHAIN; j++) {
+        proposal[j] = propose(many, rng, many->work);
+        place(many, many->work, 1, points->pi + j * k);
     }
-    pv__mixture_logs(ctx, m, PV__CHAIN, points, weight);
-    size_t at = 0;
-    for (size_t j = 0; j < PV__CHAIN; j++) {
-        weight[j] += log_prior(many->classes, alpha, points + j * k) - proposal[j];
-        if (j > 0 && log(pv_rng_uniform(&rng)) < weight[j] - weight[at]) {
-            at = j;
-            ++*accepted;
+    pv__mixture_logs(ctx, m, CHAIN, points->pi, log_weight);
+    many->passes += CHAIN;
+    for (size_t j = 0; j < CHAIN; j++) {
+        log_weight[j] += log_prior(many->classes, alpha, points->pi + j * k) - proposal[j];
+        top = fmax(top, log_weight[j]);
+        if (j == 0)
+            continue;
+        double chance = exp(fmin(log_weight[j] - log_weight[at], 0));
+        if (j >= SETTLED) {
+            points->weight[j] += chance / (CHAIN - SETTLED);
+            points->weight[at] += (1 - chance) / (CHAIN - SETTLED);
         }
+        if (pv_rng_uniform(rng) < chance)
+            at = j;
     }
-    memcpy(pi, points + at * k, k * sizeof *pi);
-    pv__free(ctx, points);
-    return PV_OK;
+    memcpy(pi, points->pi + at * k, k * sizeof *pi);
+    for (size_t j = 0; j < CHAIN; j++) {
+        double weight = exp(log_weight[j] - top);
+        sum += weight;
+        squares += weight * weight;
+    }
+    return sum * sum / squares;
+}
+
+pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed, uint64_t index,
+                        double *pi, pv__points *points) {
+    size_t k = (size_t)m->classes, j = 0;
+    pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE_CHAIN, index);
+    *points = (pv__points){.count = CHAIN, .classes = k};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, CHAIN * k, sizeof(double), &points->pi));
+    PV_GOTO(done, pv__alloc(ctx, CHAIN, sizeof(double), &points->weight));
+    if (run_chain(ctx, m, alpha, many, &rng, points, pi) >= 0.4 * CHAIN)
+        return PV_OK;
+    pv__points_clear(ctx, points);
+    double effective, level;
+    PV_GOTO(done, pv__many_draws(ctx, m, alpha, many, RESCUE, (int64_t)(pv_rng_bits(&rng) >> 11), points, &effective));
+    level = pv_rng_uniform(&rng) - points->weight[0];
+    while (level > 0 && j + 1 < points->count)
+        level -= points->weight[++j];
+    memcpy(pi, points->pi + j * k, k * sizeof *pi);
+done:
+    if (status != PV_OK)
+        pv__points_clear(ctx, points);
+    return status;
 }

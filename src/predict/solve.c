@@ -24,13 +24,14 @@ pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *c
     *s = (pv__solver){.options = options, .classes = classes};
     pv_status status;
     PV_GOTO(failed, pv__dirichlet_parse(ctx, options->dirichlet, labels, classes, &s->prior));
-    PV_GOTO(failed, pv__alloc(ctx, 13 * k + k * k, sizeof(double), &s->alpha));
+    PV_GOTO(failed, pv__alloc(ctx, 14 * k + k * k, sizeof(double), &s->alpha));
     s->posterior = s->alpha + k;
     s->value = s->posterior + k;
     s->sd = s->value + k;
     s->plugin = s->sd + k;
-    s->start = s->plugin + k;
-    s->flat_value = s->start + k;
+    s->given = s->plugin + k;
+    s->moved = s->given + k;
+    s->flat_value = s->moved + k;
     s->flat_sd = s->flat_value + k;
     s->work = s->flat_sd + k;
     if (classes > 2)
@@ -101,12 +102,12 @@ static void expected_logs(int k, const double *alpha, double *pi) {
         pi[y] = fmax(exp(pi[y]), 1e-300);
 }
 
-static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
+static pv_status update_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m, double more) {
     size_t k = (size_t)s->classes;
     double *alpha = s->posterior, *sums = s->work, total = 0;
     convergence path = {0};
     for (size_t y = 0; y < k; y++) {
-        s->start[y] = alpha[y]; /* prior and known labels; alpha moves on from here */
+        s->given[y] = alpha[y] = s->alpha[y] + m->known[y] + more; /* alpha moves on from here */
         total += alpha[y];
     }
     total += m->total;
@@ -117,7 +118,7 @@ static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
         s->iterations++;
         double change = 0;
         for (size_t y = 0; y < k; y++) {
-            double next = s->start[y] + sums[y];
+            double next = s->given[y] + sums[y];
             change = fmax(change, fabs(next - alpha[y]) / total);
             alpha[y] = next;
         }
@@ -132,6 +133,15 @@ static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
         s->sd[y] = sqrt(s->value[y] * (1 - s->value[y]) / (total + 1));
     }
     return PV_OK;
+}
+
+/* A flat prior: first with half an observation of each label more, to see how far that moves the mean. */
+static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
+    if (s->flat) {
+        PV_TRY(update_vb(ctx, s, m, 0.5));
+        memcpy(s->moved, s->value, (size_t)s->classes * sizeof *s->moved);
+    }
+    return update_vb(ctx, s, m, 0);
 }
 
 /* The label of the largest r. */
@@ -201,7 +211,7 @@ static void laplace_sd(const pv__many *many, double *row, double *sd) {
 static pv_status solve_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const double *alpha, double *sd) {
     s->stop = PV_STOP_CONVERGED;
     if (s->classes > 2) {
-        PV_TRY(pv__many_mode(ctx, m, alpha, s->start[0] > 0 ? s->start : NULL, &s->many));
+        PV_TRY(pv__many_mode(ctx, m, alpha, &s->many));
         s->iterations = s->many.passes;
         if (!s->many.converged)
             s->stop = PV_STOP_NO_PROGRESS;
@@ -211,8 +221,12 @@ static pv_status solve_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const d
     }
     PV_TRY(pv__pair_solve(ctx, m, alpha, &s->pair));
     s->iterations = s->pair.passes;
+    if (!s->pair.converged)
+        s->stop = PV_STOP_NO_PROGRESS;
     pv__points points = {s->pair.count, 2, s->pair.pi, s->pair.weight};
     pv__points_moments(&points, s->value, sd);
+    if (s->flat)
+        s->movement = pv__points_movement(&points, s->value, sd, &s->swayed);
     return PV_OK;
 }
 
@@ -230,20 +244,19 @@ static pv_status solve_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
         s->flat_sd[0] = s->flat_sd[1] = s->flat_value[0] * s->flat_value[1] * scale;
         return PV_OK;
     }
-    PV_TRY(pv__many_mode(ctx, m, alpha, NULL, &s->many));
+    PV_TRY(pv__many_mode(ctx, m, alpha, &s->many));
     laplace_sd(&s->many, s->work, s->flat_sd);
     memcpy(s->flat_value, s->many.mode, k * sizeof *s->flat_value);
     return PV_OK;
 }
 
-/* How far the prior that was given moves the answer from a flat one's. */
-static void compare_priors(pv__solver *s) {
+/* How far another prior moves the answer, in the sd that a flat one leaves; least: where that is much. */
+static void compare_priors(pv__solver *s, const double *other, double least) {
     s->movement = 0;
-    s->swayed = false;
     for (int y = 0; y < s->classes; y++) {
-        double move = fabs(s->value[y] - s->flat_value[y]);
+        double move = fabs(s->value[y] - other[y]);
         s->movement = fmax(s->movement, move / fmax(s->flat_sd[y], 1e-300));
-        s->swayed = s->swayed || (move > s->flat_sd[y] && move > 0.05);
+        s->swayed = s->swayed || (move > least * s->flat_sd[y] && move > 0.05);
     }
 }
 
@@ -274,6 +287,8 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
     }
     bool has_prior = s->options->method <= PV_TARGET_VB;
     s->flat = has_prior && s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
+    s->movement = (double)NAN;
+    s->swayed = false;
     if (!s->flat || s->options->method == PV_TARGET_VB)
         PV_TRY(solve_flat(ctx, s, m)); /* first: the sampler keeps the last mode */
     switch ((pv_target_method)s->options->method) {
@@ -292,10 +307,10 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
     }
     bool own = s->flat && s->options->method == PV_TARGET_EXACT;
     s->worth = own ? worth(s->classes, s->value, s->sd) : worth(s->classes, s->flat_value, s->flat_sd);
-    s->movement = (double)NAN;
-    s->swayed = false;
     if (has_prior && !s->flat)
-        compare_priors(s);
+        compare_priors(s, s->flat_value, 1);
+    else if (has_prior && !own)
+        compare_priors(s, s->moved, 0.25);
     if (isnan(s->value[0]))
         return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of the target sample are not finite");
     return PV_OK;
@@ -315,6 +330,26 @@ void pv__points_moments(const pv__points *points, double *mean, double *sd) {
             sd[y] += points->weight[j] * (points->pi[j * k + y] - mean[y]) * (points->pi[j * k + y] - mean[y]);
     for (size_t y = 0; y < k; y++)
         sd[y] = sqrt(sd[y]);
+}
+
+/* Half an observation of each label more multiplies each point's weight by prod pi^1/2. */
+double pv__points_movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
+    size_t k = points->classes;
+    double most = 0;
+    for (size_t y = 0; y < k; y++) {
+        double sum = 0, moved = 0;
+        for (size_t j = 0; j < points->count; j++) {
+            double factor = points->weight[j];
+            for (size_t x = 0; x < k; x++)
+                factor *= sqrt(points->pi[j * k + x]);
+            sum += factor;
+            moved += factor * points->pi[j * k + y];
+        }
+        double move = fabs(moved / sum - mean[y]);
+        most = fmax(most, move / fmax(sd[y], 1e-300));
+        *swayed = *swayed || (move > 0.25 * sd[y] && move > 0.05);
+    }
+    return most;
 }
 
 static int by_value(const void *a, const void *b, void *values) {

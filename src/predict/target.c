@@ -10,14 +10,34 @@
 
 /* ---- before any work --------------------------------------------------------------------------------------------- */
 
-pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_options *options) {
-    if (classes < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", classes);
-    if (n < 2)
+/* Labels and weights that the sums could not bear. */
+static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
+    double total = 0;
+    for (size_t i = 0; i < sample->n; i++) {
+        double weight = sample->weight ? sample->weight[i] : 1;
+        if (sample->label && (sample->label[i] < -1 || sample->label[i] >= sample->classes))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is no label: 0 to %d, or -1 where it is unknown", i + 1,
+                            (int)sample->label[i], sample->classes - 1);
+        if (!(weight >= 0 && weight < HUGE_VAL))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight of %g; weights are finite and not negative", i + 1,
+                            weight);
+        total += weight;
+    }
+    if (!(total > 0 && total < HUGE_VAL))
+        return pv__fail(ctx, PV_ERR_INPUT, "the weights of the rows add up to %g; nothing can be learnt from them",
+                        total);
+    return PV_OK;
+}
+
+pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_options *options) {
+    if (sample->classes < 2)
+        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
+    if (sample->n < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "%s: an unknown prevalence is inferred from the rows together; give "
                         "more of the population, or its prevalence (known:P)",
-                        n == 1 ? "one row alone says next to nothing about its population" : "there are no rows");
+                        sample->n == 1 ? "one row alone says next to nothing about its population"
+                                       : "there are no rows");
     if (!(options->level > 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     if (options->method == PV_TARGET_BBSE && !options->confusion)
@@ -25,14 +45,13 @@ pv_status pv__target_check(pv_ctx *ctx, size_t n, int classes, const pv_target_o
             ctx, PV_ERR_USAGE,
             "bbse needs the rates at which decisions confuse the labels, which the target rows do not tell: "
             "give rows to learn them from with --source, or use --method exact");
-    return PV_OK;
+    return check_masses(ctx, sample);
 }
 
-/* A row that says nothing of any label, or not a number, would spoil the others. */
-static pv_status check_rows(pv_ctx *ctx, const pv_target_sample *sample) {
-    size_t k = (size_t)sample->classes;
-    for (size_t i = 0; i < sample->n; i++) {
-        const double *l = sample->loglik + i * k;
+pv_status pv__target_check_rows(pv_ctx *ctx, size_t n, int classes, const double *loglik) {
+    size_t k = (size_t)classes;
+    for (size_t i = 0; i < n; i++) {
+        const double *l = loglik + i * k;
         double top = -HUGE_VAL;
         bool fine = true;
         for (size_t y = 0; y < k; y++) {
@@ -103,27 +122,6 @@ failed:
     return status;
 }
 
-/* The largest move of the mean, in sd, when each point's weight is multiplied by prod pi^1/2: half an observation of
- * each label more. *swayed where it is also large in itself. */
-static double movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
-    size_t k = points->classes;
-    double most = 0;
-    for (size_t y = 0; y < k; y++) {
-        double sum = 0, moved = 0;
-        for (size_t j = 0; j < points->count; j++) {
-            double factor = points->weight[j];
-            for (size_t x = 0; x < k; x++)
-                factor *= sqrt(points->pi[j * k + x]);
-            sum += factor;
-            moved += factor * points->pi[j * k + y];
-        }
-        double move = fabs(moved / sum - mean[y]);
-        most = fmax(most, move / fmax(sd[y], 1e-300));
-        *swayed = *swayed || (move > 0.25 * sd[y] && move > 0.05);
-    }
-    return most;
-}
-
 static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points, pv_target_prevalence *out) {
     double tail = 0.5 - 0.5 * out->level;
     if (s->classes == 2) {
@@ -159,17 +157,19 @@ static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__
                               &out->effective));
         pv__points_moments(points, s->value, s->sd);
         out->iterations = s->many.passes;
+        if (s->many.diverged)
+            out->stop = PV_STOP_DIVERGED;
+        if (s->flat)
+            out->movement = pv__points_movement(points, s->value, s->sd, &out->swayed);
         for (size_t y = 0; y < k; y++)
             out->error = fmax(out->error, s->sd[y] / sqrt(out->effective));
     }
     memcpy(out->value, s->value, k * sizeof *out->value);
     memcpy(out->sd, s->sd, k * sizeof *out->sd);
-    if (s->flat)
-        out->movement = movement(points, s->value, s->sd, &out->swayed);
     return exact_interval(ctx, s, points, out);
 }
 
-/* Draws of the variational Dirichlet; two classes have its quantiles in closed form. */
+/* Draws of the variational Dirichlet; two classes need none, with its quantiles in closed form. */
 static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_target_prevalence *out) {
     size_t k = (size_t)s->classes;
     double tail = 0.5 - 0.5 * out->level, total = 0;
@@ -180,18 +180,15 @@ static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *point
         out->hi[y] = pv_beta_quantile(s->posterior[y], total - s->posterior[y], 1 - tail);
     }
     memcpy(out->sd, s->sd, k * sizeof *out->sd);
+    if (k == 2)
+        return pv__points_one(ctx, k, s->plugin, points);
     points->classes = k;
-    points->count = s->classes == 2 ? 2 : (size_t)s->options->draws;
+    points->count = (size_t)s->options->draws;
     PV_TRY(pv__alloc(ctx, points->count * k, sizeof(double), &points->pi));
     PV_TRY(pv__alloc(ctx, points->count, sizeof(double), &points->weight));
     for (size_t j = 0; j < points->count; j++) {
         double *pi = points->pi + j * k, sum = 0;
         points->weight[j] = 1 / (double)points->count;
-        if (k == 2) { /* the ends of the interval: a row's probability rises with pi */
-            pi[1] = j ? out->hi[1] : out->lo[1];
-            pi[0] = j ? out->lo[0] : out->hi[0];
-            continue;
-        }
         pv_rng rng = pv_rng_stream((uint64_t)s->options->seed, PV__STREAM_DIRICHLET, j);
         for (size_t y = 0; y < k; y++)
             sum += pi[y] = fmax(pv_rng_gamma(&rng, s->posterior[y]), 1e-300);
@@ -247,8 +244,8 @@ void pv__marginal_of(int classes, const pv_target_sample *sample, double *margin
 pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
                           const pv_target_options *options, pv_target_prevalence **prevalence) {
     *prevalence = NULL;
-    PV_TRY(pv__target_check(ctx, sample->n, sample->classes, options));
-    PV_TRY(check_rows(ctx, sample));
+    PV_TRY(pv__target_check(ctx, sample, options));
+    PV_TRY(pv__target_check_rows(ctx, sample->n, sample->classes, sample->loglik));
     pv__mixture mixture = {0};
     pv__solver solver = {0};
     pv_target_prevalence *made = NULL;
@@ -399,6 +396,8 @@ pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const p
 pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels, double *confusion) {
     size_t k = (size_t)sample->classes;
     double *mass;
+    PV_TRY(check_masses(ctx, sample));
+    PV_TRY(pv__target_check_rows(ctx, sample->n, sample->classes, sample->loglik));
     PV_TRY(pv__alloc(ctx, k, sizeof *mass, &mass));
     memset(confusion, 0, k * k * sizeof *confusion);
     for (size_t i = 0; i < sample->n; i++) {

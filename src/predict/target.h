@@ -32,7 +32,8 @@ typedef struct pv__solver {
     double *posterior; /* [classes], prior and known labels; vb: of the variational Dirichlet at the end */
     double *value, *sd;
     double *plugin; /* [classes], em, vb, bbse and fixed: what stands for pi in predictions */
-    double *start;  /* [classes], where the search for a mode begins; set by the first solution */
+    double *given;  /* [classes], vb: prior and known labels, while posterior moves on */
+    double *moved;  /* [classes], vb with a flat prior: the mean with half an observation of each label more */
     double *work;   /* [4 classes + classes^2] */
     pv__pair pair;
     pv__many many;
@@ -41,8 +42,9 @@ typedef struct pv__solver {
     bool flat;          /* the prior is */
     double *flat_value; /* [classes], the mode with a flat prior, and the sd there; not where the prior is flat */
     double *flat_sd;
-    double worth;    /* as in pv_target_prevalence */
-    double movement; /* NaN where the prior is flat, or there is none */
+    double worth; /* as in pv_target_prevalence */
+    double
+        movement; /* NaN where there is no prior or it is a point; exact, flat, more than two classes: of the draws */
     bool swayed;
 } pv__solver;
 
@@ -55,8 +57,9 @@ PV_MUST_USE pv_status pv__solver_run(pv_ctx *ctx, pv__solver *solver, pv__mixtur
 
 /* Mean and standard deviation of weighted points, [classes] each. */
 void pv__points_moments(const pv__points *points, double *mean, double *sd);
-/* Quantile p of class y; order [count] is scratch. */
-double pv__points_quantile(const pv__points *points, size_t y, double p, size_t *order);
+/* The largest move of the mean, in sd, with half an observation of each label more. *swayed is set where it is large in
+ * itself as well. */
+double pv__points_movement(const pv__points *points, const double *mean, const double *sd, bool *swayed);
 /* Sorts order by value and gives the quantile p of weighted values: linear between the middles of the weights. */
 double pv__weighted_quantile(size_t n, const double *value, const double *weight, size_t *order, double p);
 void pv__sort_by(size_t n, const double *value, size_t *order);

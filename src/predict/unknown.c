@@ -3,7 +3,7 @@
  * Without draws: pv_target_infer and pv_target_predict at the estimate. With draws w_s of the posterior given the
  * training data, each has its own ratios r_n and so its own posterior of pi. One pi_s is drawn from each, by inverting
  * its distribution function at evenly spaced levels in random order (two classes) or by a short Metropolis chain
- * (more); (w_s, pi_s) then are joint draws, and the probabilities of a row are means over them:
+ * (more; sampler.c); (w_s, pi_s) then are joint draws, and the probabilities of a row are means over them:
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *
@@ -49,7 +49,6 @@ typedef struct worker {
     pv__mixture mixture;
     pv__solver solver;
     double *loglik, *marginal;
-    int64_t accepted;
     pv_status status;
 } worker;
 
@@ -58,7 +57,7 @@ typedef struct joint {
     const pv_dataset *data;
     const pv_target_options *options;
     size_t *level;                 /* [draws], a random order */
-    double *value, *pi;            /* [draws][classes]: mean and draw of pi given w_s */
+    double *value, *pi;            /* [draws][classes]: mean of pi given w_s (estimated by a chain's), and a draw */
     double *plugin;                /* [draws][classes] */
     int64_t *iterations;           /* [draws] */
     pv_stop *stop;                 /* [draws] */
@@ -74,6 +73,21 @@ static void forward(const joint *j, worker *own, size_t s) {
         pv_model_forward(c->model, own->work, c->posterior->draws + s * c->posterior->dims, rows,
                          j->data->x + begin * d, own->loglik + begin * k);
     }
+}
+
+/* More than two classes: the draw, and the chain's moments in the place of the mode and the curvature there. */
+static pv_status draw_many(const joint *j, worker *own, size_t s, double *pi) {
+    pv__solver *solver = &own->solver;
+    pv__points points = {0};
+    PV_TRY(pv__many_draw(own->ctx, &own->mixture, solver->posterior, &solver->many, j->options->seed, s, pi, &points));
+    pv__points_moments(&points, solver->value, solver->sd);
+    if (solver->flat)
+        solver->movement = pv__points_movement(&points, solver->value, solver->sd, &solver->swayed);
+    solver->iterations = solver->many.passes;
+    if (solver->many.diverged)
+        solver->stop = PV_STOP_DIVERGED;
+    pv__points_clear(own->ctx, &points);
+    return PV_OK;
 }
 
 static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
@@ -93,8 +107,7 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
         pi[0] = pv_sigmoid(-z);
         pi[1] = pv_sigmoid(z);
     } else {
-        return pv__many_draw(own->ctx, &own->mixture, solver->posterior, &own->solver.many, j->options->seed, s, pi,
-                             &own->accepted);
+        return draw_many(j, own, s, pi);
     }
     return PV_OK;
 }
@@ -105,8 +118,10 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     pv_target_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
     pv__marginal_of(c->classes, &marginals, own->marginal);
     forward(j, own, s);
+    PV_TRY(pv__target_check_rows(own->ctx, j->data->rows, c->classes, own->loglik));
     pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
     PV_TRY(pv__solver_run(own->ctx, &own->solver, &own->mixture, own->marginal, marginals.log_marginal));
+    PV_TRY(draw_pi(j, own, s, j->pi + s * k));
     memcpy(j->value + s * k, own->solver.value, k * sizeof(double));
     memcpy(j->plugin + s * k, own->solver.plugin, k * sizeof(double));
     memcpy(j->sd + s * k, own->solver.sd, k * sizeof(double));
@@ -115,14 +130,12 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     j->worth[s] = own->solver.worth;
     j->movement[s] = own->solver.movement;
     j->swayed[s] = own->solver.swayed;
-    return draw_pi(j, own, s, j->pi + s * k);
+    return PV_OK;
 }
 
 static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
     size_t k = (size_t)j->classifier->classes;
-    pv_ctx_options options = {.allocator = ctx->options.allocator, .threads = 1};
-    if (pv_ctx_new(&options, &own->ctx) != PV_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    PV_TRY(pv__ctx_child(ctx, &own->ctx));
     pv_target_sample shape = {
         .n = j->data->rows, .classes = j->classifier->classes, .label = label, .weight = j->data->weight};
     PV_TRY(pv_model_work_new(own->ctx, j->classifier->model, ROWS, &own->work));
@@ -153,7 +166,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
     for (int t = 0; t < threads && status == PV_OK; t++) {
         status = worker_new(ctx, j, label, &workers[t]);
         if (status != PV_OK && workers[t].ctx)
-            status = pv__fail(ctx, status, "%s", pv_ctx_error(workers[t].ctx)->message);
+            status = pv__ctx_adopt(ctx, workers[t].ctx);
     }
     if (status == PV_OK) {
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -163,7 +176,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
                 workers[t].status = solve_draw(j, &workers[t], s);
         for (int t = 0; t < threads && status == PV_OK; t++)
             if (workers[t].status != PV_OK)
-                status = pv__fail(ctx, workers[t].status, "%s", pv_ctx_error(workers[t].ctx)->message);
+                status = pv__ctx_adopt(ctx, workers[t].ctx);
         if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
@@ -192,7 +205,7 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
             column[s] = j->pi[s * k + y];
         }
         out->sd[y] = sqrt((squares + within) / (double)draws);
-        out->error = fmax(out->error, sqrt(squares) / (double)draws);
+        out->error = fmax(out->error, sqrt(squares) / (double)draws); /* of w, and of the chains behind the means */
         out->lo[y] = pv_quantile(draws, column, tail);
         out->hi[y] = pv_quantile(draws, column, 1 - tail);
     }
@@ -234,9 +247,10 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
 }
 
 static pv_status with_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                            const pv_target_options *options, double *p, double *lo, double *hi,
+                            const pv_target_options *options, double *p, double *log_p, double *lo, double *hi,
                             pv_target_prevalence **prevalence) {
-    PV_TRY(pv__target_check(ctx, data->rows, c->classes, options));
+    pv_target_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
+    PV_TRY(pv__target_check(ctx, &shape, options));
     joint j = {.classifier = c, .data = data, .options = options};
     size_t k = (size_t)c->classes;
     pv_target_prevalence *made = NULL;
@@ -245,9 +259,9 @@ static pv_status with_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     PV_GOTO(done, solve_draws(ctx, &j, label));
     PV_GOTO(done, pv__target_new(ctx, c->classes, options, &made));
     PV_GOTO(done, summarise(ctx, &j, made));
-    PV_GOTO(done, pv__predict_draws(ctx, c, data, j.pi, k, options->level, p, lo, hi));
+    PV_GOTO(done, pv__predict_draws(ctx, c, data, j.pi, k, options->level, p, log_p, lo, hi));
     if (options->method == PV_TARGET_VB)
-        PV_GOTO(done, pv__predict_draws(ctx, c, data, j.plugin, k, options->level, p, NULL, NULL));
+        PV_GOTO(done, pv__predict_draws(ctx, c, data, j.plugin, k, options->level, p, log_p, NULL, NULL));
     *prevalence = made;
     made = NULL;
 done:
@@ -272,8 +286,5 @@ pv_status pv_predict_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_datas
         }
         return status;
     }
-    PV_TRY(with_draws(ctx, c, data, label, options, p, lo, hi, prevalence));
-    for (size_t i = 0; log_p && i < data->rows * (size_t)c->classes; i++)
-        log_p[i] = log(fmax(p[i], 1e-300));
-    return PV_OK;
+    return with_draws(ctx, c, data, label, options, p, log_p, lo, hi, prevalence);
 }

@@ -11,15 +11,17 @@
 #include <string.h>
 
 pv_validation_options pv_validation_options_default(void) {
-    return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true"};
+    return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true", .stated_for = "rows", .level = 0.9};
 }
 
 /* What all fits share; each writes to the rows and the slots of its own fold. */
 typedef struct work {
     const pv_fit_input *input;
     const pv_fit_options *options;
-    const char *population;
+    const pv_validation_options *how;
     pv_validation *v;
+    double *prevalence; /* [repeats][folds][classes], the fits' own; NULL: none was stated, none estimated */
+    double *population; /* [repeats][folds][classes], of the population asked for */
 } work;
 
 static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, size_t *rows, pv_dataset **part) {
@@ -32,9 +34,34 @@ static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, s
     return pv_dataset_take(ctx, data, count, rows, part);
 }
 
-static void keep_prevalence(const work *w, const pv_classifier *c) {
-    if (w->v->prevalence && c->prevalence)
-        memcpy(w->v->prevalence, c->prevalence, (size_t)c->classes * sizeof *c->prevalence);
+/* Mean over all fits; those that were told it have the same. */
+static void mean_prevalence(size_t parts, size_t classes, const double *each, double *mean) {
+    for (size_t y = 0; y < classes; y++) {
+        mean[y] = 0;
+        for (size_t at = 0; at < parts; at++)
+            mean[y] += (each[at * classes + y] - mean[y]) / (double)(at + 1);
+    }
+}
+
+/* Why the work ended that the predictions come from: the posterior's word, unless the fit before it found trouble. */
+static pv_stop last_stop(const pv_classifier *c) {
+    bool fine = c->stop == PV_STOP_CONVERGED || c->stop == PV_STOP_COMPLETED;
+    return c->posterior && fine ? c->posterior->stop : c->stop;
+}
+
+/* The prevalence of the population that a fit was asked to predict for. */
+static void keep_population(const work *w, const pv_classifier *c, pv_target_population population, const double *known,
+                            size_t at) {
+    size_t classes = (size_t)c->classes;
+    const pv_target_prevalence *target = w->v->target ? w->v->target[at] : NULL;
+    const double *from = population == PV_POPULATION_KNOWN    ? known
+                         : population == PV_POPULATION_DESIGN ? c->design
+                         : target                             ? target->value
+                         : c->prevalence                      ? c->prevalence
+                                                              : c->design;
+    memcpy(w->population + at * classes, from, classes * sizeof *from);
+    if (w->prevalence && c->prevalence)
+        memcpy(w->prevalence + at * classes, c->prevalence, classes * sizeof *c->prevalence);
 }
 
 /* Fits and predicts; the predictions of part row i go to place[i] of the validation (NULL: to i). */
@@ -49,17 +76,17 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input 
     PV_GOTO(done, pv__alloc(ctx, part->rows * classes, sizeof *log_p, &log_p));
     PV_GOTO(done, pv__alloc(ctx, classes, sizeof *prevalence, &prevalence));
     PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
-    PV_GOTO(done, pv_target_population_parse(ctx, w->population, c, &population, prevalence));
+    PV_GOTO(done, pv_target_population_parse(ctx, w->how->population, c, &population, prevalence));
     PV_GOTO(done, pv_predict_judged(ctx, c, part, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
-                                    loglik, log_p, w->v->log_marginal + at * classes, NULL, NULL));
+                                    loglik, log_p, w->v->log_marginal + at * classes, w->how->unknown,
+                                    w->v->target ? &w->v->target[at] : NULL));
     for (size_t i = 0; i < part->rows; i++) {
         size_t to = (repeat * w->v->data->rows + (place ? place[i] : i)) * classes;
         memcpy(w->v->loglik + to, loglik + i * classes, classes * sizeof *loglik);
         memcpy(w->v->log_p + to, log_p + i * classes, classes * sizeof *log_p);
     }
-    w->v->stop[at] = c->posterior && c->stop == PV_STOP_CONVERGED ? c->posterior->stop : c->stop;
-    if (at == 0)
-        keep_prevalence(w, c);
+    w->v->stop[at] = last_stop(c);
+    keep_population(w, c, population, prevalence, at);
 done:
     pv_classifier_free(ctx, c);
     pv__free(ctx, loglik);
@@ -77,10 +104,27 @@ static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status stat
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
+/* All rows of the population sample, on the fold's scale. *sample is NULL where there is none. */
+static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_encoding *scaled, pv_dataset **sample) {
+    const pv_dataset *all = w->input->sample;
+    size_t *rows;
+    *sample = NULL;
+    if (!all)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, all->rows, sizeof *rows, &rows));
+    for (size_t i = 0; i < all->rows; i++)
+        rows[i] = i;
+    pv_status status = pv_dataset_take(ctx, all, all->rows, rows, sample);
+    if (status == PV_OK)
+        pv_dataset_rescale(w->input->encoding, scaled, *sample);
+    pv__free(ctx, rows);
+    return status;
+}
+
 static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     const work *w = state;
     const pv_encoding *encoding = w->input->encoding;
-    pv_dataset *learn = NULL, *judge = NULL;
+    pv_dataset *learn = NULL, *judge = NULL, *sample = NULL;
     size_t *rows = NULL;
     pv_encoding scaled = *encoding;
     scaled.source = NULL;
@@ -92,31 +136,82 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     PV_GOTO(done, pv_dataset_scales(ctx, encoding, learn, scaled.source));
     pv_dataset_rescale(encoding, &scaled, learn);
     pv_dataset_rescale(encoding, &scaled, judge);
+    PV_GOTO(done, take_sample(ctx, w, &scaled, &sample));
     pv_fit_input input = *w->input;
     input.data = learn;
+    input.sample = sample;
     input.encoding = &scaled;
     PV_GOTO(done, fit_and_predict(ctx, w, &input, judge, rows, at));
 done:
     pv_dataset_free(ctx, learn);
     pv_dataset_free(ctx, judge);
+    pv_dataset_free(ctx, sample);
     pv__free(ctx, scaled.source);
     pv__free(ctx, rows);
     return name_fold(ctx, w, at, status);
 }
 
-/* pv_folds_make knows labels by number only; here they have names. */
-static pv_status check_labels(pv_ctx *ctx, const pv_fit_input *input, const pv_validation_options *how) {
-    const pv_dataset *data = input->data;
-    for (int y = 0; y < data->classes && !how->group; y++) {
-        size_t count = 0;
-        for (size_t i = 0; i < data->rows; i++)
-            count += data->label[i] == y ? 1 : 0;
-        if (count < (size_t)how->folds)
-            return pv__fail(ctx, PV_ERR_INPUT,
-                            "label '%.60s' has %zu row%s, fewer than the %lld folds; use fewer folds", input->labels[y],
-                            count, count == 1 ? "" : "s", (long long)how->folds);
-    }
+/* "rows": nothing to set. "population": what the fits say; set once they are there. */
+static pv_status read_stated(pv_ctx *ctx, const work *w) {
+    const char *text = w->how->stated_for;
+    size_t classes = (size_t)w->v->data->classes;
+    double low, high;
+    if (!text || strcmp(text, "rows") == 0)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, classes, sizeof *w->v->stated, &w->v->stated));
+    if (strcmp(text, "population") == 0)
+        return PV_OK;
+    PV_TRY(pv_prevalence_parse(ctx, "--stated-for", text, w->input->labels, (int)classes, w->v->stated, &low, &high));
+    if (!isnan(low))
+        return pv__fail(ctx, PV_ERR_USAGE, "--stated-for %s: give one prevalence, not an interval", text);
     return PV_OK;
+}
+
+/* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
+static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
+    pv_validation *v = w->v;
+    size_t finished, parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
+    pv_status status;
+    PV_GOTO(done, read_stated(ctx, w));
+    if (v->prevalence)
+        PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->prevalence, &w->prevalence));
+    PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->population, &w->population));
+    v->elsewhere = strcmp(w->how->population, "true") != 0;
+    if (strcmp(w->how->population, "unknown") == 0)
+        PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_target_prevalence *), &v->target));
+    PV_GOTO(done, hold_out ? fit_and_predict(ctx, w, w->input, v->data, NULL, 0)
+                           : pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished));
+    if (v->prevalence)
+        mean_prevalence(parts, classes, w->prevalence, v->prevalence);
+    mean_prevalence(parts, classes, w->population, v->population);
+    if (v->stated && strcmp(w->how->stated_for, "population") == 0)
+        memcpy(v->stated, v->population, classes * sizeof *v->stated);
+    PV_GOTO(done, pv__validation_judge(ctx, v, w->how->bootstrap, w->how->level, (uint64_t)w->options->seed));
+done:
+    pv__free(ctx, w->prevalence);
+    pv__free(ctx, w->population);
+    return status;
+}
+
+static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                          const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
+    double began = pv__seconds();
+    const pv_dataset *data = held_out ? held_out : input->data;
+    pv_validation *v = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__validation_new(ctx, data, held_out ? 1 : (size_t)how->folds, held_out ? 1 : (size_t)how->repeats,
+                                     options->prevalence || input->sample, &v));
+    for (size_t r = 0; r < v->repeats && !held_out; r++)
+        PV_GOTO(fail, pv_folds_make(ctx, data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
+                                    v->fold + r * data->rows));
+    work w = {.input = input, .options = options, .how = how, .v = v};
+    PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
+    v->seconds = pv__seconds() - began;
+    *validation = v;
+    return PV_OK;
+fail:
+    pv_validation_free(ctx, v);
+    return status;
 }
 
 pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
@@ -124,43 +219,13 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
-    PV_TRY(check_labels(ctx, input, how));
-    double began = pv__seconds();
-    pv_validation *v = NULL;
-    size_t finished, rows = input->data->rows;
-    pv_status status;
-    PV_GOTO(fail, pv__validation_new(ctx, input->data, (size_t)how->folds, (size_t)how->repeats,
-                                     options->prevalence != NULL, &v));
-    for (size_t r = 0; r < v->repeats; r++)
-        PV_GOTO(fail, pv_folds_make(ctx, input->data, how->folds, how->group, (uint64_t)options->seed, r,
-                                    v->fold + r * rows));
-    work w = {.input = input, .options = options, .population = how->population, .v = v};
-    PV_GOTO(fail, pv_jobs_run(ctx, "folds", v->folds * v->repeats, true, run_fold, &w, &finished));
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
-    v->seconds = pv__seconds() - began;
-    *validation = v;
-    return PV_OK;
-fail:
-    pv_validation_free(ctx, v);
-    return status;
+    return validate(ctx, input, options, how, NULL, validation);
 }
 
-pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, const char *population,
-                      const pv_dataset *rows, pv_validation **validation) {
+pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+                      const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation) {
     *validation = NULL;
-    double began = pv__seconds();
-    pv_validation *v = NULL;
-    pv_status status;
-    PV_GOTO(fail, pv__validation_new(ctx, rows, 1, 1, options->prevalence != NULL, &v));
-    work w = {.input = input, .options = options, .population = population, .v = v};
-    PV_GOTO(fail, fit_and_predict(ctx, &w, input, rows, NULL, 0));
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
-    v->seconds = pv__seconds() - began;
-    *validation = v;
-    return PV_OK;
-fail:
-    pv_validation_free(ctx, v);
-    return status;
+    return validate(ctx, input, options, how, rows, validation);
 }
 
 /* ---- mixtures ---------------------------------------------------------------------------------------------------- */
@@ -171,7 +236,7 @@ static pv_status check_members(pv_ctx *ctx, size_t count, const pv_validation *c
     for (size_t k = 0; k < count; k++) {
         const pv_validation *m = member[k], *first = member[0];
         if (m->data != first->data || m->folds != first->folds || m->repeats != first->repeats ||
-            !m->prevalence != !first->prevalence ||
+            !m->prevalence != !first->prevalence || !m->stated != !first->stated || m->elsewhere != first->elsewhere ||
             memcmp(m->fold, first->fold, m->repeats * m->data->rows * sizeof *m->fold) != 0)
             return pv__fail(ctx, PV_ERR_USAGE, "the members of a mixture were judged on different rows or folds");
         if (!(weight[k] >= 0 && isfinite(weight[k])))
@@ -193,6 +258,11 @@ static void add_logs(size_t n, double share, const double *in, double *out, bool
     }
 }
 
+static void add_share(size_t n, double share, const double *in, double *out) {
+    for (size_t i = 0; out && i < n; i++)
+        out[i] += share * in[i];
+}
+
 pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member, const double *weight,
                             pv_validation **validation) {
     *validation = NULL;
@@ -207,6 +277,9 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, first->data, first->folds, first->repeats, first->prevalence != NULL, &v));
     memcpy(v->fold, first->fold, first->repeats * first->data->rows * sizeof *v->fold);
+    v->elsewhere = first->elsewhere;
+    if (first->stated)
+        PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->stated, &v->stated));
     bool empty = true;
     for (size_t k = 0; k < count; k++) {
         double share = weight[k] / total;
@@ -215,14 +288,15 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
         add_logs(cells, share, member[k]->loglik, v->loglik, empty);
         add_logs(cells, share, member[k]->log_p, v->log_p, empty);
         add_logs(parts * classes, share, member[k]->log_marginal, v->log_marginal, empty);
-        for (size_t y = 0; v->prevalence && y < classes; y++)
-            v->prevalence[y] += share * member[k]->prevalence[y];
+        add_share(classes, share, member[k]->prevalence, v->prevalence);
+        add_share(classes, share, member[k]->population, v->population);
+        add_share(classes, share, member[k]->stated, v->stated);
         for (size_t f = 0; f < parts; f++)
             if (empty || v->stop[f] == PV_STOP_CONVERGED || v->stop[f] == PV_STOP_COMPLETED)
                 v->stop[f] = member[k]->stop[f]; /* the first that found trouble, if one did */
         empty = false;
     }
-    PV_GOTO(fail, pv__validation_judge(ctx, v));
+    PV_GOTO(fail, pv__validation_judge(ctx, v, 0, 0.9, 0));
     *validation = v;
     return PV_OK;
 fail:

@@ -8,7 +8,8 @@
 /* Room for all predictions; fold, loglik, log_p and so on are the caller's to fill. with_prevalence: room for it. */
 PV_MUST_USE pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats,
                                          bool with_prevalence, pv_validation **validation);
-/* Fills metrics and pooled from the rest. */
-PV_MUST_USE pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *validation);
+/* Fills metrics, pooled and its intervals from the rest. bootstrap, level, seed: as in pv_assess_options. */
+PV_MUST_USE pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *validation, int64_t bootstrap, double level,
+                                           uint64_t seed);
 
 #endif

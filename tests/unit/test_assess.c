@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "prevail/assess.h"
+#include "assess/assess.h"
 
 #define NEAR(got, expected) assert_near(#got, got, expected, __LINE__)
 
@@ -216,6 +216,77 @@ static void test_bad_input(void **state) {
     assert_int_equal(pv_assess(*state, &targets, good, half, good, NULL, &m), PV_ERR_INPUT);
 }
 
+/* 200 rows that weigh a tenth of one together: most replicates draw none, and say nothing. */
+static void test_empty_replicates(void **state) {
+    enum { N = 200 };
+    int32_t label[N];
+    double p[N], log_p[2 * N], weight[N];
+    for (int i = 0; i < N; i++) {
+        label[i] = i % 2;
+        p[i] = i % 2 ? 0.9 : 0.1; /* all right */
+        weight[i] = 0.0005;
+    }
+    two(N, p, log_p);
+    pv_targets targets = {.n = N, .classes = 2, .label = label, .weight = weight};
+    pv_judged judged = {.log_p = log_p};
+    pv_assess_options options = pv_assess_options_default();
+    pv_assessment found;
+    assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &found), PV_OK);
+    NEAR(found.value.informedness, 1);
+    NEAR(found.value.markedness, 1);
+    assert_true(isnan(found.lo.accuracy) || found.lo.accuracy > 0.99);
+    assert_true(isnan(found.lo.informedness) || found.lo.informedness > 0.99);
+    assert_true(isnan(found.lo.markedness) || found.lo.markedness > 0.99);
+    pv_assessment_clear(*state, &found);
+    const double mass[] = {0, 0, 0, 0}, at[] = {0.2, 0.8}; /* no bin is one for rows that are not there */
+    assert_true(isnan(pv__ladder_error(2, mass, at, 1, 1)));
+}
+
+/* One label only: what needs the other is undefined, bounds too, and thresholds are numbers. Grids are round. */
+static void test_curves_of_one_label(void **state) {
+    const int32_t label[] = {0, 0, 0, 0};
+    const double p[] = {0.1, 0.2, 0.3, 0.4}, rare[] = {0.95, 0.05};
+    double log_p[8];
+    two(4, p, log_p);
+    pv_targets targets = {.n = 4, .classes = 2, .label = label};
+    pv_judged judged = {.log_p = log_p};
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 0;
+    pv_curve_options drawn = pv_curve_options_default();
+    pv_assessment found;
+    pv_curve curve;
+    assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &found), PV_OK);
+    assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_im, &drawn, &curve), PV_OK);
+    for (size_t i = 0; i < curve.points; i++)
+        for (size_t c = 2; c < 5; c++)
+            assert_true(isnan(curve.value[i * curve.columns + c]));
+    pv_curve_clear(*state, &curve);
+    assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_net_benefit, &drawn, &curve), PV_OK);
+    for (size_t i = 0; i < curve.points; i++)
+        assert_true(curve.value[i * curve.columns] == (double)(i + 1) / 100);
+    pv_curve_clear(*state, &curve);
+    assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_predictive_values, &drawn, &curve), PV_OK);
+    assert_true(curve.value[0] == 0.001 && curve.value[49 * curve.columns] == 0.5 &&
+                curve.value[98 * curve.columns] == 0.999);
+    pv_curve_clear(*state, &curve);
+    pv_assessment_clear(*state, &found);
+    const int32_t both[] = {0, 1, 0, 1};
+    targets.label = both;
+    assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &found), PV_OK);
+    assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_calibration, &drawn, &curve), PV_OK);
+    for (size_t i = 0; i < curve.points; i++)
+        assert_true(curve.value[i * curve.columns + 1] == (double)(i + 1) / 10);
+    pv_curve_clear(*state, &curve);
+    pv_assessment_clear(*state, &found);
+    options.prevalence = rare;
+    assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &found), PV_OK);
+    assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_net_benefit, &drawn, &curve), PV_OK);
+    NEAR(curve.value[0], 0.005);
+    assert_true(curve.value[98 * curve.columns] == 0.99);
+    pv_curve_clear(*state, &curve);
+    pv_assessment_clear(*state, &found);
+}
+
 /* Every allocation may fail; what was allocated before is then freed (sanitisers watch). */
 typedef struct limited {
     int left;
@@ -266,6 +337,8 @@ int main(void) {
         cmocka_unit_test(test_weights_repeat_rows),
         cmocka_unit_test(test_order_of_rows),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_empty_replicates),
+        cmocka_unit_test(test_curves_of_one_label),
         cmocka_unit_test(test_memory_sweep),
     };
     return cmocka_run_group_tests(tests, new_ctx, free_ctx);

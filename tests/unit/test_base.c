@@ -1,4 +1,5 @@
 /* Status texts, option tables, nearest words, files written whole or not at all, memory. */
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +91,30 @@ static void test_fit_defaults(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A decimal point is one in every locale; lists are read number by number. */
+static void test_parse_real(void **state) {
+    (void)state;
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
+    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
+        if (!setlocale(LC_NUMERIC, locales[i]))
+            continue; /* not on this machine */
+        double value;
+        const char *text = "0.25,1e-3", *end = pv_parse_real(text, &value);
+        assert_ptr_equal(end, text + 4);
+        assert_true(value == 0.25);
+        end = pv_parse_real(end + 1, &value);
+        assert_ptr_equal(end, text + 9);
+        assert_true(value == 1e-3);
+        assert_null(pv_parse_real("", &value));
+        assert_null(pv_parse_real(" 1", &value));
+        assert_null(pv_parse_real("x", &value));
+        assert_null(pv_parse_real("nan", &value));
+        assert_null(pv_parse_real("inf", &value));
+        assert_null(pv_parse_real("1e999", &value));
+    }
+    setlocale(LC_NUMERIC, "C");
+}
+
 static void test_nearest(void **state) {
     (void)state;
     const char *words[] = {"age", "diameter", "malignant"};
@@ -174,10 +199,79 @@ static void test_memory(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A child hands up its error with the place of it; its allocations come one at a time, a grandchild's too. */
+static int inside, collisions;
+
+static void enter(void) {
+    int now;
+#pragma omp atomic capture
+    now = ++inside;
+    if (now > 1) {
+#pragma omp atomic
+        collisions++;
+    }
+    usleep(50);
+#pragma omp atomic
+    inside--;
+}
+
+static void *lone_alloc(void *state, size_t size) {
+    (void)state;
+    enter();
+    return malloc(size);
+}
+
+static void *lone_resize(void *state, void *block, size_t size) {
+    (void)state;
+    enter();
+    return realloc(block, size);
+}
+
+static void lone_release(void *state, void *block) {
+    (void)state;
+    enter();
+    free(block);
+}
+
+static void test_children(void **state) {
+    (void)state;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){lone_alloc, lone_resize, lone_release, NULL};
+    pv_ctx *parent;
+    assert_int_equal(pv_ctx_new(&options, &parent), PV_OK);
+    int failed = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : failed)
+    for (int i = 0; i < 4; i++) {
+        pv_ctx *child = NULL, *grandchild = NULL;
+        double *block = NULL;
+        failed += pv__ctx_child(parent, &child) != PV_OK || pv__ctx_child(child, &grandchild) != PV_OK;
+        for (size_t j = 0; !failed && j < 50; j++) {
+            pv_ctx *own = j & 1 ? child : grandchild;
+            failed += pv__alloc(own, j, sizeof *block, &block) != PV_OK;
+            failed += pv__resize(own, j + 1, sizeof *block, &block) != PV_OK;
+            pv__free(own, block);
+        }
+        pv_ctx_free(grandchild);
+        pv_ctx_free(child);
+    }
+    assert_int_equal(failed, 0);
+    assert_int_equal(collisions, 0);
+    pv_ctx *child;
+    CHECK_OK(parent, pv__ctx_child(parent, &child));
+    pv__fail_at(child, PV_ERR_INPUT, "a.csv", 3, 4, "bad %s", "cell");
+    assert_int_equal(pv__ctx_adopt(parent, child), PV_ERR_INPUT);
+    assert_string_equal(pv_ctx_error(parent)->message, "bad cell");
+    assert_string_equal(pv_ctx_error(parent)->file, "a.csv");
+    assert_int_equal(pv_ctx_error(parent)->line, 3);
+    assert_int_equal(pv_ctx_error(parent)->column, 4);
+    pv_ctx_free(child);
+    pv_ctx_free(parent);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_status),       cmocka_unit_test(test_options),
-                                       cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),
-                                       cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status),    cmocka_unit_test(test_options),    cmocka_unit_test(test_fit_defaults),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real), cmocka_unit_test(test_output),
+        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),     cmocka_unit_test(test_children)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,8 +206,38 @@ static void test_profile_far_out(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Unlabelled rows count by their weight; none with any is refused, and so is one where the loss takes none. */
+static void test_unlabelled(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const int32_t label[4] = {0, 1, PV_UNLABELLED, PV_UNLABELLED};
+    const double prevalence[2] = {0.9, 0.1}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
+    double weight[4] = {1, 1, 2, 0}, value, dloglik[8];
+    pv_targets targets = {4, 2, label, NULL, weight};
+    pv_population population = {2, prevalence, 10};
+    for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
+        pv_full_loss *full;
+        weight[2] = 2;
+        CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, (pv_marginal)marginal, &targets, &population, &full));
+        CHECK_OK(ctx, pv_full_loss_eval(ctx, full, loglik, &value, dloglik));
+        if (marginal == PV_MARGINAL_PLUGIN) /* the one sampled row alone */
+            CHECK_NEAR(pv_full_loss_log_marginal(full)[1], -1.35, 1e-12);
+        pv_full_loss_free(ctx, full);
+        weight[2] = 0;
+        assert_int_equal(pv_full_loss_new(ctx, PV_LOSS_IG, (pv_marginal)marginal, &targets, &population, &full),
+                         PV_ERR_INPUT);
+        assert_null(full);
+    }
+    pv_full_loss *full;
+    weight[2] = 1;
+    assert_int_equal(pv_full_loss_new(ctx, PV_LOSS_PLAIN, PV_MARGINAL_PLUGIN, &targets, &population, &full),
+                     PV_ERR_INPUT);
+    assert_int_equal(pv_targets_check(ctx, &targets), PV_ERR_INPUT);
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fast_path), cmocka_unit_test(test_estimates),
-                                       cmocka_unit_test(test_profile_far_out)};
+                                       cmocka_unit_test(test_profile_far_out), cmocka_unit_test(test_unlabelled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

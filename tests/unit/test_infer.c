@@ -674,7 +674,15 @@ static void test_jeffreys(void **state) {
         CHECK_NEAR(half->w[i], same->w[i], 1e-6);
     for (size_t i = 0; i < half->posterior->count * half->posterior->dims; i++)
         CHECK_NEAR(half->posterior->draws[i], same->posterior->draws[i], 1e-4);
+    options.prevalence = "0.005-0.02"; /* an interval is all there is to know */
+    options.prevalence_n = "rows";
+    options.intercept_prior = "auto";
+    pv_classifier *interval = fit(ctx, &p, &options);
+    assert_false(interval->half_counts);
+    CHECK_NEAR(exp(interval->log_marginal[1]), 0.011446, 1e-6);
+    pv_classifier_free(ctx, interval);
     options.infer = PV_INFER_MAP; /* no half counts without a posterior */
+    options.prevalence_n = "301";
     options.prevalence = "0.01";
     options.intercept_prior = "auto";
     pv_classifier *map = fit(ctx, &p, &options);

@@ -58,7 +58,7 @@ static void test_one_column(void **state) {
     pv_probs_free(ctx, probs);
     options = (pv_probs_options){.columns = "case=risk"}; /* no target: no name */
     probs = must_read_probs("risk,y\n0.2,healthy\n", &options);
-    assert_string_equal(probs->labels[0], "not case");
+    assert_string_equal(probs->labels[0], "control");
     near(probs->p[1], 0.2, 0);
     pv_probs_free(ctx, probs);
     refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "--columns case=p__case", 0, 0);
@@ -79,7 +79,7 @@ static void test_all_columns(void **state) {
     probs = must_read_probs("p__no,risk\nany,0.75\n", &options);
     assert_int_equal(probs->column[0], 2);
     assert_int_equal(probs->column[1], 1);
-    assert_string_equal(probs->labels[0], "not yes");
+    assert_string_equal(probs->labels[0], "no");
     assert_string_equal(text_at(probs->table, 0, 0), "any");
     pv_probs_free(ctx, probs);
     refused("p__0,p__1\n50,50\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "divided by 100", 2, 1);

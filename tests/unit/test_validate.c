@@ -101,9 +101,9 @@ static void folds_are_stratified(void **state) {
     int32_t fold[201], again[201], other[201];
     for (int64_t folds = 2; folds <= 7; folds++) {
         size_t count[7][2] = {{0}};
-        ok(pv_folds_make(ctx, s.data, folds, NULL, 9, 0, fold));
-        ok(pv_folds_make(ctx, s.data, folds, NULL, 9, 0, again));
-        ok(pv_folds_make(ctx, s.data, folds, NULL, 9, 1, other));
+        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, fold));
+        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, again));
+        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 1, other));
         assert_memory_equal(fold, again, sizeof fold);
         assert_memory_not_equal(fold, other, sizeof fold);
         for (size_t i = 0; i < 201; i++) {
@@ -126,7 +126,7 @@ static void folds_keep_groups(void **state) {
     size_t count[4][2] = {{0}};
     for (size_t i = 0; i < 300; i++)
         group[i] = (int32_t)(random_bits() % 60);
-    ok(pv_folds_make(ctx, s.data, 4, group, 1, 0, fold));
+    ok(pv_folds_make(ctx, s.data, s.labels, 4, group, 1, 0, fold));
     for (size_t i = 0; i < 60; i++)
         of_group[i] = -1;
     for (size_t i = 0; i < 300; i++) {
@@ -145,23 +145,61 @@ static void folds_refuse(void **state) {
     (void)state;
     sample s = draw(4, 20, 7);
     int32_t fold[24], group[24];
-    assert_int_equal(pv_folds_make(ctx, s.data, 1, NULL, 1, 0, fold), PV_ERR_USAGE);
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 1, NULL, 1, 0, fold), PV_ERR_USAGE);
     says("two at least");
-    assert_int_equal(pv_folds_make(ctx, s.data, 25, NULL, 1, 0, fold), PV_ERR_USAGE);
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 25, NULL, 1, 0, fold), PV_ERR_USAGE);
     says("24 rows only");
-    assert_int_equal(pv_folds_make(ctx, s.data, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
-    says("fewer than the 5 folds");
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
+    says("label '1' has 4 rows, fewer than the 5 folds");
+    assert_int_equal(pv_folds_make(ctx, s.data, NULL, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
+    says("label 2 has 4 rows");
     for (size_t i = 0; i < 24; i++)
         group[i] = s.data->label[i] ? 0 : (int32_t)i;
-    assert_int_equal(pv_folds_make(ctx, s.data, 3, group, 1, 0, fold), PV_ERR_INPUT);
-    says("fall into one fold");
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
+    says("label '1' is in 1 group, all in one fold");
     for (size_t i = 0; i < 24; i++)
         group[i] = (int32_t)(i % 2);
-    assert_int_equal(pv_folds_make(ctx, s.data, 3, group, 1, 0, fold), PV_ERR_INPUT);
-    says("fewer groups");
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
+    says("there are 2 groups, fewer than the 3 folds");
     group[3] = -1;
-    assert_int_equal(pv_folds_make(ctx, s.data, 2, group, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 2, group, 1, 0, fold), PV_ERR_INPUT);
     says("row 4 has no group");
+    drop(&s);
+}
+
+/* Groups of one label each, as many as folds or more: every fold gets one, whatever the order they come in. */
+static void folds_are_filled(void **state) {
+    (void)state;
+    for (int32_t folds = 2; folds <= 4; folds++)
+        for (uint64_t seed = 0; seed < 50; seed++) {
+            int32_t label[] = {0, 0, 0, 0, 1, 1, 1, 1}, group[] = {0, 0, 1, 1, 2, 2, 3, 3}, fold[8];
+            size_t count[4] = {0};
+            pv_dataset data = {.rows = 8, .label = label, .classes = 2};
+            ok(pv_folds_make(ctx, &data, NULL, folds, group, seed, 0, fold));
+            for (size_t i = 0; i < 8; i++)
+                count[fold[i]]++;
+            for (int32_t f = 0; f < folds; f++)
+                assert_true(count[f] > 0);
+        }
+}
+
+/* A label that is known but has no rows is no matter of folds; rows without labels are refused, not read. */
+static void folds_need_labels(void **state) {
+    (void)state;
+    int32_t label[] = {0, 0, 2, 2}, fold[4];
+    pv_dataset data = {.rows = 4, .label = label, .classes = 3};
+    ok(pv_folds_make(ctx, &data, NULL, 2, NULL, 1, 0, fold));
+    sample s = draw(6, 6, 7);
+    int32_t *kept = s.data->label;
+    s.data->label = NULL;
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.02";
+    pv_validation_options how = pv_validation_options_default();
+    pv_validation *v;
+    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_USAGE);
+    says("folds need rows with labels");
+    s.data->label = kept;
     drop(&s);
 }
 
@@ -321,6 +359,85 @@ static void cross_validation_by_hand(void **state) {
     drop(&s);
 }
 
+/* Every fold has the population's rows on its own scale: a stretched and shifted column changes nothing. */
+static void folds_rescale_the_population_sample(void **state) {
+    (void)state;
+    sample s = draw(90, 110, 15);
+    pv_simulation what = {.rows = 3000, .cases = -1, .controls = -1, .prevalence = 0.02, .seed = 16};
+    pv_table *people;
+    pv_dataset *rows;
+    ok(pv_simulate(ctx, "nodules", &what, &people, NULL));
+    ok(pv_dataset_apply(ctx, people, &(pv_roles){0}, s.encoding, s.labels, 2, &rows));
+    pv_fit_input input = input_of(&s);
+    input.sample = rows;
+    pv_fit_options options = pv_fit_options_default();
+    pv_validation_options how = pv_validation_options_default();
+    pv_validation *v, *moved;
+    ok(pv_cross_validate(ctx, &input, &options, &how, &v));
+    assert_non_null(v->prevalence);
+    CHECK_NEAR(v->prevalence[0] + v->prevalence[1], 1, 1e-12);
+    double mean = 0;
+    for (size_t f = 0; f < 3; f++)
+        mean += exp(v->log_marginal[2 * f + 1]) / 3;
+    CHECK_NEAR(v->prevalence[1], mean, 1e-12);
+    /* The same rows under an encoding with other means and sds: all of it is the folds' to set right. */
+    pv_source_column source[16];
+    pv_encoding other = *s.encoding;
+    memcpy(source, s.encoding->source, s.encoding->sources * sizeof *source);
+    for (size_t c = 0; c < other.sources; c++)
+        if (source[c].type == PV_COLUMN_NUMBER) {
+            source[c].mean += 2 * source[c].sd;
+            source[c].sd *= 3;
+        }
+    other.source = source;
+    pv_dataset_rescale(s.encoding, &other, s.data);
+    pv_dataset_rescale(s.encoding, &other, rows);
+    input.encoding = &other;
+    ok(pv_cross_validate(ctx, &input, &options, &how, &moved));
+    for (size_t i = 0; i < 400; i++)
+        CHECK_NEAR(moved->log_p[i], v->log_p[i], 1e-5);
+    CHECK_NEAR(moved->prevalence[1], v->prevalence[1], 1e-6);
+    pv_validation_free(ctx, v);
+    pv_validation_free(ctx, moved);
+    pv_dataset_free(ctx, rows);
+    pv_table_free(ctx, people);
+    drop(&s);
+}
+
+/* Minibatches end when their schedule does; what the posterior's engine says is what is reported. */
+static void folds_report_the_posterior(void **state) {
+    (void)state;
+    sample s = draw(60, 60, 17);
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = options_of(PV_LOSS_PLAIN);
+    options.batch = "20";
+    options.epochs = 3;
+    options.infer = PV_INFER_VI;
+    options.draws = 100;
+    pv_validation *v;
+    pv_validation_options how = pv_validation_options_default();
+    pv_classifier *c;
+    ok(pv_fit(ctx, &input, &options, &c));
+    assert_int_equal(c->stop, PV_STOP_COMPLETED);
+    assert_int_equal(c->posterior->stop, PV_STOP_CONVERGED);
+    ok(pv_hold_out(ctx, &input, &options, &how, s.data, &v));
+    assert_int_equal(v->stop[0], PV_STOP_CONVERGED);
+    pv_classifier_free(ctx, c);
+    pv_validation_free(ctx, v);
+    drop(&s);
+}
+
+static void too_many_repeats_are_refused(void **state) {
+    (void)state;
+    sample s = draw(8, 8, 18);
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = options_of(PV_LOSS_PLAIN);
+    pv_validation_options how = {.folds = 4, .repeats = (int64_t)1 << 58, .population = "true"};
+    pv_validation *v;
+    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_MEMORY);
+    drop(&s);
+}
+
 static void threads_change_nothing(void **state) {
     (void)state;
     sample s = draw(60, 60, 9);
@@ -388,8 +505,9 @@ static void hold_out_is_fit_and_predict(void **state) {
     ok(pv_dataset_apply(ctx, rest.table, &roles, s.encoding, s.labels, 2, &rows));
     pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_IG);
+    pv_validation_options how = pv_validation_options_default();
     pv_validation *v;
-    ok(pv_hold_out(ctx, &input, &options, "true", rows, &v));
+    ok(pv_hold_out(ctx, &input, &options, &how, rows, &v));
     pv_classifier *c;
     ok(pv_fit(ctx, &input, &options, &c));
     double loglik[180];
@@ -412,7 +530,7 @@ static pv_status validate_poorly(pv_ctx *poor) {
     int32_t group[24], fold[24];
     for (int32_t i = 0; i < 24; i++)
         group[i] = i / 2;
-    pv_status status = pv_folds_make(poor, small.data, 2, group, 1, 0, fold);
+    pv_status status = pv_folds_make(poor, small.data, NULL, 2, group, 1, 0, fold);
     if (status != PV_OK)
         return status;
     pv_fit_input input = input_of(&small);
@@ -468,8 +586,13 @@ int main(void) {
         cmocka_unit_test(folds_are_stratified),
         cmocka_unit_test(folds_keep_groups),
         cmocka_unit_test(folds_refuse),
+        cmocka_unit_test(folds_are_filled),
+        cmocka_unit_test(folds_need_labels),
         cmocka_unit_test(taken_rows_are_learned_alike),
         cmocka_unit_test(cross_validation_by_hand),
+        cmocka_unit_test(folds_rescale_the_population_sample),
+        cmocka_unit_test(folds_report_the_posterior),
+        cmocka_unit_test(too_many_repeats_are_refused),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(mixtures_average),
         cmocka_unit_test(hold_out_is_fit_and_predict),

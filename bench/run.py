@@ -43,7 +43,7 @@ def row(what, mine, theirs, ratio, goal, reached):
 
 
 def main(prevail, rounds=3):
-    fit = learn = step = csv = pandas = vi = torch = unknown = em = judge = None
+    fit = learn = step = csv = pandas = vi = torch = unknown = em = judge = images = convnet = None
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.csv")
         for _ in range(rounds):
@@ -56,6 +56,8 @@ def main(prevail, rounds=3):
             vi = better(vi, ours(prevail, "--work", "vi", "--repeats", "3"))
             em = better(em, peer("numpy_em.py", EM_ROWS))
             unknown = better(unknown, ours(prevail, "--work", "unknown", "--repeats", "3"))
+            convnet = better(convnet, peer("torch_convnet.py", 4))
+            images = better(images, ours(prevail, "--work", "images", "--repeats", "2"))
             pandas = better(pandas, peer("pandas_csv.py", path, CSV_ROWS, CSV_COLUMNS, 3))
             if os.path.exists(path):
                 csv = better(csv, ours(prevail, "--csv", path, "--repeats", "3"))
@@ -94,6 +96,20 @@ def main(prevail, rounds=3):
         ratio = em["seconds"] / unknown["unknown_exact_seconds"]
         row("its posterior, to the interval (NumPy's EM, no interval)", f"{unknown['unknown_exact_seconds'] * 1e3:.0f} ms",
             f"{em['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", "", True)
+    if convnet:
+        ratio = convnet["seconds"] / images["convnet_ig_seconds"]
+        row("training step of the ConvNet, 32 x 9 views of 32 x 32, ig (PyTorch)",
+            f"{images['convnet_ig_seconds'] * 1e3:.0f} ms", f"{convnet['seconds'] * 1e3:.0f} ms", f"{ratio:.1f}x", ">= 2x",
+            ratio >= 2)
+    for name, key, goal in (("constant", "convnet_ig_seconds", 0.01), ("linear", "convnet_ig_linear_seconds", 0.03)):
+        ratio = images[key] / images["convnet_plain_seconds"] - 1
+        row(f"the same, ig with the {name} auxiliary network (plain)", f"{images[key] * 1e3:.0f} ms",
+            f"{images['convnet_plain_seconds'] * 1e3:.0f} ms", f"{100 * ratio:+.1f} %", f"<= +{100 * goal:.0f} %", ratio <= goal)
+    ratio = images["convnet_views_seconds"] / images["convnet_ig_seconds"]
+    row("cutting the views of a batch out of volumes (the whole step)", f"{images['convnet_views_seconds'] * 1e3:.1f} ms",
+        f"{images['convnet_ig_seconds'] * 1e3:.0f} ms", f"{100 * ratio:.1f} %", "<= 5 %", ratio <= 0.05)
+    ratio = images["convnet_peak_bytes"] / 1e9
+    row("peak memory of that", f"{ratio:.2f} GB", "", "", "<= 1.5", ratio <= 1.5)
     if peers_judge:
         ratio = peers_judge["seconds"] / judge["assess_seconds"]
         row(f"all metrics and curves of {ASSESS_ROWS} rows (scikit-learn's share)", f"{judge['assess_seconds']:.2f} s",

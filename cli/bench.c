@@ -1,5 +1,5 @@
 /* prevail bench: how fast this machine runs the main work. `make bench` puts the peers beside it. */
-#include "common.h"
+#include "bench_images.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct bench_options {
     cli_running running;
 } bench_options;
 
-enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS };
+enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS, WORK_IMAGES };
 
 static const pv_option option_table[] = {
     {"rows", PV_OPTION_INT, offsetof(bench_options, rows), "500000", 1000, 1e8, NULL, NULL,
@@ -27,7 +27,8 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi|unknown|assess", NULL,
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi|unknown|assess|images",
+     NULL,
      "What to measure: the logistic fit, the training step, variational inference, an unknown prevalence, metrics and "
      "curves of predictions, or all."},
     CLI_OPTION_THREADS(bench_options, running.threads),
@@ -77,7 +78,8 @@ static void make_data(bench_data *data, size_t rows, size_t columns) {
         data->names[j] = cli_copy(name);
         data->source[j] = (pv_source_column){.name = data->names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
     }
-    data->encoding = (pv_encoding){columns, data->source, (int)columns, data->names};
+    data->encoding =
+        (pv_encoding){.sources = columns, .source = data->source, .features = (int)columns, .feature = data->names};
 }
 
 static void free_data(bench_data *data) {
@@ -394,6 +396,8 @@ static int run(cli_call *call) {
             status = bench_unknown(call, options, out);
         if (status == PV_OK && (work == WORK_ALL || work == WORK_ASSESS))
             status = bench_assess(call, options, out);
+        if (status == PV_OK && (work == WORK_ALL || work == WORK_IMAGES))
+            status = bench_images(call, options->repeats, out);
     }
     if (status != PV_OK) {
         json_decref(out);
@@ -424,8 +428,8 @@ const cli_command cli_bench = {
         "Times logistic fits with the information gain and with plain log-loss, the rate at which they read the matrix "
         "beside that of a plain copy loop, training steps of a small network with either loss, variational inference "
         "in the setting of the paper's calibration study, an unknown prevalence of a million rows, all metrics and "
-        "curves "
-        "of predictions, and with --csv the reading of a file. In the source tree, make bench runs other software "
+        "curves of predictions, a training step of the multi-view ConvNet, and with --csv the reading of a file. In "
+        "the source tree, make bench runs other software "
         "beside "
         "it.",
     .arguments = arguments,

@@ -155,6 +155,7 @@ typedef struct cli_roles {
     int missing;       /* 0 refuse, 1 drop */
     int collinear;     /* 0 refuse, 1 keep */
     const char *group; /* cv, sweep: --group, a column of the table; never a feature. NULL: none */
+    pv_image_options image;
 } cli_roles;
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
@@ -203,7 +204,8 @@ extern const pv_option cli_role_table[];   /* of cli_roles */
 extern const pv_option cli_sample_table[]; /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
-int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training);
+int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
+                         cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
 /* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
  * named. */

@@ -234,7 +234,7 @@ static int run(cli_call *call) {
     pv_validation *validation = NULL;
     pv_dataset *sample = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
+    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
@@ -288,6 +288,7 @@ static int run(cli_call *call) {
 static const cli_group groups[] = {
     {"Validation", cv_table, 0},
     {"Data", cli_role_table, offsetof(cv_options, roles)},
+    {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
     {"Population", cli_sample_table, offsetof(cv_options, sample)},
     {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(cv_options, unknown)},

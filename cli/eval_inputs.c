@@ -221,8 +221,8 @@ static int set_targets(cli_call *call, const eval_options *options, eval_inputs 
     const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
     inputs->rows = data->rows;
     inputs->dropped = data->dropped;
-    inputs->targets =
-        (pv_targets){.n = data->rows, .classes = inputs->classes, .label = data->label, .weight = data->weight};
+    inputs->targets = pv_dataset_targets(data);
+    inputs->targets.classes = inputs->classes;
     if (!options->votes)
         return CLI_OK;
     inputs->frequency = cli_alloc(data->rows * (size_t)inputs->classes, sizeof(double));

@@ -121,6 +121,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
+    cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
     cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.prior));
@@ -143,18 +144,23 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
 }
 
 static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
-    printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-           c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
+    if (c->encoding->image)
+        printf("%s on %s: %zu images, %zu parameters, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+               pv_model_params(c->model), c->target);
+    else
+        printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
+               c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
     if (c->dropped)
-        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
+        printf("%zu more %s%s %s and %s left out\n", c->dropped, c->encoding->image ? "image" : "row",
+               c->dropped == 1 ? "" : "s", c->encoding->image ? "had no label, or not the votes" : "had missing cells",
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
-        printf(", prior %s on standardised slopes, %s on intercepts\n", options->fit.prior,
-               intercept_prior(options, c));
+        printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
+               c->encoding->image ? "weights" : "standardised slopes", intercept_prior(options, c));
     if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (c->loss == PV_LOSS_IG && !c->estimated)
@@ -189,7 +195,7 @@ static int run(cli_call *call) {
     cli_training training = {0};
     pv_classifier *classifier = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, &training);
+    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
@@ -219,6 +225,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
+                                   {"Images", pv_image_option_table, offsetof(fit_options, roles.image)},
                                    {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},

@@ -148,7 +148,7 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     pv_source_column source[FEATURES];
     for (int j = 0; j < FEATURES; j++)
         source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = s->mean[j], .sd = s->sd[j]};
-    pv_encoding encoding = {FEATURES, source, FEATURES, names};
+    pv_encoding encoding = {.sources = FEATURES, .source = source, .features = FEATURES, .feature = names};
     pv_dataset data = {
         .rows = c->cases + c->controls, .features = FEATURES, .x = s->x, .label = s->label, .classes = 2};
     pv_fit_options options = pv_fit_options_default();

@@ -31,7 +31,7 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
     json_t *object = json_object(), *labels = json_array(), *features = json_array();
     for (int y = 0; y < c->classes; y++)
         json_array_append_new(labels, cli_json_text(c->labels[y]));
-    for (int j = 0; j < c->encoding->features; j++)
+    for (int j = 0; c->encoding->feature && j < c->encoding->features; j++)
         json_array_append_new(features, cli_json_text(c->encoding->feature[j]));
     cli_json_set(object, "file", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", cli_json_text(c->source));

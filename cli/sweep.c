@@ -437,7 +437,7 @@ static int run(cli_call *call) {
     work w = {.options = options};
     bool trouble = false;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->prevalence, &w.training);
+    int code = cli_training_prepare(call, &options->roles, options->prevalence, options->fit.model, &w.training);
     if (code == CLI_OK)
         code = check(call, options, &w);
     if (code == CLI_OK)
@@ -477,6 +477,7 @@ static int run(cli_call *call) {
 static const cli_group groups[] = {
     {"Sweep", sweep_table, 0},
     {"Data", cli_role_table, offsetof(sweep_options, roles)},
+    {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
     {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(sweep_options, unknown)},
     {"Running", run_table, 0},

@@ -6,14 +6,14 @@
 
 const cli_argument cli_training_arguments[] = {
     {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
-             "embedded."},
+             "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
 #define ROLE(name, field, metavar, help)                                                                               \
     { name, PV_OPTION_TEXT, offsetof(cli_roles, roles.field), NULL, 0, 0, NULL, metavar, help }
 
 const pv_option cli_role_table[] = {
-    ROLE("target", target, "COL", "The column to predict. Required."),
+    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or --votes."),
     ROLE("positive", positive, "LABEL",
          "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
          "one "
@@ -81,8 +81,43 @@ static int read_groups(cli_call *call, const pv_column *column, cli_training *tr
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, cli_training *training) {
+/* A model for images: how they are used, and what the target is where nobody said. */
+static int prepare_images(cli_call *call, cli_roles *options, const char *model) {
     pv_roles *roles = &options->roles;
+    const char *path = call->argument[0];
+    pv_status status = pv_model_views(call->ctx, model, &options->image.views, &options->image.size);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    bool arrays = pv_archive_recognise(path);
+    if (options->image.views > 0 && !arrays)
+        return cli_error(call, PV_ERR_USAGE, path, "--model %s takes images: an NPZ, NPY or IDX file", model);
+    if (options->image.views == 0)
+        return options->image.votes ? cli_error(call, PV_ERR_USAGE, NULL, "--votes is for images") : CLI_OK;
+    roles->image = &options->image;
+    if (options->image.votes && roles->target)
+        return cli_error(call, PV_ERR_USAGE, NULL, "give --target or --votes, not both");
+    if (!options->image.votes && !roles->target) {
+        pv_archive *archive;
+        status = pv_archive_open(call->ctx, path, &archive);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+        if (pv_archive_find(archive, "labels") < pv_archive_count(archive))
+            roles->target = "labels";
+        else if (pv_archive_find(archive, "votes") < pv_archive_count(archive))
+            options->image.votes = "votes";
+        pv_archive_free(call->ctx, archive);
+    }
+    if (options->image.votes)
+        roles->target = options->image.votes;
+    return CLI_OK;
+}
+
+int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
+                         cli_training *training) {
+    pv_roles *roles = &options->roles;
+    int code = prepare_images(call, options, model);
+    if (code != CLI_OK)
+        return code;
     if (!roles->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
     roles->drop_missing = options->missing == 1;

@@ -2,7 +2,7 @@
 #ifndef PREVAIL_DATA_H
 #define PREVAIL_DATA_H
 
-#include "prevail/core.h"
+#include "prevail/images.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +28,7 @@ typedef struct pv_table {
     pv_column *column; /* [columns] */
     size_t *line;      /* [rows], the line each row starts at; NULL where that is row + 2. Read with pv_table_line */
     uint64_t hash;     /* XXH3-64 of the bytes read; of names and cells where nothing was read */
+    bool arrays;       /* of a file of arrays: rows may have images, and a row's line is its number from 1 */
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -57,7 +58,9 @@ typedef struct pv_csv_options {
     size_t n_number;
 } pv_csv_options;
 
-/* Reads path ("-": standard input; "builtin:NAME": embedded data). options may be NULL. The caller frees *table. */
+/* Reads path ("-": standard input; "builtin:NAME": embedded data; NPZ, NPY and IDX files by their first bytes: arrays
+ * [N] are columns, arrays [N][m] columns NAME.1 .. NAME.m, N the length of the images). options may be NULL. The caller
+ * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
 
 /* Writes numbers so that they read back exactly (the shortest such form). output: from pv_output_open, or NULL for
@@ -88,7 +91,8 @@ typedef struct pv_encoding {
     size_t sources;
     pv_source_column *source; /* [sources] */
     int features;
-    char **feature; /* [features], names */
+    char **feature;           /* [features], names; NULL for images */
+    pv_image_encoding *image; /* rows are images; NULL: columns of a table */
 } pv_encoding;
 
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
@@ -104,6 +108,7 @@ typedef struct pv_roles {
     const char *reference;   /* "column=level,...": reference levels of text columns; default the first by spelling */
     bool drop_missing;       /* drop rows with missing cells instead of refusing */
     bool keep_collinear;     /* do not refuse exactly collinear columns */
+    const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
 
 /* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list
@@ -118,18 +123,28 @@ void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;             /* [rows][features] */
-    int32_t *label;        /* [rows]; NULL without a target */
+    double *x;             /* [rows][features]; NULL for images */
+    int32_t *label;        /* [rows]; NULL without a target. With frequencies: the label of the largest, the first of
+                              equals; folds go by it */
+    double *frequency;     /* [rows][classes]: votes as soft labels, the target then; NULL: label is */
     double *weight;        /* [rows]; NULL without weights */
     size_t *table_row;     /* [rows], the row of the table each came from */
     size_t dropped;        /* rows dropped for missing cells */
     size_t zero_weight;    /* rows left out because their weight is 0 */
     int classes;           /* with a target */
     bool positive_guessed; /* two classes: spelling alone decided which one is last */
+    pv_images *images;     /* rows are images; pv_dataset_rows cuts their views */
+    bool images_borrowed;  /* another dataset, which must live longer, frees them */
+    size_t *image_row;     /* [rows], the row of images */
+    const pv_image_encoding *image; /* borrowed from the encoding */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
 pv_targets pv_dataset_targets(const pv_dataset *dataset); /* borrows */
+
+/* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or the images' fixed views cut into buffer
+ * [n][features] (NULL is fine for a matrix). */
+const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
 /* Learns encoding and labels from a training table and encodes it. *labels [dataset->classes] are sorted (as numbers
  * where all are), the positive one last where named. The caller frees all three. Refuses: missing or infinite cells

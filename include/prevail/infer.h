@@ -42,17 +42,19 @@ typedef struct pv_fit_options {
     int infer; /* pv_inference */
     const char *prior;
     const char *intercept_prior;
-    const char *batch;     /* "full" or rows */
-    const char *design;    /* "uniform", "balanced", "optimal", "counts:16,16" */
-    int population_weight; /* pv_weighting */
-    int epoch_weight;      /* pv_weighting */
+    const char *pretrained; /* networks: NPZ with the low-level module's weights; NULL: none */
+    bool freeze_low;        /* networks: the low-level module stays as it starts */
+    const char *batch;      /* "auto", "full" or rows */
+    const char *design;     /* "uniform", "balanced", "optimal", "counts:16,16" */
+    int population_weight;  /* pv_weighting */
+    int epoch_weight;       /* pv_weighting */
     bool direct;
     int implementation;    /* 0, 1, 2: the paper's 1, 2, 3 */
     int start;             /* pv_start */
     int64_t max_iter;      /* full batch */
     double tolerance;      /* full batch: largest entry of the gradient per row */
     int64_t epochs;        /* minibatch */
-    double rate;           /* minibatch: Adam's learning rate */
+    double rate;           /* minibatch: Adam's learning rate; 0: 0.01, and 0.0002 for networks */
     double auxiliary_rate; /* of the auxiliary network, as a multiple of rate */
     double auxiliary_sparsity;
     int64_t draws;      /* posteriors: kept with the model (hmc: in all chains) */

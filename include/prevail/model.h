@@ -15,8 +15,13 @@ typedef struct pv_model pv_model;
 /* spec "linear": logistic, or softmax with the first class as reference: (classes-1) x (1 + inputs) parameters, each
  * row the intercept and the slopes. spec "mlp:64,32": dense layers with ReLU between and classes outputs. The caller
  * frees *model. */
+/* spec "convnet" or "inception", with ":views=9,size=32,low=64,channels=64-128-256,features=256,dropout=0.1,pool=max"
+ * or any of these: networks over views of an image (docs/method.md); inputs is views x size x size. */
 PV_MUST_USE pv_status pv_model_new(pv_ctx *ctx, const char *spec, int inputs, int classes, pv_model **model);
 void pv_model_free(pv_ctx *ctx, pv_model *model);
+
+/* How many views of what size a spec takes; *views is 0 where it is none for images. */
+PV_MUST_USE pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size);
 
 const char *pv_model_spec(const pv_model *model); /* as given */
 bool pv_model_is_linear(const pv_model *model);

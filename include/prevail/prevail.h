@@ -3,6 +3,7 @@
  *   base.h     status codes, context, option tables
  *   core.h     the losses: log-likelihoods and labels in, loss and gradient out; usable alone
  *   data.h     tables, CSV, encoding, embedded and simulated data
+ *   images.h   arrays from NPZ, NPY and IDX; images with labels or votes
  *   model.h    architectures over one flat parameter block
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
  *   infer.h    fit: from data to a classifier; model files
@@ -19,6 +20,7 @@
 #define PREVAIL_H
 
 #include "prevail/assess.h"
+#include "prevail/images.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
 #include "prevail/probs.h"

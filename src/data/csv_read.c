@@ -454,6 +454,8 @@ pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *opt
     if (strncmp(path, builtin, sizeof builtin - 1) == 0)
         return pv_table_builtin(ctx, path + sizeof builtin - 1, table);
     PV_TRY(check_options(ctx, options));
+    if (pv_archive_recognise(path))
+        return pv__image_table_read(ctx, path, options, table);
     reader r = {.ctx = ctx, .options = options};
     r.scanner = (pv__scanner){.ctx = ctx, .input = &r.input};
     pv_status status;

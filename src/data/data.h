@@ -64,6 +64,13 @@ size_t pv__table_lookup(const pv_table *table, const char *name);
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size);
 bool pv__cell_missing(const pv_column *column, size_t row);
 
+/* A file of arrays as a table (image_table.c). */
+PV_MUST_USE pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options,
+                                           pv_table **table);
+/* NULL is fine. A failed copy is freed with the whole. (image_dataset.c) */
+void pv__image_encoding_free(pv_ctx *ctx, pv_image_encoding *image);
+PV_MUST_USE pv_status pv__image_encoding_copy(pv_ctx *ctx, const pv_image_encoding *from, pv_image_encoding **to);
+
 /* pv__fail_at at a cell. */
 #define PV__FAIL_CELL(ctx, table, row, at_column, ...)                                                                 \
     pv__fail_at(ctx, PV_ERR_INPUT, (table)->source, pv_table_line(table, row), (at_column) + 1, __VA_ARGS__)

@@ -17,13 +17,20 @@ void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
     pv__free(ctx, dataset->x);
     pv__free(ctx, dataset->label);
     pv__free(ctx, dataset->weight);
+    pv__free(ctx, dataset->frequency);
+    pv__free(ctx, dataset->image_row);
+    if (!dataset->images_borrowed)
+        pv_images_free(ctx, dataset->images);
     pv__free(ctx, dataset->table_row);
     pv__free(ctx, dataset);
 }
 
 pv_targets pv_dataset_targets(const pv_dataset *dataset) {
-    return (pv_targets){
-        .n = dataset->rows, .classes = dataset->classes, .label = dataset->label, .weight = dataset->weight};
+    return (pv_targets){.n = dataset->rows,
+                        .classes = dataset->classes,
+                        .label = dataset->frequency ? NULL : dataset->label,
+                        .frequency = dataset->frequency,
+                        .weight = dataset->weight};
 }
 
 void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding) {
@@ -34,7 +41,8 @@ void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding) {
         pv_string_list_free(ctx, encoding->source[s].level, (size_t)encoding->source[s].levels);
     }
     pv__free(ctx, encoding->source);
-    pv_string_list_free(ctx, encoding->feature, (size_t)encoding->features);
+    pv_string_list_free(ctx, encoding->feature, encoding->feature ? (size_t)encoding->features : 0);
+    pv__image_encoding_free(ctx, encoding->image);
     pv__free(ctx, encoding);
 }
 
@@ -396,11 +404,23 @@ done:
     return status;
 }
 
+pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data,
+                           char ***labels) {
+    pv__plan plan = {0};
+    if (!roles->target)
+        return pv__fail(ctx, PV_ERR_USAGE, "--target is needed: the column to learn");
+    PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
+    PV_TRY(pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
+    return learn_labels(ctx, table, &plan, roles->positive, data, labels);
+}
+
 pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
                            char ***labels, pv_dataset **dataset) {
     *encoding = NULL;
     *labels = NULL;
     *dataset = NULL;
+    if (table->arrays && roles->image)
+        return pv__images_learn(ctx, table, roles, encoding, labels, dataset);
     pv__plan plan;
     PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
     pv_encoding *made = NULL;
@@ -447,9 +467,22 @@ static pv_status match_column(pv_ctx *ctx, const pv_table *table, size_t column,
     return status;
 }
 
+pv_status pv__labels_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, char *const *labels, int classes,
+                           pv_dataset *data) {
+    pv__plan plan = {0};
+    PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
+    PV_TRY(pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
+    if (plan.target == table->columns)
+        return PV_OK;
+    data->classes = classes;
+    return match_column(ctx, table, plan.target, data, labels, classes, "label", &data->label);
+}
+
 pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
                            char *const *labels, int classes, pv_dataset **dataset) {
     *dataset = NULL;
+    if (encoding->image)
+        return pv__images_apply(ctx, table, roles, encoding, labels, classes, dataset);
     pv__plan plan;
     PV_TRY(pv__plan_apply(ctx, table, roles, encoding, &plan));
     pv_dataset *data = NULL;

@@ -21,11 +21,27 @@ PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const p
 PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
                                      const pv_encoding *encoding, pv__plan *plan);
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
+/* Target and weights alone. */
+PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
 
 /* ---- encode.c ---------------------------------------------------------------------------------------------------- */
 
 /* Fills feature and features from the sources: COLUMN, or COLUMN=LEVEL for all levels but the first. */
 PV_MUST_USE pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding);
+/* Rows, weights and labels of a dataset, from the target's column: learned, or the model's. */
+PV_MUST_USE pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data,
+                                       char ***labels);
+PV_MUST_USE pv_status pv__labels_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, char *const *labels,
+                                       int classes, pv_dataset *data);
+
+/* ---- image_dataset.c --------------------------------------------------------------------------------------------- */
+
+/* As pv_dataset_learn and pv_dataset_apply, for tables whose rows are images. */
+PV_MUST_USE pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                       pv_encoding **encoding, char ***labels, pv_dataset **dataset);
+PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                       const pv_encoding *encoding, char *const *labels, int classes,
+                                       pv_dataset **dataset);
 
 /* ---- rows.c ------------------------------------------------------------------------------------------------------ */
 

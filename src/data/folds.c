@@ -207,21 +207,35 @@ pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, char *const *labels
 pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row, pv_dataset **taken) {
     *taken = NULL;
     pv_dataset *made;
-    size_t d = (size_t)data->features;
+    size_t d = (size_t)data->features, k = (size_t)data->classes;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->rows = n;
     made->features = data->features;
     made->classes = data->classes;
     made->positive_guessed = data->positive_guessed;
     pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, n * d, sizeof *made->x, &made->x));
+    if (data->images) {
+        made->images = data->images;
+        made->images_borrowed = true;
+        made->image = data->image;
+        PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->image_row, &made->image_row));
+    } else {
+        PV_GOTO(fail, pv__alloc(ctx, n * d, sizeof *made->x, &made->x));
+    }
+    if (data->frequency)
+        PV_GOTO(fail, pv__alloc(ctx, n * k, sizeof *made->frequency, &made->frequency));
     PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->table_row, &made->table_row));
     if (data->label)
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->label, &made->label));
     if (data->weight)
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->weight, &made->weight));
     for (size_t i = 0; i < n; i++) {
-        memcpy(made->x + i * d, data->x + row[i] * d, d * sizeof *made->x);
+        if (data->images)
+            made->image_row[i] = data->image_row[row[i]];
+        else
+            memcpy(made->x + i * d, data->x + row[i] * d, d * sizeof *made->x);
+        if (data->frequency)
+            memcpy(made->frequency + i * k, data->frequency + row[i] * k, k * sizeof *made->frequency);
         made->table_row[i] = data->table_row ? data->table_row[row[i]] : row[i];
         if (data->label)
             made->label[i] = data->label[row[i]];

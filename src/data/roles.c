@@ -113,7 +113,7 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 }
 
 /* The parts that are not features. */
-static pv_status find_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
     plan->target = plan->weights = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both --target and --weights",
@@ -133,7 +133,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     pv_status status;
     if (!roles->target)
         return pv__fail(ctx, PV_ERR_USAGE, "--target is needed: the column to learn");
-    PV_GOTO(done, find_parts(ctx, table, roles, plan));
+    PV_GOTO(done, pv__plan_parts(ctx, table, roles, plan));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
@@ -188,7 +188,7 @@ pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
                          pv__plan *plan) {
     *plan = (pv__plan){0};
     pv_status status;
-    PV_GOTO(fail, find_parts(ctx, table, roles, plan));
+    PV_GOTO(fail, pv__plan_parts(ctx, table, roles, plan));
     PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->feature, &plan->feature));
     PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->category, &plan->category));
     plan->features = encoding->sources;

@@ -22,6 +22,7 @@ typedef struct deck {
 } deck;
 
 struct pv__batches {
+    const pv_ctx *ctx;
     const pv__problem *problem;
     design_kind kind;
     size_t size;
@@ -33,10 +34,17 @@ struct pv__batches {
     size_t extra;            /* balanced: whose turn the remainder is */
     double *full, *expected; /* [classes] */
     pv_sampling sampling;
-    size_t *rows; /* [size], the batch */
+    size_t *rows;   /* [size], the batch */
+    uint64_t taken; /* rows so far, in all batches */
     int32_t *label;
     double *x, *weight;
+    int32_t *stratum;  /* soft labels: of each row of the data, then of the batch; the label of largest frequency */
+    double *frequency; /* soft labels: [size][classes] */
 };
+
+static size_t stratum_of(const pv__batches *b, size_t n) {
+    return (size_t)(b->stratum ? b->stratum[n] : b->problem->targets.label[n]);
+}
 
 static size_t deal(pv__batches *b, size_t which) {
     deck *d = &b->decks[which];
@@ -88,13 +96,13 @@ static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
 static void fill_decks(const pv__problem *problem, pv__batches *b) {
     size_t k = (size_t)b->classes, at = 0;
     for (size_t n = 0; n < problem->n; n++)
-        b->full[problem->targets.label[n]] += 1;
+        b->full[stratum_of(b, n)] += 1;
     for (size_t y = 0; y < k; y++) {
         b->decks[y].rows = b->store + at;
         at += (size_t)b->full[y];
     }
     for (size_t n = 0; n < problem->n; n++) {
-        deck *d = &b->decks[b->kind == UNIFORM ? 0 : (size_t)problem->targets.label[n]];
+        deck *d = &b->decks[b->kind == UNIFORM ? 0 : stratum_of(b, n)];
         d->rows[d->n++] = n;
     }
 }
@@ -113,11 +121,40 @@ static void set_shares(pv__batches *b) {
     }
 }
 
+/* Soft labels are drawn by their largest frequency, the first of equals. Every label needs a row of its own there,
+ * unless rows are drawn as they come. */
+static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
+    const pv_targets *all = &b->problem->targets;
+    size_t k = (size_t)b->classes;
+    PV_TRY(pv__alloc(ctx, all->n + b->size, sizeof *b->stratum, &b->stratum));
+    PV_TRY(pv__alloc(ctx, b->size, k * sizeof *b->frequency, &b->frequency));
+    size_t *count;
+    PV_TRY(pv__alloc(ctx, k, sizeof *count, &count));
+    for (size_t n = 0; n < all->n; n++) {
+        size_t best = 0;
+        for (size_t y = 1; y < k; y++)
+            if (all->frequency[n * k + y] > all->frequency[n * k + best])
+                best = y;
+        b->stratum[n] = (int32_t)best;
+        count[best]++;
+    }
+    size_t empty = 0;
+    while (empty < k && count[empty])
+        empty++;
+    pv__free(ctx, count);
+    if (empty < k && b->kind != UNIFORM)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "label %zu has the most votes of no row, so batches cannot be balanced: use --design uniform",
+                        empty + 1);
+    return PV_OK;
+}
+
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches) {
     *batches = NULL;
     size_t k = (size_t)problem->targets.classes;
     pv__batches *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->ctx = ctx;
     made->problem = problem;
     made->size = problem->batch;
     made->classes = (int)k;
@@ -133,6 +170,8 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(double), &made->weight));
     PV_GOTO(fail, pv__alloc(ctx, made->size, (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
+    if (!problem->targets.label)
+        PV_GOTO(fail, make_strata(ctx, made));
     fill_decks(problem, made);
     for (size_t y = 0; y < k && made->kind == OPTIMAL; y++) /* until the first estimate */
         made->counts[y] = made->size / k + (y < made->size % k);
@@ -156,6 +195,8 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     pv__free(ctx, batches->label);
     pv__free(ctx, batches->weight);
     pv__free(ctx, batches->x);
+    pv__free(ctx, batches->stratum);
+    pv__free(ctx, batches->frequency);
     pv__free(ctx, batches);
 }
 
@@ -177,17 +218,39 @@ static void deal_batch(pv__batches *b) {
             rows[at++] = deal(b, y);
 }
 
+/* The batch's views, each image's draws from a stream of its own. */
+static void cut_views(pv__batches *b) {
+    const pv_dataset *data = b->problem->data;
+    size_t inputs = (size_t)pv_model_inputs(b->problem->model);
+#pragma omp parallel for num_threads(pv_ctx_threads(b->ctx)) schedule(dynamic)
+    for (size_t i = 0; i < b->size; i++) {
+        pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_VIEWS, b->taken + i);
+        pv_views_cut(data->image, data->images, data->image_row[b->rows[i]], &rng, b->x + i * inputs);
+    }
+}
+
 pv__batch pv__batches_next(pv__batches *b) {
     const pv_targets *all = &b->problem->targets;
-    size_t inputs = (size_t)pv_model_inputs(b->problem->model);
+    size_t inputs = (size_t)pv_model_inputs(b->problem->model), k = (size_t)b->classes;
     deal_batch(b);
     for (size_t i = 0; i < b->size; i++) {
         size_t n = b->rows[i];
-        memcpy(b->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *b->x);
-        b->label[i] = all->label[n];
+        if (b->problem->x)
+            memcpy(b->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *b->x);
+        if (b->stratum) {
+            b->stratum[all->n + i] = b->stratum[n];
+            memcpy(b->frequency + i * k, all->frequency + n * k, k * sizeof *b->frequency);
+        } else {
+            b->label[i] = all->label[n];
+        }
         b->weight[i] = pv__weight(all, n);
     }
-    return (pv__batch){{b->size, b->classes, b->label, NULL, all->weight ? b->weight : NULL}, b->x};
+    if (b->problem->data)
+        cut_views(b);
+    b->taken += b->size;
+    pv_targets targets = {b->size, b->classes, b->stratum ? NULL : b->label, b->frequency,
+                          all->weight ? b->weight : NULL};
+    return (pv__batch){targets, b->stratum ? b->stratum + all->n : NULL, b->x};
 }
 
 size_t pv__batches_size(const pv__batches *batches) {
@@ -220,8 +283,9 @@ enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
 static void row_slope(const pv__problem *problem, size_t n, const double *loglik, const double *log_q,
                       const double *log_ratio, double *dloglik) {
     size_t k = (size_t)problem->targets.classes;
-    int label = problem->targets.label[n];
-    double v = pv__weight(&problem->targets, n);
+    double v = pv__weight(&problem->targets, n), rho = 0; /* rho: the row's share of the plug-in marginal */
+    for (size_t y = 0; y < k && problem->has_prevalence; y++)
+        rho += v * pv__share(&problem->targets, n, (int)y) * problem->population.prevalence[y] / problem->mass[y];
     bool ig = problem->options->loss == PV_LOSS_IG;
     if (ig && problem->options->marginal == PV_MARGINAL_PROFILE) {
         pv_targets row = pv__targets_slice(&problem->targets, n, 1);
@@ -230,11 +294,10 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
         return;
     }
     for (size_t y = 0; y < k; y++) {
-        dloglik[y] = -v * ((int)y == label);
+        dloglik[y] = -v * pv__share(&problem->targets, n, (int)y);
         if (problem->options->loss == PV_LOSS_IW)
             dloglik[y] *= problem->population.prevalence[y] / problem->design[y];
         if (ig) {
-            double rho = v * problem->population.prevalence[label] / problem->mass[label];
             double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n
                                                                          : pv__known_strength(problem);
             double c = problem->mass[y] - strength * problem->population.prevalence[y];
@@ -246,6 +309,7 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
 typedef struct probe {
     double *gradient, *sum;               /* [params] */
     double *loglik, *dloglik, *log_ratio; /* [classes] */
+    double *x;                            /* [inputs] of an image */
     double *block;
     pv_model_work *work;
 } probe;
@@ -253,13 +317,13 @@ typedef struct probe {
 /* Eq. estimate of the conditional variance with g the gradient by all parameters, its components' variances summed. */
 static double class_variance(const pv__batches *b, const pv__problem *problem, size_t y, const double *w,
                              const double *log_q, probe *p) {
-    size_t params = pv_model_params(problem->model), d = (size_t)pv_model_inputs(problem->model);
+    size_t params = pv_model_params(problem->model);
     pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_DESIGN, (uint64_t)y << 40 | b->decks[y].shuffles);
     double squares = 0, square_of_sum = 0;
     memset(p->sum, 0, params * sizeof *p->sum);
     for (size_t i = 0; i < PROBE_ROWS; i++) {
         size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
-        const double *x = problem->x + n * d;
+        const double *x = pv__problem_rows(b->ctx, problem, n, 1, p->x);
         pv_model_forward(problem->model, p->work, w, 1, x, p->loglik);
         row_slope(problem, n, p->loglik, log_q, p->log_ratio, p->dloglik);
         memset(p->gradient, 0, params * sizeof *p->gradient);
@@ -281,7 +345,8 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
     size_t k = (size_t)b->classes, params = pv_model_params(problem->model);
     probe p = {0};
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 2 * params + 4 * k, sizeof *p.block, &p.block));
+    size_t inputs = (size_t)pv_model_inputs(problem->model);
+    PV_GOTO(done, pv__alloc(ctx, 2 * params + 4 * k + inputs, sizeof *p.block, &p.block));
     PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &p.work));
     p.gradient = p.block;
     p.sum = p.gradient + params;
@@ -289,6 +354,7 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
     p.dloglik = p.loglik + k;
     p.log_ratio = p.dloglik + k;
     double *variance = p.log_ratio + k;
+    p.x = variance + k;
     pv__log_ratio(problem, p.log_ratio);
     double most = 0;
     for (size_t y = 0; y < k; y++) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/data.h"
 #include "infer/classifier.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
@@ -51,6 +52,8 @@ pv_status pv__copy_encoding(pv_ctx *ctx, const pv_encoding *from, pv_encoding **
     for (size_t i = 0; i < from->sources; i++)
         PV_TRY(copy_source(ctx, &from->source[i], &made->source[i]));
     made->features = from->features;
+    if (from->image)
+        return pv__image_encoding_copy(ctx, from->image, &made->image);
     return pv__copy_strings(ctx, from->feature, (size_t)from->features, &made->feature);
 }
 

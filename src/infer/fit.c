@@ -11,12 +11,17 @@
 static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->batch;
     problem->batch = 0;
+    if (strcmp(text, "auto") == 0) {
+        enum { USUAL = 32 };
+        problem->batch = !problem->data ? 0 : problem->n < USUAL ? problem->n : USUAL;
+        return PV_OK;
+    }
     if (strcmp(text, "full") == 0)
         return PV_OK;
     char *end;
     long long rows = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || rows < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'full', or a number of rows of at least 1", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'auto', 'full', or a number of rows of at least 1", text);
     if ((unsigned long long)rows > problem->n)
         return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows", text, problem->n);
     problem->batch = (size_t)rows;
@@ -120,9 +125,28 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     return pv_prior_parse(ctx, "--intercept-prior", "none", &problem->intercept_prior);
 }
 
+/* Networks take images and minibatches, and nothing else does. */
+static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
+    const pv_fit_options *o = problem->options;
+    bool network = pv__model_is_network(problem->model);
+    if (!network && problem->data)
+        return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes tables; for images choose convnet or inception", o->model);
+    if (network && !problem->data)
+        return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes images; for tables choose linear or mlp", o->model);
+    if (!network && (o->pretrained || o->freeze_low))
+        return pv__fail(ctx, PV_ERR_USAGE, "%s is for --model convnet and inception",
+                        o->pretrained ? "--pretrained" : "--freeze-low");
+    if (network && problem->batch == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch full: images are learned in minibatches: give a number of them");
+    if (network && o->infer > PV_INFER_ML)
+        return pv__fail(ctx, PV_ERR_USAGE, "--infer: posteriors are for tables; images take map or ml");
+    return PV_OK;
+}
+
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool ig = o->loss == PV_LOSS_IG;
+    PV_TRY(check_images(ctx, problem));
     bool auxiliary = o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
     if (!ig && o->marginal != PV_MARGINAL_PROFILE)
@@ -163,7 +187,7 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
     static const char *const ml[] = {"prior", "intercept-prior"};
     static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
     static const char *const hmc[] = {"chains", "warmup"};
-    const pv_fit_options *o = problem->options;
+    const pv_fit_options *o = problem->given;
     const struct {
         const char *const *names;
         size_t count;
@@ -196,6 +220,8 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 /* The labelled rows and, after them, the sample's, in arrays of the problem's own. */
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
+    if (data->images || sample->images)
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables");
     if (sample->features != data->features)
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
                         data->features);
@@ -222,13 +248,15 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
     return PV_OK;
 }
 
-static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_model *model,
-                             pv__problem *problem) {
+static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *given,
+                             const pv_fit_options *options, pv_model *model, pv__problem *problem) {
     size_t k = (size_t)input->data->classes, params = pv_model_params(model);
-    *problem = (pv__problem){.options = options,
+    *problem = (pv__problem){.given = given,
+                             .options = options,
                              .model = model,
                              .n = input->data->rows,
                              .x = input->data->x,
+                             .data = input->data->images ? input->data : NULL,
                              .targets = pv_dataset_targets(input->data),
                              .map = options->infer != PV_INFER_ML,
                              .feature = input->encoding->feature};
@@ -292,7 +320,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
         PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->prevalence));
         memcpy(c->prevalence, problem->prevalence, k * sizeof(double));
     }
-    return pv__record(ctx, input->command, problem->options, &c->record);
+    return pv__record(ctx, input->command, problem->given, &c->record);
 }
 
 /* Output biases, and the centre of their prior: the log prevalence for ig and iw, the training shares for plain. */
@@ -308,18 +336,22 @@ static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
     bool zero = problem->options->start == PV_START_ZERO;
     pv_model_start(problem->model, (uint64_t)problem->options->seed, zero ? NULL : log_p, w);
     pv__free(ctx, log_p);
-    return PV_OK;
+    return problem->options->pretrained ? pv__pretrained_load(ctx, problem->model, problem->options->pretrained, w)
+                                        : PV_OK;
 }
 
-pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_classifier **classifier) {
+pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *given, pv_classifier **classifier) {
     *classifier = NULL;
+    pv_fit_options resolved = *given, *options = &resolved;
+    if (options->rate == 0)
+        options->rate = input->data->images ? 2e-4 : 0.01;
     double began = pv__seconds();
     pv__problem problem = {0};
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
     PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
-    PV_GOTO(done, problem_new(ctx, input, options, c->model, &problem));
+    PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal};

@@ -8,14 +8,16 @@
 #include "prevail/infer.h"
 
 /* Purposes of random streams in this part. */
-enum { PV_STREAM_BATCHES = 21, PV_STREAM_DESIGN = 22 };
+enum { PV_STREAM_BATCHES = 21, PV_STREAM_DESIGN = 22, PV_STREAM_VIEWS = 41 };
 
 /* The options with their texts understood, and the data: all that inference needs. */
 typedef struct pv__problem {
-    const pv_fit_options *options;
+    const pv_fit_options *given;   /* as the caller has them */
+    const pv_fit_options *options; /* with defaults that depend on the data filled in */
     const pv_model *model;
     size_t n;
-    const double *x; /* [n][inputs] */
+    const double *x;        /* [n][inputs]; NULL for images */
+    const pv_dataset *data; /* images: where rows come from; NULL for tables */
     pv_targets targets;
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
@@ -36,6 +38,14 @@ typedef struct pv__problem {
     bool estimated;       /* no prevalence was stated: the sample stands for it */
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
+
+/* x [n][inputs] of rows begin ..: in the matrix, or an image's fixed views cut into buffer [n][inputs]. */
+static inline const double *pv__problem_rows(const pv_ctx *ctx, const pv__problem *problem, size_t begin, size_t n,
+                                             double *buffer) {
+    if (problem->data)
+        return pv_dataset_rows(ctx, problem->data, begin, n, buffer);
+    return problem->x + begin * (size_t)pv_model_inputs(problem->model);
+}
 
 /* The problem without its unlabelled rows. Borrowed. */
 static inline pv__problem pv__labelled(const pv__problem *problem) {
@@ -143,6 +153,7 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
 /* One batch: targets, and x [n][inputs]. Lent until the next is taken. */
 typedef struct pv__batch {
     pv_targets targets;
+    const int32_t *stratum; /* [n], what each row was drawn from; NULL: its label */
     const double *x;
 } pv__batch;
 pv__batch pv__batches_next(pv__batches *batches);
@@ -156,6 +167,9 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__prob
 /* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);
 double pv__beta_cdf(double x, double a, double b);
+
+/* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
+pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);
 
 /* JSON text of version, command and options; the caller frees with pv__free. */
 pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **record);

@@ -43,14 +43,18 @@ static void adam_step(trainer *t) {
 static pv_status train_step(trainer *t) {
     const pv_model *model = t->problem->model;
     pv__batch batch = pv__batches_next(t->batches);
+    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->step,
+                         t->problem->options->freeze_low);
     pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
-    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, NULL, t->loglik, t->log_q, &t->value, t->dloglik,
-                              t->log_target));
+    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->value,
+                              t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
     add_prior(t);
+    if (t->problem->options->freeze_low)
+        memset(t->dw, 0, pv__model_low_params(model) * sizeof *t->dw);
     if (t->auxiliary) {
         pv_auxiliary_backward(t->auxiliary, t->w, t->log_q, t->log_target, 1);
         pv_auxiliary_step(t->auxiliary, &t->auxiliary_rates, rate_factor(t));
@@ -123,7 +127,7 @@ static pv_status train(trainer *t, pv_stop *stop) {
             *stop = PV_STOP_DIVERGED;
             return PV_OK;
         }
-        if (t->step % 16 == 0 && pv__seconds() - shown > 0.1) {
+        if (pv__seconds() - shown > 0.1) {
             shown = pv__seconds();
             pv_progress now = {"fit", (size_t)t->step, (size_t)t->steps, smooth, shown - began};
             pv__progress(t->ctx, &now);
@@ -136,6 +140,38 @@ static pv_status train(trainer *t, pv_stop *stop) {
     return PV_OK;
 }
 
+/* The loss of all rows with the marginal summed over all of them, and the prior's. */
+static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double *loglik, const double *w,
+                           double *value) {
+    const pv_fit_options *options = problem->options;
+    const pv_targets *targets = &problem->targets;
+    size_t k = (size_t)targets->classes;
+    double *dloglik, *factor;
+    pv_full_loss *full = NULL;
+    PV_TRY(pv__alloc(ctx, problem->n + 1, k * sizeof *dloglik, &dloglik));
+    factor = dloglik + problem->n * k;
+    pv_status status = PV_OK;
+    if (options->loss == PV_LOSS_IG && options->marginal == PV_MARGINAL_PROFILE) {
+        pv__log_ratio(problem, factor);
+        PV_GOTO(done, pv_selection_loss(ctx, targets, factor, loglik, value, dloglik, NULL));
+    } else if (options->loss == PV_LOSS_IG) {
+        PV_GOTO(done, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PLUGIN, targets, &problem->population, &full));
+        PV_GOTO(done, pv_full_loss_eval(ctx, full, loglik, value, NULL));
+    } else {
+        for (size_t y = 0; y < k; y++)
+            factor[y] = options->loss == PV_LOSS_IW ? problem->population.prevalence[y] / problem->design[y] : 1;
+        *value = pv__data_term(targets, factor, loglik, dloglik, false);
+    }
+    for (size_t i = 0; i < pv_model_params(problem->model); i++) {
+        double slope;
+        *value += pv__prior_at(problem, i, w[i], &slope);
+    }
+done:
+    pv_full_loss_free(ctx, full);
+    pv__free(ctx, dloglik);
+    return status;
+}
+
 /* The full-data loss and marginal at the end, where the batches' are only estimates. */
 static pv_status finish(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     const pv_fit_options *options = problem->options;
@@ -143,37 +179,21 @@ static pv_status finish(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
     bool ig = options->loss == PV_LOSS_IG, selection = ig && options->marginal == PV_MARGINAL_PROFILE;
     if (ig && isinf(problem->population.prevalence_n))
         PV_TRY(pv__match_prevalence(ctx, problem, selection, solution->w));
-    double *loglik = NULL, *dw = NULL;
-    pv__objective *objective = NULL;
+    double *loglik;
+    PV_TRY(pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
-    PV_GOTO(done, pv__alloc(ctx, pv_model_params(problem->model), sizeof *dw, &dw));
     PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, loglik));
-    if (options->loss == PV_LOSS_PLAIN) {
+    if (options->loss == PV_LOSS_PLAIN || selection) {
+        const double *share = selection ? problem->population.prevalence : problem->design;
         for (size_t y = 0; y < k; y++)
-            solution->log_marginal[y] = log(problem->design[y]);
-    } else if (selection) {
-        for (size_t y = 0; y < k; y++)
-            solution->log_marginal[y] = log(problem->population.prevalence[y]);
+            solution->log_marginal[y] = log(share[y]);
     } else {
         PV_GOTO(done, pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
                                              solution->log_marginal));
     }
-    if (selection || !ig) {
-        PV_GOTO(done, pv__objective_new(ctx, problem, selection ? PV_FORM_SELECTION : PV_FORM_ROWS, &objective));
-        PV_GOTO(done, pv__objective_eval(objective, solution->w, false, &solution->value, dw));
-        goto done;
-    }
-    pv__problem plugin = *problem; /* the same loss with the marginal summed over all rows */
-    pv_fit_options full_batch = *options;
-    full_batch.marginal = PV_MARGINAL_PLUGIN;
-    plugin.options = &full_batch;
-    PV_GOTO(done, pv__objective_new(ctx, &plugin, PV_FORM_JOINT, &objective));
-    PV_GOTO(done, pv__objective_eval(objective, solution->w, false, &solution->value, dw));
+    status = full_loss(ctx, problem, loglik, solution->w, &solution->value);
 done:
-    pv__objective_free(ctx, objective);
     pv__free(ctx, loglik);
-    pv__free(ctx, dw);
     return status;
 }
 

@@ -58,6 +58,20 @@ static json_t *columns(const pv_encoding *encoding) {
     return list;
 }
 
+static json_t *real_or_null(double x) {
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* How images become views. */
+static json_t *image(const pv_image_encoding *e) {
+    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "images",
+                     e->images, "votes", e->votes, "spacing", e->spacing, "layout", (int)e->layout, "binarise",
+                     e->binarise, "votes_min", (json_int_t)e->votes_min, "views", (json_int_t)e->views, "size",
+                     (json_int_t)e->size, "low", real_or_null(e->low), "high", real_or_null(e->high), "mean", e->mean,
+                     "sd", e->sd, "field", e->field, "rotate", e->rotate, "shift", e->shift, "scale", e->scale, "flip",
+                     e->flip);
+}
+
 static json_t *array_table(const array *arrays, size_t n) {
     json_t *table = json_object();
     size_t offset = 0;
@@ -69,10 +83,6 @@ static json_t *array_table(const array *arrays, size_t n) {
         offset += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
     }
     return table;
-}
-
-static json_t *real_or_null(double x) {
-    return isfinite(x) ? json_real(x) : json_null();
 }
 
 static const char *const posterior_words[] = {"laplace", "vi", "hmc"};
@@ -101,17 +111,20 @@ static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) 
     char hash[32];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-                     "s:I}, s:o, s:o, s:o, s:o}",
-                     "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-                     pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)),
-                     "weights", json_stringn_nocheck(c->weights, strlen(c->weights)), "labels",
-                     strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength,
-                     "data", "source", json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows",
-                     (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop),
-                     "iterations", (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value),
-                     "seed", (json_int_t)c->seed, "sample", sample_of(c), "record", json_loads(c->record, 0, NULL),
-                     "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
+        "s:I}, s:o, s:o, s:o, s:o}",
+        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
+        pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "weights",
+        json_stringn_nocheck(c->weights, strlen(c->weights)), "labels", strings(c->labels, (size_t)c->classes),
+        "columns", columns(c->encoding), "prevalence_n", strength, "data", "source",
+        json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
+        (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes",
+        c->passes, "loss", real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record",
+        json_loads(c->record, 0, NULL), "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    if (object && c->encoding->image && json_object_set_new(object, "image", image(c->encoding->image)) != 0)
+        return json_decref(object), NULL;
+    return object;
 }
 
 static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
@@ -271,12 +284,50 @@ static pv_status get_column(const reader *r, json_t *from, pv_source_column *to)
     return status != PV_OK ? status : count >= 1 ? PV_OK : damaged(r, "a column has no levels");
 }
 
+static double number_or(json_t *value, double otherwise) {
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static pv_status get_image(const reader *r, json_t *from, pv_encoding *encoding) {
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *encoding->image, &encoding->image));
+    pv_image_encoding *e = encoding->image;
+    PV_TRY(get_text(r, from, "images", &e->images));
+    PV_TRY(get_text(r, from, "votes", &e->votes));
+    PV_TRY(get_text(r, from, "spacing", &e->spacing));
+    json_int_t layout = json_integer_value(json_object_get(from, "layout"));
+    json_int_t views = json_integer_value(json_object_get(from, "views"));
+    json_int_t size = json_integer_value(json_object_get(from, "size"));
+    e->binarise = json_number_value(json_object_get(from, "binarise"));
+    e->votes_min = json_integer_value(json_object_get(from, "votes_min"));
+    e->low = number_or(json_object_get(from, "low"), -HUGE_VAL);
+    e->high = number_or(json_object_get(from, "high"), HUGE_VAL);
+    e->mean = number_or(json_object_get(from, "mean"), NAN);
+    e->sd = number_or(json_object_get(from, "sd"), NAN);
+    e->field = number_or(json_object_get(from, "field"), NAN);
+    e->rotate = number_or(json_object_get(from, "rotate"), NAN);
+    e->shift = number_or(json_object_get(from, "shift"), NAN);
+    e->scale = number_or(json_object_get(from, "scale"), NAN);
+    e->flip = json_is_true(json_object_get(from, "flip"));
+    bool good = layout >= PV_IMAGES_PLANES && layout <= PV_IMAGES_VIEWS && views >= 1 && views <= 255 && size >= 1 &&
+                size <= 512 && e->low < e->high && isfinite(e->mean) && e->sd > 0 && isfinite(e->sd) && e->field > 0 &&
+                isfinite(e->field) && e->rotate >= 0 && e->rotate <= 180 && isfinite(e->shift) && isfinite(e->scale);
+    if (!good)
+        return damaged(r, "how it cuts views out of images is damaged");
+    e->layout = (pv_image_layout)layout;
+    e->views = (size_t)views;
+    e->size = (size_t)size;
+    encoding->features = (int)(views * size * size);
+    return PV_OK;
+}
+
 static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof **encoding, encoding));
     pv_encoding *e = *encoding;
+    if (json_object_get(r->root, "image"))
+        return get_image(r, json_object_get(r->root, "image"), e);
     PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *e->source, &e->source));
     e->sources = json_array_size(list);
     for (size_t i = 0; i < e->sources; i++)

@@ -38,6 +38,8 @@ struct pv__objective {
 static size_t chunk_rows(const pv_model *model) {
     size_t row = ((size_t)pv_model_inputs(model) + 4 * (size_t)pv_model_classes(model) + 1) * sizeof(double);
     size_t rows = CHUNK_BYTES / row;
+    if (pv__model_is_network(model))
+        return 32; /* each row's activations are megabytes */
     return rows < 64 ? 64 : rows > 4096 ? 4096 : rows;
 }
 
@@ -271,11 +273,18 @@ pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const do
     size_t chunk = chunk_rows(problem->model), chunks = (problem->n + chunk - 1) / chunk;
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
     pv_model_work *work;
-    PV_TRY(pv_model_work_new(ctx, problem->model, chunk, &work));
+    double *buffer = NULL;
+    if (problem->data)
+        PV_TRY(pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
+    pv_status status;
+    PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work));
     for (size_t c = 0; c < chunks; c++) {
         size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
-        pv_model_forward(problem->model, work, w, rows, problem->x + c * chunk * d, loglik + c * chunk * k);
+        pv_model_forward(problem->model, work, w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
+                         loglik + c * chunk * k);
     }
     pv_model_work_free(ctx, work);
-    return PV_OK;
+done:
+    pv__free(ctx, buffer);
+    return status;
 }

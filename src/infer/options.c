@@ -22,8 +22,15 @@ const pv_option pv_fit_option_table[] = {
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
-    {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32",
-     "linear: logistic or softmax regression. mlp: hidden layers of these sizes with ReLU."},
+    {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32|convnet|inception",
+     "linear: logistic or softmax regression. mlp: hidden layers of these sizes with ReLU. For images: convnet or "
+     "inception, with sizes as in convnet:views=3,size=16; the defaults are views=9, size=32, low=64, "
+     "channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean)."},
+    {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
+     "convnet, inception: the low-level module starts at the first two convolutions of VGG-16, under the names of "
+     "torchvision (features.0.weight, ...) or conv1_1_W, ...; the three input channels are summed."},
+    {"freeze-low", PV_OPTION_FLAG, AT(freeze_low), NULL, 0, 0, NULL, NULL,
+     "convnet, inception: the low-level module stays as it starts."},
     {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc", NULL,
      "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum), vi "
      "(a "
@@ -37,8 +44,8 @@ const pv_option pv_fit_option_table[] = {
      "stated "
      "prevalence is, none, or jeffreys for a posterior with the profile marginal and a --prevalence that is no "
      "interval."},
-    {"batch", PV_OPTION_TEXT, AT(batch), "full", 0, 0, NULL, "full|N",
-     "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam)."},
+    {"batch", PV_OPTION_TEXT, AT(batch), "auto", 0, 0, NULL, "auto|full|N",
+     "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam). auto: full; 32 for images."},
     {"design", PV_OPTION_TEXT, AT(design), "balanced", 0, 0, NULL, "uniform|balanced|optimal|counts:N,N",
      "Labels of a minibatch: as they come, equal counts, the counts of smallest gradient variance, or given counts."},
     {"population-weight", PV_OPTION_CHOICE, AT(population_weight), "counted", 0, 0, "counted|expected", NULL,
@@ -58,8 +65,8 @@ const pv_option pv_fit_option_table[] = {
     {"tolerance", PV_OPTION_REAL, AT(tolerance), "1e-8", 1e-14, 1, NULL, NULL,
      "Full batch: stop when no entry of the gradient exceeds this, per row."},
     {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
-    {"rate", PV_OPTION_REAL, AT(rate), "0.01", 1e-12, 1e3, NULL, NULL,
-     "Minibatches: Adam's learning rate, falling to zero along a cosine."},
+    {"rate", PV_OPTION_REAL, AT(rate), "0", 0, 1e3, NULL, NULL,
+     "Minibatches: Adam's learning rate, falling to zero along a cosine. 0: 0.01, and 0.0002 for images."},
     {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "10", 1e-6, 1e6, NULL, NULL,
      "Learning rate of the auxiliary network's bias, as a multiple of --rate."},
     {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,

@@ -1,5 +1,6 @@
 /* Models: parsing, starting values, dispatch. */
 #include "model/model.h"
+#include "model/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,13 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         model->architecture = &pv__mlp;
         return parse_widths(ctx, model, spec + 4);
     }
-    return pv__fail(ctx, PV_ERR_USAGE, "--model %s: choose linear, or mlp with hidden layer sizes, as in mlp:64,32",
+    bool is_network;
+    PV_TRY(pv__network_parse(ctx, model, spec, &is_network));
+    if (is_network)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "--model %s: choose linear, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet or "
+                    "inception",
                     spec);
 }
 
@@ -65,6 +72,7 @@ void pv_model_free(pv_ctx *ctx, pv_model *model) {
     if (!model)
         return;
     pv__free(ctx, model->spec);
+    pv__free(ctx, model->network);
     pv__free(ctx, model);
 }
 
@@ -109,6 +117,8 @@ void pv_model_start(const pv_model *model, uint64_t seed, const double *log_p, d
 
 pv_status pv_model_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_model_work **work) {
     *work = NULL;
+    if (model->network)
+        return pv__network_work_new(ctx, model, rows, &pv__engine_onednn, work);
     pv_model_work *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->compute = pv__compute_best();
@@ -125,12 +135,30 @@ pv_status pv_model_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_
 void pv_model_work_free(pv_ctx *ctx, pv_model_work *work) {
     if (!work)
         return;
+    pv__network_work_free(ctx, work->network);
     pv__free(ctx, work->block);
     pv__free(ctx, work);
 }
 
 void pv__model_work_use(pv_model_work *work, const pv__compute *compute) {
     work->compute = compute;
+}
+
+void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
+    if (!work->network)
+        return;
+    work->network->training = true;
+    work->network->seed = seed;
+    work->network->step = step;
+    work->network->freeze_low = freeze_low;
+}
+
+bool pv__model_is_network(const pv_model *model) {
+    return model->network != NULL;
+}
+
+size_t pv__model_low_params(const pv_model *model) {
+    return model->network ? model->network->graph.low_params : 0;
 }
 
 void pv_model_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,

@@ -14,13 +14,15 @@ struct pv_model {
     int inputs, classes;
     int layers;                      /* mlp: dense layers, hidden ones and the output */
     size_t width[PV_LAYERS_MAX + 1]; /* mlp: inputs, hidden sizes, classes */
+    struct pv__network *network;     /* convnet, inception; NULL for the others */
     size_t params;
 };
 
 struct pv_model_work {
     const pv__compute *compute;
     size_t rows;
-    double *block; /* one allocation; each architecture lays it out */
+    double *block;                    /* one allocation; each architecture lays it out */
+    struct pv__network_work *network; /* convnet, inception */
 };
 
 typedef struct pv__architecture {
@@ -52,5 +54,13 @@ double pv__linear_loss(const pv_model *model, pv_model_work *work, const double 
 
 /* Replaces the backend of a work (tests compare them). */
 void pv__model_work_use(pv_model_work *work, const pv__compute *compute);
+
+/* Networks: the next forward is training's step number `step` (dropout is on), its backward may leave the low-level
+ * module out. Without this call a work predicts. Other models: nothing. */
+void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
+/* Networks run their own threads over the rows of one work; other models are run by the caller's. */
+bool pv__model_is_network(const pv_model *model);
+/* How many of the first parameters --freeze-low keeps; 0 but for networks. */
+size_t pv__model_low_params(const pv_model *model);
 
 #endif

@@ -41,6 +41,26 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
     return PV_OK;
 }
 
+/* A network runs its own threads over each chunk. */
+static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
+    enum { CHUNK = 32 };
+    const pv_model *model = classifier->model;
+    pv_model_work *work = NULL;
+    double *buffer;
+    PV_TRY(pv__alloc(ctx, CHUNK, (size_t)pv_model_inputs(model) * sizeof *buffer, &buffer));
+    pv_status status = pv_model_work_new(ctx, model, CHUNK, &work);
+    for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += CHUNK) {
+        size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
+        pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
+                         loglik + begin * (size_t)classifier->classes);
+        if (pv__interrupted(ctx))
+            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
+    }
+    pv_model_work_free(ctx, work);
+    pv__free(ctx, buffer);
+    return status;
+}
+
 pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
     enum { CHUNK = 512 };
     const pv_model *model = classifier->model;
@@ -49,6 +69,8 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     if (data->features != pv_model_inputs(model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
                         pv_model_inputs(model));
+    if (data->images)
+        return images_loglik(ctx, classifier, data, loglik);
     int threads = pv_ctx_threads(ctx);
     pv_model_work **work;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));

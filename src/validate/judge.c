@@ -138,6 +138,7 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 /* The rows of one fold, or all of a repeat, side by side. */
 typedef struct part {
     int32_t *label;
+    double *frequency;                             /* [n][classes] of soft labels; NULL: label */
     double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
                                                        population asked for; none: log 1, [classes] */
     size_t n;
@@ -146,6 +147,8 @@ typedef struct part {
 static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
     size_t classes = (size_t)data->classes;
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
+    if (data->frequency)
+        PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
     PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->loglik, &p->loglik));
     PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->gain, &p->gain));
@@ -155,6 +158,7 @@ static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
 
 static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->label);
+    pv__free(ctx, p->frequency);
     pv__free(ctx, p->weight);
     pv__free(ctx, p->loglik);
     pv__free(ctx, p->gain);
@@ -173,6 +177,8 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
         const double *loglik = v->loglik + (repeat * rows + i) * classes,
                      *marginal = v->log_marginal + (repeat * v->folds + own) * classes;
         p->label[p->n] = v->data->label[i];
+        if (p->frequency)
+            memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
         p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
         memcpy(p->loglik + p->n * classes, loglik, classes * sizeof *p->loglik);
         memcpy(p->log_p + p->n * classes, v->log_p + (repeat * rows + i) * classes, classes * sizeof *p->log_p);
@@ -192,8 +198,11 @@ static void take_nell(const pv_metrics *from, pv_metrics *to) {
 
 static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, const pv_assess_options *options,
                             pv_assessment *found) {
-    pv_targets targets = {
-        .n = p->n, .classes = v->data->classes, .label = p->label, .weight = v->data->weight ? p->weight : NULL};
+    pv_targets targets = {.n = p->n,
+                          .classes = v->data->classes,
+                          .label = p->frequency ? NULL : p->label,
+                          .frequency = p->frequency,
+                          .weight = v->data->weight ? p->weight : NULL};
     const double *own = v->elsewhere ? v->population : v->prevalence;
     pv_judged judged = {.log_p = p->log_p, .prevalence = own, .loglik = p->gain, .log_marginal = p->none};
     PV_TRY(pv_assess_intervals(ctx, &targets, &judged, options, found));

@@ -54,6 +54,7 @@ digits() {
 study() { prevail simulate nodules --cases 200 --controls 200 --prevalence 0.02 --seed 3 -o "${1:-study.csv}"; }
 people() { prevail simulate nodules --rows 500 --prevalence 0.2 --seed 4 -o "${1:-people.csv}"; }
 clinic() { prevail simulate nodules --cases 100 --controls 400 --prevalence 0.02 --seed 5 -o "${1:-clinic.csv}"; }
+arrays() { for file in "$@"; do cp "$ARRAYS/$file" .; done; }
 fitted() { study study.csv && prevail fit study.csv --target malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
 EOF
 
@@ -75,6 +76,7 @@ run_case() {
         # shellcheck disable=SC1091
         . "$scratch/functions"
         export -f digits study people clinic fitted
+        export -f arrays && export ARRAYS="$here/../arrays"
         exec timeout 120 bash "$scratch/commands" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     )
     local code=$?

@@ -289,7 +289,7 @@ static void test_more_classes(void **state) {
     pv_source_column source[D];
     for (int j = 0; j < D; j++)
         source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
-    pv_encoding encoding = {D, source, D, feature};
+    pv_encoding encoding = {.sources = D, .source = source, .features = D, .feature = feature};
     pv_dataset data = {.rows = N, .features = D, .x = x, .label = label, .classes = K};
     problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
     pv_fit_options options = pv_fit_options_default();
@@ -353,7 +353,7 @@ static void test_separation(void **state) {
     }
     char name[] = "x", zero[] = "0", one[] = "1", *feature[] = {name}, *labels[] = {zero, one};
     pv_source_column source = {.name = name, .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
-    pv_encoding encoding = {1, &source, 1, feature};
+    pv_encoding encoding = {.sources = 1, .source = &source, .features = 1, .feature = feature};
     pv_dataset data = {.rows = 12, .features = 1, .x = x, .label = label, .classes = 2};
     problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
     pv_fit_options options = pv_fit_options_default();

@@ -223,7 +223,8 @@ static void taken_rows_are_learned_alike(void **state) {
     ok(pv_dataset_take(ctx, data, 3, rows, &taken));
     pv_source_column source[3];
     ok(pv_dataset_scales(ctx, encoding, taken, source));
-    pv_encoding scaled = {encoding->sources, source, encoding->features, encoding->feature};
+    pv_encoding scaled = {
+        .sources = encoding->sources, .source = source, .features = encoding->features, .feature = encoding->feature};
     pv_dataset_rescale(encoding, &scaled, taken);
     for (size_t j = 0; j < 2; j++) {
         CHECK_NEAR(source[j].mean, wanted->source[j].mean, 1e-9 * fabs(wanted->source[j].mean));

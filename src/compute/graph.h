@@ -1,0 +1,89 @@
+/* src/compute/graph.h: a network of one view as a list of nodes, and the engines that run it.
+ *
+ * A node reads tensors and makes one: tensor 0 is the input, tensor i + 1 the output of node i. Parameters are one flat
+ * block in double precision; an engine keeps what copies it likes. A batch is cut into parts of a fixed number of
+ * images. Parts are independent of each other, so threads may take them in any order; their gradients are added in the
+ * order of the parts. So results do not depend on the number of threads.
+ */
+#ifndef PV_SRC_GRAPH_H
+#define PV_SRC_GRAPH_H
+
+#include "base/base.h"
+#include "prevail/core.h"
+
+enum { PV_NODES_MAX = 64, PV_NODE_INPUTS = 4 };
+
+typedef enum pv__node_kind {
+    PV_NODE_CONV,    /* y = relu(w * x + b) */
+    PV_NODE_MAXPOOL, /* the largest of a window; what lies outside does not count */
+    PV_NODE_CONCAT   /* channels of several tensors after each other */
+} pv__node_kind;
+
+typedef struct pv__shape {
+    size_t channels, height, width;
+} pv__shape;
+
+typedef struct pv__node {
+    pv__node_kind kind;
+    int input[PV_NODE_INPUTS], inputs;
+    size_t kernel, stride, padding;
+    double dropout;      /* after it, in training: zero with this probability, else divided by 1 - dropout. Only where
+                            the output is not negative */
+    size_t weight, bias; /* conv: offsets of [channels][in][kernel][kernel] and [channels] */
+    pv__shape out;
+} pv__node;
+
+typedef struct pv__graph {
+    pv__shape input;
+    pv__node node[PV_NODES_MAX];
+    int nodes;
+    int low;           /* the first so many nodes are the low-level module */
+    size_t low_params; /* and the first so many parameters its own */
+    size_t params;
+} pv__graph;
+
+/* Each appends a node and returns its tensor. */
+int pv__graph_conv(pv__graph *graph, int from, size_t channels, size_t kernel, size_t stride, size_t padding,
+                   double dropout);
+int pv__graph_maxpool(pv__graph *graph, int from, size_t kernel, size_t stride, size_t padding);
+int pv__graph_concat(pv__graph *graph, const int *from, int n, double dropout);
+pv__shape pv__graph_shape(const pv__graph *graph, int tensor);
+static inline size_t pv__shape_size(pv__shape s) {
+    return s.channels * s.height * s.width;
+}
+
+/* ---- dropout ----------------------------------------------------------------------------------------------------- */
+
+/* Which draws a part takes. */
+typedef struct pv__dropout {
+    bool on;
+    uint64_t seed;
+    uint64_t first; /* number of the part's first image, in all of training */
+} pv__dropout;
+
+/* keep [size] of one image, in the order [channels][height][width]: one stream for each image and node. */
+void pv__dropout_mask(const pv__dropout *dropout, size_t image, int node, double probability, size_t size, bool *keep);
+
+/* ---- engines ----------------------------------------------------------------------------------------------------- */
+
+typedef struct pv__engine pv__engine; /* each backend's own */
+
+typedef struct pv__engine_kind {
+    const char *name;
+    /* Room for parts of so many images; lanes: how many parts may be worked on at a time. */
+    pv_status (*open)(pv_ctx *ctx, const pv__graph *graph, size_t images, size_t parts, int lanes, pv__engine **engine);
+    void (*close)(pv_ctx *ctx, pv__engine *engine);
+    /* Takes over the parameters; before the forward passes of a batch. */
+    void (*load)(pv__engine *engine, const double *w);
+    /* y [images][size of the last tensor] of x [images][size of the input]. */
+    void (*forward)(pv__engine *engine, size_t part, int lane, const double *x, const pv__dropout *dropout, double *y);
+    /* After forward of the same part: its gradient for dy. low: through the low-level module too. */
+    void (*backward)(pv__engine *engine, size_t part, int lane, const double *dy, bool low);
+    /* Adds the gradients of parts 0 .. parts-1 to dw. */
+    void (*gather)(pv__engine *engine, size_t parts, int threads, bool low, double *dw);
+} pv__engine_kind;
+
+extern const pv__engine_kind pv__engine_reference; /* plain C in double precision: complete, and the oracle */
+extern const pv__engine_kind pv__engine_onednn;    /* oneDNN in single precision */
+
+#endif

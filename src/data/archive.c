@@ -1,0 +1,283 @@
+/* An archive: a file of one or more arrays, and their elements whatever the order of bytes and of indices. */
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <xxhash.h>
+
+#include "data/archive.h"
+#include "data/data.h"
+
+struct pv_archive {
+    char *path;
+    pv__bytes file;
+    bool zip;
+    pv__member *members; /* zip: as in the file; else one without a name, its bytes the file's or unpacked */
+    size_t count;
+};
+
+static bool is_zip(const pv__bytes *b) {
+    return b->size >= 4 && (memcmp(b->data, "PK\3\4", 4) == 0 || memcmp(b->data, "PK\5\6", 4) == 0);
+}
+
+static bool is_gzip(const pv__bytes *b) {
+    return b->size >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b;
+}
+
+bool pv_archive_recognise(const char *path) {
+    unsigned char head[16];
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false; /* what is read from a pipe is gone */
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return false;
+    size_t n = fread(head, 1, sizeof head, stream);
+    fclose(stream);
+    pv__bytes bytes = {.data = head, .size = n};
+    return is_zip(&bytes) || is_gzip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
+}
+
+static pv_status open_single(pv_ctx *ctx, pv_archive *a) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof *a->members, &a->members));
+    a->count = 1;
+    PV_TRY(pv__strdup(ctx, "", &a->members->name));
+    pv__bytes *bytes = &a->members->bytes;
+    if (is_gzip(&a->file))
+        PV_TRY(pv__unpack(ctx, a->path, a->path, PV_PACKED_GZIP, a->file.data, a->file.size, SIZE_MAX, bytes));
+    else
+        *bytes = (pv__bytes){.data = a->file.data, .size = a->file.size};
+    if (!pv__is_npy(bytes) && !pv__is_idx(bytes))
+        return pv__fail_at(
+            ctx, PV_ERR_FORMAT, a->path, 0, 0,
+            "is none of NPZ, NPY and IDX, as numpy.savez writes the first; if it is a compressed table, unpack "
+            "it");
+    return PV_OK;
+}
+
+pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive) {
+    *archive = NULL;
+    pv_archive *a;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *a, &a));
+    pv_status status;
+    PV_GOTO(fail, pv__strdup(ctx, path, &a->path));
+    PV_GOTO(fail, pv__bytes_map(ctx, path, &a->file));
+    a->zip = is_zip(&a->file);
+    if (a->zip)
+        PV_GOTO(fail, pv__zip_members(ctx, path, &a->file, &a->members, &a->count));
+    else
+        PV_GOTO(fail, open_single(ctx, a));
+    *archive = a;
+    return PV_OK;
+fail:
+    pv_archive_free(ctx, a);
+    return status;
+}
+
+void pv_archive_free(pv_ctx *ctx, pv_archive *a) {
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->count; i++) {
+        pv__free(ctx, a->members[i].name);
+        pv__bytes_release(ctx, &a->members[i].bytes);
+    }
+    pv__free(ctx, a->members);
+    pv__bytes_release(ctx, &a->file);
+    pv__free(ctx, a->path);
+    pv__free(ctx, a);
+}
+
+size_t pv_archive_count(const pv_archive *archive) {
+    return archive->count;
+}
+
+const char *pv_archive_name(const pv_archive *archive, size_t member) {
+    return archive->members[member].name;
+}
+
+size_t pv_archive_find(const pv_archive *archive, const char *name) {
+    size_t i = 0;
+    while (i < archive->count && strcmp(archive->members[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
+    pv__member *m = &a->members[member];
+    if (a->zip) {
+        PV_TRY(pv__zip_read(ctx, a->path, &a->file, m));
+        return pv__npy_parse(ctx, a->path, m->name, &m->bytes, array);
+    }
+    if (pv__is_idx(&m->bytes))
+        return pv__idx_parse(ctx, a->path, &m->bytes, array);
+    const char *slash = strrchr(a->path, '/');
+    return pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array);
+}
+
+size_t pv__archive_size(const pv_archive *archive, size_t member) {
+    return archive->zip ? (size_t)archive->members[member].size : archive->members[member].bytes.size;
+}
+
+uint64_t pv__archive_hash(const pv_archive *archive) {
+    return XXH3_64bits(archive->file.data, archive->file.size);
+}
+
+pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int *dims, size_t *rows) {
+    enum { START = 4096 };
+    unsigned char start[START];
+    const pv__member *m = &a->members[member];
+    pv_array array = {0};
+    size_t n = START, begin;
+    *dims = 0;
+    *rows = 0;
+    if (a->zip) {
+        PV_TRY(pv__zip_peek(ctx, a->path, &a->file, m, start, &n));
+        pv__bytes bytes = {.data = start, .size = n};
+        if (!pv__is_npy(&bytes))
+            return PV_OK;
+        pv_status status = pv__npy_header(ctx, a->path, m->name, &bytes, &array, &begin);
+        if (status == PV_ERR_FORMAT)
+            return PV_OK; /* of a type that is not known here; an error once it is wanted */
+        PV_TRY(status);
+    } else if (pv__is_idx(&m->bytes)) {
+        PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
+    } else {
+        PV_TRY(pv__npy_header(ctx, a->path, m->name, &m->bytes, &array, &begin));
+    }
+    *dims = array.dims;
+    *rows = array.dims ? array.shape[0] : 0;
+    return PV_OK;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+/* Where element i of the order of C lies in the file. */
+static size_t place(const pv_array *a, size_t i) {
+    if (!a->fortran || a->dims < 2)
+        return i;
+    size_t index[PV_ARRAY_DIMS_MAX], at = 0;
+    for (int d = a->dims - 1; d >= 0; d--) {
+        index[d] = i % a->shape[d];
+        i /= a->shape[d];
+    }
+    for (int d = a->dims - 1; d >= 0; d--)
+        at = at * a->shape[d] + index[d];
+    return at;
+}
+
+/* The element's bits with the low byte first. */
+static uint64_t bits_at(const pv_array *a, size_t at) {
+    const unsigned char *p = a->bytes + at * a->element;
+    uint64_t bits = 0;
+    for (size_t b = 0; b < a->element; b++)
+        bits |= (uint64_t)p[a->swapped ? a->element - 1 - b : b] << 8 * b;
+    return bits;
+}
+
+static double number_at(const pv_array *a, size_t at) {
+    if (a->type == PV_ARRAY_UNICODE || a->type == PV_ARRAY_BYTES)
+        return NAN;
+    uint64_t bits = bits_at(a, at);
+    uint32_t low = (uint32_t)bits;
+    float single;
+    double twice;
+    switch (a->type) {
+    case PV_ARRAY_I8:
+        return (int8_t)low;
+    case PV_ARRAY_I16:
+        return (int16_t)low;
+    case PV_ARRAY_I32:
+        return (int32_t)low;
+    case PV_ARRAY_I64:
+        return (double)(int64_t)bits;
+    case PV_ARRAY_F32:
+        memcpy(&single, &low, sizeof single);
+        return single;
+    case PV_ARRAY_F64:
+        memcpy(&twice, &bits, sizeof twice);
+        return twice;
+    default:
+        return (double)bits;
+    }
+}
+
+double pv_array_number(const pv_array *array, size_t i) {
+    return number_at(array, place(array, i));
+}
+
+/* In the machine's own order: a loop the compiler can make fast. */
+#define NATIVE(type)                                                                                                   \
+    do {                                                                                                               \
+        type value;                                                                                                    \
+        const unsigned char *from = a->bytes + first * sizeof value;                                                   \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            memcpy(&value, from + i * sizeof value, sizeof value);                                                     \
+            values[i] = (float)value;                                                                                  \
+        }                                                                                                              \
+        return;                                                                                                        \
+    } while (0)
+
+void pv_array_floats(const pv_array *a, size_t first, size_t n, float *values) {
+    bool plain = (!a->fortran || a->dims < 2) && (!a->swapped || a->element == 1);
+    if (plain)
+        switch (a->type) {
+        case PV_ARRAY_U8:
+            NATIVE(uint8_t);
+        case PV_ARRAY_I16:
+            NATIVE(int16_t);
+        case PV_ARRAY_U16:
+            NATIVE(uint16_t);
+        case PV_ARRAY_F32:
+            NATIVE(float);
+        default:
+            break;
+        }
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)pv_array_number(a, first + i);
+}
+
+/* Appends a code point as UTF-8 where there is room; what is none becomes '?'. */
+static size_t append(char *text, size_t at, size_t size, uint32_t c) {
+    unsigned char out[4];
+    size_t n = 1;
+    if (c < 0x80) {
+        out[0] = (unsigned char)c;
+    } else if (c < 0x800) {
+        out[0] = (unsigned char)(0xC0 | c >> 6);
+        n = 2;
+    } else if (c < 0x10000 && !(c >= 0xD800 && c < 0xE000)) {
+        out[0] = (unsigned char)(0xE0 | c >> 12);
+        n = 3;
+    } else if (c >= 0x10000 && c < 0x110000) {
+        out[0] = (unsigned char)(0xF0 | c >> 18);
+        n = 4;
+    } else {
+        out[0] = '?';
+    }
+    for (size_t i = 1; i < n; i++)
+        out[i] = (unsigned char)(0x80 | (c >> 6 * (n - 1 - i) & 0x3F));
+    if (at + n >= size)
+        return at;
+    memcpy(text + at, out, n);
+    return at + n;
+}
+
+void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
+    size_t at = place(a, i), end = 0;
+    if (a->type != PV_ARRAY_UNICODE && a->type != PV_ARRAY_BYTES) {
+        char number[40];
+        pv_format_double(number_at(a, at), number, sizeof number);
+        snprintf(text, size, "%s", number);
+        return;
+    }
+    size_t wide = a->type == PV_ARRAY_UNICODE ? 4 : 1;
+    pv_array points = *a; /* the same bytes as single characters */
+    points.element = wide;
+    for (size_t c = 0; c < a->element / wide; c++) {
+        uint32_t point = (uint32_t)bits_at(&points, at * (a->element / wide) + c);
+        if (point == 0)
+            break;
+        end = append(text, end, size, point);
+    }
+    text[end] = '\0';
+}

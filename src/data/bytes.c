@@ -1,0 +1,183 @@
+/* Bytes of files: mapped as they are, or unpacked into memory or, where large, into a temporary file without a name. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "data/archive.h"
+
+pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes) {
+    *bytes = (pv__bytes){0};
+    FILE *stream;
+    PV_TRY(pv__file_open(ctx, path, &stream));
+    struct stat about;
+    pv_status status = PV_OK;
+    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
+        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
+    else if (about.st_size == 0)
+        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty");
+    if (status == PV_OK) {
+        bytes->size = (size_t)about.st_size;
+        void *mapped = mmap(NULL, bytes->size, PROT_READ, MAP_SHARED, fileno(stream), 0);
+        if (mapped == MAP_FAILED)
+            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be mapped: %s", strerror(errno));
+        else
+            bytes->data = bytes->mapped = mapped;
+    }
+    fclose(stream);
+    return status;
+}
+
+void pv__bytes_release(pv_ctx *ctx, pv__bytes *bytes) {
+    if (bytes->mapped)
+        munmap(bytes->mapped, bytes->size);
+    pv__free(ctx, bytes->block);
+    *bytes = (pv__bytes){0};
+}
+
+/* ---- unpacking --------------------------------------------------------------------------------------------------- */
+
+enum { PIECE = 1 << 20, IN_MEMORY = 256 << 20 };
+
+/* Takes bytes as they come: in memory up to a limit, then in a file. */
+typedef struct sink {
+    pv_ctx *ctx;
+    const char *path;
+    unsigned char *block;
+    size_t size, room;
+    FILE *file;
+} sink;
+
+static pv_status spill(sink *s) {
+    s->file = tmpfile();
+    if (!s->file)
+        return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
+                           "cannot be unpacked: no temporary file (%s); store it uncompressed (numpy.savez)",
+                           strerror(errno));
+    if (s->size && fwrite(s->block, 1, s->size, s->file) != s->size)
+        return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
+                           "cannot be unpacked: the disk of temporary files is "
+                           "full");
+    pv__free(s->ctx, s->block);
+    s->block = NULL;
+    return PV_OK;
+}
+
+static pv_status sink_add(sink *s, const unsigned char *data, size_t n) {
+    if (!s->file && s->size + n > IN_MEMORY)
+        PV_TRY(spill(s));
+    if (s->file) {
+        if (fwrite(data, 1, n, s->file) != n)
+            return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
+                               "cannot be unpacked: the disk of temporary files is full; store it uncompressed "
+                               "(numpy.savez)");
+        s->size += n;
+        return PV_OK;
+    }
+    if (s->size + n > s->room) {
+        size_t room = s->room ? 2 * s->room : PIECE;
+        while (room < s->size + n)
+            room *= 2;
+        PV_TRY(pv__resize(s->ctx, room, 1, &s->block));
+        s->room = room;
+    }
+    memcpy(s->block + s->size, data, n);
+    s->size += n;
+    return PV_OK;
+}
+
+static pv_status sink_finish(sink *s, pv__bytes *bytes) {
+    *bytes = (pv__bytes){.data = s->block, .size = s->size, .block = s->block};
+    s->block = NULL;
+    if (!s->file)
+        return PV_OK;
+    void *mapped = fflush(s->file) == 0 ? mmap(NULL, s->size, PROT_READ, MAP_SHARED, fileno(s->file), 0) : MAP_FAILED;
+    if (mapped == MAP_FAILED)
+        return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0, "cannot be unpacked: %s", strerror(errno));
+    bytes->data = bytes->mapped = mapped;
+    return PV_OK;
+}
+
+static voidpf zlib_alloc(voidpf ctx, uInt items, uInt size) {
+    void *block = NULL;
+    return pv__alloc(ctx, items, size, &block) == PV_OK ? block : NULL;
+}
+
+static void zlib_free(voidpf ctx, voidpf block) {
+    pv__free(ctx, block);
+}
+
+static pv_status damaged(pv_ctx *ctx, const char *path, const char *what) {
+    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is damaged or cut short: it cannot be unpacked",
+                       what);
+}
+
+static pv_status inflate_all(z_stream *z, sink *s, const char *what, const unsigned char *from, size_t n, size_t size,
+                             unsigned char *piece) {
+    size_t given = 0;
+    int code = Z_OK;
+    while (code != Z_STREAM_END) {
+        if (z->avail_in == 0 && given < n) {
+            size_t some = n - given < PIECE ? n - given : PIECE;
+            memcpy(&z->next_in, &(const unsigned char *){from + given}, sizeof z->next_in); /* zlib reads only */
+            z->avail_in = (uInt)some;
+            given += some;
+        }
+        z->next_out = piece;
+        z->avail_out = PIECE;
+        code = inflate(z, Z_NO_FLUSH);
+        if (code == Z_MEM_ERROR)
+            return pv__fail(s->ctx, PV_ERR_MEMORY, "out of memory");
+        size_t made = PIECE - z->avail_out;
+        bool stuck = code == Z_BUF_ERROR || (made == 0 && z->avail_in == 0 && given == n && code != Z_STREAM_END);
+        if ((code != Z_OK && code != Z_STREAM_END) || stuck || made > size - s->size)
+            return damaged(s->ctx, s->path, what);
+        PV_TRY(sink_add(s, piece, made));
+        if (code == Z_STREAM_END && size == SIZE_MAX && (z->avail_in > 0 || given < n)) /* gzip: another part */
+            code = inflateReset(z);
+    }
+    return size != SIZE_MAX && s->size != size ? damaged(s->ctx, s->path, what) : PV_OK;
+}
+
+pv_status pv__unpack(pv_ctx *ctx, const char *path, const char *what, pv__packing packing, const unsigned char *from,
+                     size_t n, size_t size, pv__bytes *bytes) {
+    *bytes = (pv__bytes){0};
+    sink s = {.ctx = ctx, .path = path};
+    z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    unsigned char *piece;
+    PV_TRY(pv__alloc(ctx, PIECE, 1, &piece));
+    pv_status status = PV_OK;
+    if (inflateInit2(&z, packing == PV_PACKED_GZIP ? 16 + MAX_WBITS : -MAX_WBITS) != Z_OK) {
+        pv__free(ctx, piece);
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    }
+    PV_GOTO(done, inflate_all(&z, &s, what, from, n, size, piece));
+    status = sink_finish(&s, bytes);
+done:
+    inflateEnd(&z);
+    if (s.file)
+        fclose(s.file);
+    pv__free(ctx, s.block);
+    pv__free(ctx, piece);
+    return status;
+}
+
+pv_status pv__unpack_start(pv_ctx *ctx, const char *path, const char *what, const unsigned char *from, size_t n,
+                           unsigned char *start, size_t size) {
+    z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    memcpy(&z.next_in, &from, sizeof z.next_in); /* zlib reads only */
+    z.avail_in = (uInt)(n < PIECE ? n : PIECE);  /* more than enough for a header */
+    z.next_out = start;
+    z.avail_out = (uInt)size;
+    int code = inflate(&z, Z_SYNC_FLUSH);
+    inflateEnd(&z);
+    if (code == Z_MEM_ERROR)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    return z.avail_out == 0 ? PV_OK : damaged(ctx, path, what);
+}

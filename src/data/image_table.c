@@ -1,0 +1,193 @@
+/* A file of arrays as a table: what is known of each row besides its image. */
+#include <math.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "data/archive.h"
+#include "data/data.h"
+
+enum { WIDTH_MAX = 64, TEXT_MAX = 256, COLUMNS_MAX = 512, COLUMN_BYTES = 64 << 20 };
+
+typedef struct reader {
+    pv_ctx *ctx;
+    const char *path;
+    const pv_csv_options *options;
+    pv_archive *archive;
+    size_t rows, columns;
+    pv_array array[COLUMNS_MAX]; /* of each column */
+    size_t offset[COLUMNS_MAX];  /* [N][m]: which of its m */
+    char *name[COLUMNS_MAX];
+    pv_archive *other[COLUMNS_MAX]; /* files that columns were taken from */
+    size_t others;
+} reader;
+
+static bool listed(const char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_text(const pv_array *a) {
+    return a->type == PV_ARRAY_UNICODE || a->type == PV_ARRAY_BYTES;
+}
+
+static pv_status add_column(reader *r, const pv_array *array, const char *name, size_t offset, bool numbered) {
+    if (r->columns == COLUMNS_MAX)
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "has more than %d columns", COLUMNS_MAX);
+    size_t size = strlen(name) + 24;
+    PV_TRY(pv__alloc(r->ctx, size, 1, &r->name[r->columns]));
+    if (numbered)
+        snprintf(r->name[r->columns], size, "%s.%zu", name, offset + 1);
+    else
+        snprintf(r->name[r->columns], size, "%s", name);
+    r->array[r->columns] = *array;
+    r->offset[r->columns++] = offset;
+    return PV_OK;
+}
+
+/* Members of one or two dimensions and the images' length. Large ones are images, and stay packed. */
+static pv_status add_members(reader *r) {
+    size_t count = pv_archive_count(r->archive);
+    for (size_t m = 0; m < count; m++) {
+        pv_array a;
+        int dims;
+        size_t rows;
+        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
+        if (dims < 1 || dims > 2 || rows != r->rows || pv__archive_size(r->archive, m) > COLUMN_BYTES)
+            continue;
+        PV_TRY(pv_archive_array(r->ctx, r->archive, m, &a));
+        size_t width = a.dims == 2 ? a.shape[1] : 1;
+        for (size_t i = 0; width <= WIDTH_MAX && i < width; i++)
+            PV_TRY(add_column(r, &a, pv_archive_name(r->archive, m), i, a.dims == 2));
+    }
+    return PV_OK;
+}
+
+/* A column that was asked for and is another file of one array. */
+static pv_status add_file(reader *r, const char *name) {
+    pv_array a;
+    for (size_t c = 0; c < r->columns; c++)
+        if (strcmp(r->name[c], name) == 0)
+            return PV_OK;
+    if (!pv_archive_recognise(name))
+        return PV_OK; /* whoever wants the column says that there is none */
+    if (r->others == COLUMNS_MAX)
+        return PV_OK;
+    PV_TRY(pv_archive_open(r->ctx, name, &r->other[r->others]));
+    pv_archive *archive = r->other[r->others++];
+    if (pv_archive_count(archive) != 1)
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0, "has several arrays; a column is a file of one");
+    PV_TRY(pv_archive_array(r->ctx, archive, 0, &a));
+    if (a.dims != 1 || a.shape[0] != r->rows)
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0, "has %zu rows and %d dimension%s; %s has %zu rows",
+                           a.dims ? a.shape[0] : 1, a.dims, a.dims == 1 ? "" : "s", r->path, r->rows);
+    return add_column(r, &a, name, 0, false);
+}
+
+/* N: the length of the first array of three or more dimensions, else of the first array. */
+static pv_status find_rows(reader *r) {
+    size_t count = pv_archive_count(r->archive);
+    bool found = false;
+    for (size_t m = 0; m < count; m++) {
+        size_t rows;
+        int dims;
+        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
+        if (dims >= 3 || (!found && dims >= 1 && r->rows == 0))
+            r->rows = rows;
+        if (dims >= 3)
+            return PV_OK;
+        found = found || dims >= 1;
+    }
+    return found ? PV_OK
+                 : pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0,
+                               "has no array of rows; if it is a zipped table, unpack it");
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+static pv_status fill_text(reader *r, size_t c, pv_column *column) {
+    const pv_array *a = &r->array[c];
+    size_t width = a->dims == 2 ? a->shape[1] : 1;
+    char text[TEXT_MAX];
+    pv__dictionary dictionary = {0};
+    pv_status status;
+    column->type = PV_COLUMN_TEXT;
+    PV_GOTO(done, pv__alloc(r->ctx, r->rows, sizeof *column->code, &column->code));
+    for (size_t n = 0; n < r->rows; n++) {
+        size_t at = n * width + r->offset[c];
+        pv_array_text(a, at, text, sizeof text);
+        bool missing = !*text || (!is_text(a) && isnan(pv_array_number(a, at)));
+        uint64_t hash;
+        int32_t code = missing ? -1 : pv__dictionary_find(&dictionary, column, text, strlen(text), &hash);
+        if (!missing && code < 0) {
+            code = column->levels;
+            PV_GOTO(done, pv__dictionary_add(r->ctx, &dictionary, column, text, strlen(text), hash));
+        }
+        column->code[n] = code;
+    }
+done:
+    pv__dictionary_free(r->ctx, &dictionary);
+    return status;
+}
+
+static pv_status fill_column(reader *r, size_t c, pv_column *column) {
+    const pv_array *a = &r->array[c];
+    const pv_csv_options *o = r->options;
+    bool over = o && o->keep && !listed(o->keep, o->n_keep, r->name[c]);
+    size_t width = a->dims == 2 ? a->shape[1] : 1;
+    if (over) {
+        column->type = PV_COLUMN_TEXT;
+        PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *column->code, &column->code));
+        memset(column->code, 0xFF, r->rows * sizeof *column->code);
+        return PV_OK;
+    }
+    if (is_text(a) || (o && listed(o->text, o->n_text, r->name[c])))
+        return fill_text(r, c, column);
+    PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *column->number, &column->number));
+    for (size_t n = 0; n < r->rows; n++)
+        column->number[n] = pv_array_number(a, n * width + r->offset[c]);
+    return PV_OK;
+}
+
+static pv_status make_table(reader *r, pv_table **table) {
+    PV_TRY(pv__table_new(r->ctx, r->path, (const char *const *)r->name, r->columns, r->rows, table));
+    pv_table *t = *table;
+    t->arrays = true;
+    t->hash = pv__archive_hash(r->archive);
+    PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *t->line, &t->line));
+    for (size_t n = 0; n < r->rows; n++)
+        t->line[n] = n + 1;
+    for (size_t c = 0; c < r->columns; c++)
+        PV_TRY(fill_column(r, c, &t->column[c]));
+    return PV_OK;
+}
+
+pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+    *table = NULL;
+    reader *r;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *r, &r));
+    r->ctx = ctx;
+    r->path = path;
+    r->options = options;
+    pv_status status;
+    PV_GOTO(done, pv_archive_open(ctx, path, &r->archive));
+    PV_GOTO(done, find_rows(r));
+    PV_GOTO(done, add_members(r));
+    for (size_t i = 0; options && i < options->n_text; i++)
+        PV_GOTO(done, add_file(r, options->text[i]));
+    status = make_table(r, table);
+done:
+    if (status != PV_OK) {
+        pv_table_free(ctx, *table);
+        *table = NULL;
+    }
+    for (size_t c = 0; c < r->columns; c++)
+        pv__free(ctx, r->name[c]);
+    for (size_t i = 0; i < r->others; i++)
+        pv_archive_free(ctx, r->other[i]);
+    pv_archive_free(ctx, r->archive);
+    pv__free(ctx, r);
+    return status;
+}

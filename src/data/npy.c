@@ -1,0 +1,163 @@
+/* NPY 1.0 to 3.0 (numpy.lib.format) and IDX headers: what an array's bytes mean.
+ *
+ *   NPY   \x93NUMPY, version, length, then a Python dict: {'descr': '<i2', 'fortran_order': False, 'shape': (3, 4), }
+ *   IDX   0 0 TYPE DIMS, then each dimension as four bytes, all big-endian
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/archive.h"
+
+static const struct {
+    char kind;
+    size_t element;
+    pv_array_type type;
+} numpy_types[] = {{'b', 1, PV_ARRAY_BOOL}, {'u', 1, PV_ARRAY_U8},  {'i', 1, PV_ARRAY_I8},  {'u', 2, PV_ARRAY_U16},
+                   {'i', 2, PV_ARRAY_I16},  {'u', 4, PV_ARRAY_U32}, {'i', 4, PV_ARRAY_I32}, {'u', 8, PV_ARRAY_U64},
+                   {'i', 8, PV_ARRAY_I64},  {'f', 4, PV_ARRAY_F32}, {'f', 8, PV_ARRAY_F64}};
+
+bool pv__is_npy(const pv__bytes *bytes) {
+    return bytes->size >= 10 && memcmp(bytes->data, "\x93NUMPY", 6) == 0;
+}
+
+/* The value of a key of the dict, after its colon and spaces; NULL where it is missing. */
+static const char *value_of(const char *dict, const char *key) {
+    const char *at = strstr(dict, key);
+    if (!at)
+        return NULL;
+    at += strlen(key);
+    at += strspn(at, " ");
+    if (*at != ':')
+        return NULL;
+    return at + 1 + strspn(at + 1, " ");
+}
+
+static bool parse_type(const char *text, pv_array *array) {
+    if (!text || *text != '\'' || !text[1] || !strchr("<>|=", text[1]) || !text[2])
+        return false;
+    char *end;
+    unsigned long size = strtoul(text + 3, &end, 10);
+    if (end == text + 3 || *end != '\'' || size > 1 << 20)
+        return false;
+    array->swapped = text[1] == '>';
+    array->element = size;
+    if (text[2] == 'U' || text[2] == 'S') {
+        array->type = text[2] == 'U' ? PV_ARRAY_UNICODE : PV_ARRAY_BYTES;
+        array->element *= text[2] == 'U' ? 4 : 1;
+        return size > 0;
+    }
+    for (size_t i = 0; i < sizeof numpy_types / sizeof *numpy_types; i++)
+        if (numpy_types[i].kind == text[2] && numpy_types[i].element == size) {
+            array->type = numpy_types[i].type;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_shape(const char *text, pv_array *array) {
+    if (!text || *text != '(')
+        return false;
+    const char *at = text + 1;
+    array->dims = 0;
+    for (;;) {
+        at += strspn(at, " ,");
+        if (*at == ')')
+            return true;
+        char *end;
+        unsigned long long size = strtoull(at, &end, 10);
+        if (end == at || *at == '-' || array->dims == PV_ARRAY_DIMS_MAX)
+            return false;
+        array->shape[array->dims++] = (size_t)size;
+        at = end;
+    }
+}
+
+pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t available) {
+    size_t count = 1, bytes;
+    bool fits = true;
+    for (int i = 0; i < array->dims; i++)
+        fits = fits && !__builtin_mul_overflow(count, array->shape[i], &count);
+    if (!fits || __builtin_mul_overflow(count, array->element, &bytes) || bytes > available)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "array '%s' is cut short: its shape asks for more bytes than the %zu there are", array->name,
+                           available);
+    array->count = count;
+    return PV_OK;
+}
+
+pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array,
+                         size_t *begin) {
+    *array = (pv_array){0};
+    snprintf(array->name, sizeof array->name, "%s", name);
+    size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
+    if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "member '%s' is no NPY array", name);
+    for (size_t i = 0; i < wide; i++)
+        length |= (size_t)bytes->data[8 + i] << 8 * i;
+    *begin = 8 + wide + length;
+    if (length > bytes->size - 8 - wide || length > 1 << 20)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header", name);
+    char *dict;
+    PV_TRY(pv__alloc(ctx, length + 1, 1, &dict));
+    memcpy(dict, bytes->data + 8 + wide, length);
+    const char *order = value_of(dict, "'fortran_order'");
+    bool type = parse_type(value_of(dict, "'descr'"), array), shape = parse_shape(value_of(dict, "'shape'"), array);
+    array->fortran = order && strncmp(order, "True", 4) == 0;
+    bool ordered = order && (array->fortran || strncmp(order, "False", 5) == 0);
+    pv__free(ctx, dict);
+    if (!type)
+        return pv__fail_at(
+            ctx, PV_ERR_FORMAT, path, 0, 0,
+            "array '%s' has a type that is not known here; save it as integers, float32, float64 or text", name);
+    if (!shape || !ordered)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "array '%s' has a damaged header, or more than %d dimensions", name, PV_ARRAY_DIMS_MAX);
+    return PV_OK;
+}
+
+pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
+    size_t begin;
+    PV_TRY(pv__npy_header(ctx, path, name, bytes, array, &begin));
+    array->bytes = bytes->data + begin;
+    return pv__array_fit(ctx, path, array, bytes->size - begin);
+}
+
+/* ---- IDX --------------------------------------------------------------------------------------------------------- */
+
+static bool idx_type(unsigned char code, pv_array *array) {
+    static const struct {
+        unsigned char code;
+        pv_array_type type;
+        size_t element;
+    } types[] = {{0x08, PV_ARRAY_U8, 1},  {0x09, PV_ARRAY_I8, 1},  {0x0B, PV_ARRAY_I16, 2},
+                 {0x0C, PV_ARRAY_I32, 4}, {0x0D, PV_ARRAY_F32, 4}, {0x0E, PV_ARRAY_F64, 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].code == code) {
+            array->type = types[i].type;
+            array->element = types[i].element;
+            return true;
+        }
+    return false;
+}
+
+bool pv__is_idx(const pv__bytes *bytes) {
+    pv_array ignored;
+    return bytes->size >= 8 && bytes->data[0] == 0 && bytes->data[1] == 0 && idx_type(bytes->data[2], &ignored) &&
+           bytes->data[3] >= 1 && bytes->data[3] <= PV_ARRAY_DIMS_MAX;
+}
+
+pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, pv_array *array) {
+    *array = (pv_array){.swapped = true, .dims = bytes->data[3]};
+    const char *slash = strrchr(path, '/');
+    snprintf(array->name, sizeof array->name, "%s", slash ? slash + 1 : path);
+    idx_type(bytes->data[2], array);
+    size_t begin = 4 + 4 * (size_t)array->dims;
+    if (begin > bytes->size)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header");
+    for (int i = 0; i < array->dims; i++) {
+        const unsigned char *p = bytes->data + 4 + 4 * i;
+        array->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+    }
+    array->bytes = bytes->data + begin;
+    return pv__array_fit(ctx, path, array, bytes->size - begin);
+}

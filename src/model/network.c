@@ -1,0 +1,208 @@
+/* Networks over views of an image (section 9 of the paper).
+ *
+ *   h_nv = graph(x_nv) for each view v, weights shared;  h_n = pool over v of h_nv;  logits = h_n W + b
+ *
+ * The graph runs on an engine (compute/graph.h), in parts of about PART_IMAGES views whatever the number of threads;
+ * pooling over views, the output layer and softmax are done here in double precision.
+ */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "model/network.h"
+
+enum { PART_IMAGES = 36 };
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+static bool is_bias(const pv_model *model, size_t parameter) {
+    const pv__graph *g = &model->network->graph;
+    if (parameter >= g->params)
+        return parameter >= model->params - (size_t)model->classes;
+    for (int t = 0; t < g->nodes; t++)
+        if (g->node[t].kind == PV_NODE_CONV && parameter < g->node[t].bias + g->node[t].out.channels)
+            return parameter >= g->node[t].bias;
+    return false;
+}
+
+/* Purpose of the random stream (docs/architecture.md lists them). */
+enum { STREAM_NETWORK_START = 12 };
+
+/* He et al. 2015: variance 2/inputs of each convolution. The output layer starts small, so that training starts at its
+ * biases. */
+static void start(const pv_model *model, uint64_t seed, double *w) {
+    const pv__graph *g = &model->network->graph;
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        if (node->kind != PV_NODE_CONV)
+            continue;
+        pv_rng rng = pv_rng_stream(seed, STREAM_NETWORK_START, (uint64_t)t);
+        size_t count = node->bias - node->weight;
+        double scale = sqrt(2 * (double)node->out.channels / (double)count);
+        for (size_t i = 0; i < count; i++)
+            w[node->weight + i] = scale * pv_rng_normal(&rng);
+    }
+    pv_rng rng = pv_rng_stream(seed, STREAM_NETWORK_START, PV_NODES_MAX);
+    double scale = 0.1 * sqrt(2 / (double)model->network->features);
+    for (size_t i = 0; i < model->network->features * (size_t)model->classes; i++)
+        w[g->params + i] = scale * pv_rng_normal(&rng);
+}
+
+static double *output_bias(const pv_model *model, double *w, size_t *stride) {
+    *stride = 1;
+    return w + model->params - (size_t)model->classes;
+}
+
+/* ---- work -------------------------------------------------------------------------------------------------------- */
+
+void pv__network_work_free(pv_ctx *ctx, pv__network_work *n) {
+    if (!n)
+        return;
+    n->kind->close(ctx, n->engine);
+    pv__free(ctx, n->padded);
+    pv__free(ctx, n->features);
+    pv__free(ctx, n->pooled);
+    pv__free(ctx, n->logits);
+    pv__free(ctx, n->chosen);
+    pv__free(ctx, n);
+}
+
+static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__network_work *n) {
+    const pv__network *net = model->network;
+    n->ctx = ctx;
+    n->threads = pv_ctx_threads(ctx);
+    n->part_rows = net->views < PART_IMAGES ? PART_IMAGES / net->views : 1;
+    n->part_rows = rows < n->part_rows ? rows : n->part_rows;
+    n->parts = (rows + n->part_rows - 1) / n->part_rows;
+    size_t lanes = n->parts < (size_t)n->threads ? n->parts : (size_t)n->threads;
+    size_t images = n->part_rows * net->views, all = n->parts * images * net->features;
+    PV_TRY(n->kind->open(ctx, &net->graph, images, n->parts, (int)lanes, &n->engine));
+    PV_TRY(pv__alloc(ctx, n->part_rows, (size_t)model->inputs * sizeof(double), &n->padded));
+    PV_TRY(pv__alloc(ctx, all, 2 * sizeof(double), &n->features));
+    n->dfeatures = n->features + all;
+    PV_TRY(pv__alloc(ctx, rows, net->features * sizeof(double), &n->pooled));
+    PV_TRY(pv__alloc(ctx, rows, (size_t)model->classes * sizeof(double), &n->logits));
+    return pv__alloc(ctx, rows, net->features * sizeof(uint16_t), &n->chosen);
+}
+
+pv_status pv__network_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, const pv__engine_kind *kind,
+                               pv_model_work **work) {
+    *work = NULL;
+    pv_model_work *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->rows = rows;
+    pv_status status = pv__alloc(ctx, 1, sizeof *made->network, &made->network);
+    if (status == PV_OK) {
+        made->network->kind = kind;
+        status = fill_work(ctx, model, rows, made->network);
+    }
+    if (status == PV_OK)
+        *work = made;
+    else
+        pv_model_work_free(ctx, made);
+    return status;
+}
+
+/* ---- views to rows ----------------------------------------------------------------------------------------------- */
+
+static void pool_views(const pv__network *net, pv__network_work *work, size_t n) {
+    size_t F = net->features, V = net->views;
+    for (size_t i = 0; i < n; i++)
+        for (size_t f = 0; f < F; f++) {
+            const double *h = work->features + i * V * F + f;
+            double sum = 0;
+            size_t best = 0;
+            for (size_t v = 0; v < V; v++) {
+                sum += h[v * F];
+                if (net->pool == PV_POOL_MIN ? h[v * F] < h[best * F] : h[v * F] > h[best * F])
+                    best = v;
+            }
+            work->chosen[i * F + f] = (uint16_t)best;
+            work->pooled[i * F + f] = net->pool == PV_POOL_MEAN ? sum / (double)V : h[best * F];
+        }
+}
+
+static void pool_backward(const pv__network *net, pv__network_work *work, size_t n, size_t k, const double *w) {
+    size_t F = net->features, V = net->views;
+    memset(work->dfeatures, 0, work->parts * work->part_rows * V * F * sizeof *work->dfeatures);
+    for (size_t i = 0; i < n; i++)
+        for (size_t f = 0; f < F; f++) {
+            double slope = 0, *dh = work->dfeatures + i * V * F + f;
+            for (size_t y = 0; y < k; y++)
+                slope += work->logits[i * k + y] * w[f * k + y];
+            if (net->pool != PV_POOL_MEAN)
+                dh[work->chosen[i * F + f] * F] = slope;
+            for (size_t v = 0; net->pool == PV_POOL_MEAN && v < V; v++)
+                dh[v * F] = slope / (double)V;
+        }
+}
+
+/* ---- forward and backward ---------------------------------------------------------------------------------------- */
+
+/* Rows of a part; the last may be filled up with zeros. */
+static const double *part_input(const pv_model *model, pv__network_work *work, size_t part, size_t n, const double *x) {
+    size_t d = (size_t)model->inputs, begin = part * work->part_rows, rows = n - begin;
+    if (rows >= work->part_rows)
+        return x + begin * d;
+    memcpy(work->padded, x + begin * d, rows * d * sizeof *x);
+    memset(work->padded + rows * d, 0, (work->part_rows - rows) * d * sizeof *x);
+    return work->padded;
+}
+
+static void forward(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *x,
+                    double *loglik) {
+    const pv__network *net = model->network;
+    pv__network_work *work = held->network;
+    size_t F = net->features, k = (size_t)model->classes, images = work->part_rows * net->views;
+    size_t parts = (n + work->part_rows - 1) / work->part_rows;
+    work->kind->load(work->engine, w);
+#pragma omp parallel for num_threads(parts < (size_t)work->threads ? (int)parts : work->threads) schedule(dynamic)
+    for (size_t p = 0; p < parts; p++) {
+        pv__dropout dropout = {work->training, work->seed,
+                               work->step * work->parts * images + p * images}; /* one number for each view ever seen */
+        work->kind->forward(work->engine, p, omp_get_thread_num(), part_input(model, work, p, n, x), &dropout,
+                            work->features + p * images * F);
+    }
+    pool_views(net, work, n);
+    const double *output = w + net->graph.params, *bias = output + F * k;
+    for (size_t i = 0; i < n; i++) {
+        double *logits = work->logits + i * k;
+        memcpy(logits, bias, k * sizeof *logits);
+        for (size_t f = 0; f < F; f++)
+            for (size_t y = 0; y < k; y++)
+                logits[y] += work->pooled[i * F + f] * output[f * k + y];
+    }
+    pv__log_softmax_rows(n, k, work->logits, loglik);
+}
+
+static void backward(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *x,
+                     const double *loglik, const double *dloglik, double *dw) {
+    (void)x;
+    const pv__network *net = model->network;
+    pv__network_work *work = held->network;
+    size_t F = net->features, k = (size_t)model->classes, images = work->part_rows * net->views;
+    size_t parts = (n + work->part_rows - 1) / work->part_rows;
+    bool low = !work->freeze_low;
+    pv__log_softmax_rows_backward(n, k, loglik, dloglik, work->logits);
+    double *doutput = dw + net->graph.params, *dbias = doutput + F * k;
+    for (size_t i = 0; i < n; i++)
+        for (size_t y = 0; y < k; y++) {
+            dbias[y] += work->logits[i * k + y];
+            for (size_t f = 0; f < F; f++)
+                doutput[f * k + y] += work->pooled[i * F + f] * work->logits[i * k + y];
+        }
+    pool_backward(net, work, n, k, w + net->graph.params);
+#pragma omp parallel for num_threads(parts < (size_t)work->threads ? (int)parts : work->threads) schedule(dynamic)
+    for (size_t p = 0; p < parts; p++)
+        work->kind->backward(work->engine, p, omp_get_thread_num(), work->dfeatures + p * images * F, low);
+    work->kind->gather(work->engine, parts, work->threads, low, dw);
+}
+
+#define NETWORK(word)                                                                                                  \
+    {                                                                                                                  \
+        .name = word, .is_bias = is_bias, .start = start, .output_bias = output_bias, .forward = forward,              \
+        .backward = backward, .first_class_fixed = false, .backward_needs_work = true                                  \
+    }
+
+const pv__architecture pv__convnet = NETWORK("convnet");
+const pv__architecture pv__inception = NETWORK("inception");

@@ -1,0 +1,43 @@
+/* src/model/network.h: networks over views of an image: convnet and inception. */
+#ifndef PV_SRC_NETWORK_H
+#define PV_SRC_NETWORK_H
+
+#include "compute/graph.h"
+#include "model/model.h"
+
+typedef enum pv__view_pool { PV_POOL_MAX, PV_POOL_MIN, PV_POOL_MEAN } pv__view_pool;
+
+/* The part of a model that networks have. Parameters: the graph's, then the output layer [features][classes], then its
+ * biases [classes]. */
+typedef struct pv__network {
+    pv__graph graph; /* of one view: to [features][1][1] */
+    size_t views, size, features;
+    pv__view_pool pool;
+} pv__network;
+
+/* Reads "convnet", "inception", or either with ":key=value,..."; fills model->network, params and architecture. false:
+ * spec is neither. */
+pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network);
+
+/* What a network's work holds besides. */
+typedef struct pv__network_work {
+    pv_ctx *ctx;
+    const pv__engine_kind *kind;
+    pv__engine *engine;
+    int threads;
+    size_t part_rows, parts;
+    double *padded;               /* [part_rows][inputs], the last part where it is not full */
+    double *features, *dfeatures; /* [parts part_rows][views][features] */
+    double *pooled;               /* [rows][features] */
+    double *logits;               /* [rows][classes], also their gradient */
+    uint16_t *chosen;             /* [rows][features]: the view a maximum or minimum came from */
+    bool training, freeze_low;
+    uint64_t seed, step;
+} pv__network_work;
+
+/* A work with another engine than the usual one (tests compare them). */
+pv_status pv__network_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, const pv__engine_kind *kind,
+                               pv_model_work **work);
+void pv__network_work_free(pv_ctx *ctx, pv__network_work *network);
+
+#endif

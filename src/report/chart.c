@@ -163,8 +163,8 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
 }
 
 static void draw_bars(const pv__svg *svg, const layout *l, const pv_series *s) {
-    fprintf(svg->out, "<path class=\"f-%s\" fill-opacity=\"0.4\" stroke=\"var(--%s)\" stroke-width=\"1\" d=\"",
-            pv__ink_word(s->ink), pv__ink_word(s->ink));
+    fprintf(svg->out, "<path class=\"f-%s s-%s\" fill-opacity=\"0.4\" stroke-width=\"1\" d=\"", pv__ink_word(s->ink),
+            pv__ink_word(s->ink));
     for (size_t i = 0; i < s->n; i++) {
         double y = pv__scale_at(&l->y, pv__at(s->y, s, i)), x0 = edge(&l->x, pv__at(s->lo, s, i));
         double x1 = edge(&l->x, pv__at(s->hi, s, i)), base = l->y.log ? l->y.from : pv__scale_at(&l->y, 0);

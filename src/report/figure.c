@@ -33,8 +33,7 @@ static void write_svg(FILE *out, const pv_figure *figure) {
     fputs("</title>\n<desc id=\"desc\">", out);
     pv__put_html(out, figure->text);
     fputs("</desc>\n<style>\n", out);
-    pv__put_palette(out, "svg", false);
-    pv__put_classes(out);
+    pv__put_classes(out, true);
     fputs("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", out);
     pv__svg svg = {.out = out, .outlines = true, .prefix = figure->name};
     pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);

@@ -25,7 +25,7 @@ static void put_head(FILE *out, const pv_report_options *options) {
     fputs("@media (prefers-color-scheme:dark){@media screen{\n", out);
     pv__put_palette(out, ":root", true);
     fputs("}}\n", out);
-    pv__put_classes(out);
+    pv__put_classes(out, false);
     fputs((const char *)pv_style, out);
     fputs("</style>\n</head>\n<body>\n<main>\n<header>\n<h1>", out);
     pv__put_html(out, title);

@@ -31,10 +31,14 @@ void pv__put_palette(FILE *out, const char *root, bool dark) {
     fputs("}\n", out);
 }
 
-void pv__put_classes(FILE *out) {
-    for (int i = 0; i < PV_INKS; i++)
-        fprintf(out, ".l-%s{stroke:var(--%s);fill:none}.f-%s{fill:var(--%s)}\n", inks[i].word, inks[i].word,
-                inks[i].word, inks[i].word);
+void pv__put_classes(FILE *out, bool fixed) {
+    for (int i = 0; i < PV_INKS; i++) {
+        const char *word = inks[i].word;
+        char colour[32];
+        snprintf(colour, sizeof colour, fixed ? "%s" : "var(--%s)", fixed ? inks[i].light : word);
+        fprintf(out, ".l-%s{stroke:%s;fill:none}.f-%s{fill:%s}.s-%s{stroke:%s}\n", word, colour, word, colour, word,
+                colour);
+    }
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

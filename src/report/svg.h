@@ -34,9 +34,11 @@ typedef struct pv__svg {
 void pv__put_glyphs(const pv__svg *svg); /* at the end of a file with outlines */
 
 const char *pv__ink_word(pv_ink ink);
-/* Rules for the classes of the elements. root: ":root" in a page, "svg" in a file. */
+/* A page's colours as variables, which follow the reader's light or dark setting. root: ":root". */
 void pv__put_palette(FILE *out, const char *root, bool dark);
-void pv__put_classes(FILE *out);
+/* Rules for the classes of the elements: l- a line, f- a filling, s- the stroke of a filling. fixed: the light colours
+ * themselves, for files, as not every program that draws SVG knows variables. */
+void pv__put_classes(FILE *out, bool fixed);
 
 double pv__text_width(const char *text, double size);
 /* anchor: 's', 'm', 'e' for start, middle, end; turned: reads upwards. */

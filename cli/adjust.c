@@ -27,9 +27,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability: what not knowing the "
                         "prevalence means for it. For --to unknown."),
-    {"costs", PV_OPTION_TEXT, offsetof(adjust_options, costs), NULL, 0, 0, NULL, "FILE",
-     "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are the "
-     "actions of least expected cost."},
+    CLI_OPTION_COSTS(adjust_options, costs),
     CLI_OPTION_MISSING(adjust_options, missing),
     CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
     CLI_OPTION_JSON(
@@ -40,9 +38,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_END};
 
 static const pv_option unknown_table[] = {
-    {"labels", PV_OPTION_TEXT, offsetof(adjust_options, labels), NULL, 0, 0, NULL, "COL",
-     "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
-     "the probabilities of such rows stay predictions."},
+    CLI_OPTION_LABELS(adjust_options, labels),
     {"weights", PV_OPTION_TEXT, offsetof(adjust_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
      "as v rows. PROBS and --source both need it."},

@@ -241,10 +241,12 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
     if (slash)
         folder[slash == path ? 1 : slash - path] = '\0';
     int cause = 0;
-    if (stat(folder, &about) != 0 || access(folder, W_OK | X_OK) != 0)
+    if (stat(folder, &about) != 0)
         cause = errno;
     else if (!S_ISDIR(about.st_mode))
         cause = ENOTDIR;
+    else if (access(folder, W_OK | X_OK) != 0)
+        cause = errno;
     free(folder);
     if (cause)
         return cli_error(call, PV_ERR_PATH, path, "cannot be written: %s; choose another folder or make it first",

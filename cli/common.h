@@ -292,6 +292,20 @@ typedef struct cli_extra {
     char *const *word;   /* NULL: none */
 } cli_extra;
 
+/* Options of predict and adjust. */
+#define CLI_OPTION_COSTS(type, field)                                                                                  \
+    {                                                                                                                  \
+        "costs", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE",                                      \
+            "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are " \
+            "the actions of least expected cost."                                                                      \
+    }
+#define CLI_OPTION_LABELS(type, field)                                                                                 \
+    {                                                                                                                  \
+        "labels", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                      \
+            "A column with the labels of some rows, empty for the others. Labels that are known count towards the "    \
+            "prevalence; the probabilities of such rows stay predictions."                                             \
+    }
+
 typedef struct cli_predictions {
     char *const *labels;
     int classes;

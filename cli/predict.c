@@ -26,9 +26,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "
                         "posterior (fit --infer laplace, vi or hmc), unless the population is unknown."),
-    {"costs", PV_OPTION_TEXT, offsetof(predict_options, costs), NULL, 0, 0, NULL, "FILE",
-     "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are the "
-     "actions of least expected cost."},
+    CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
     CLI_OPTION_MISSING(predict_options, missing),
@@ -41,9 +39,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_END};
 
 static const pv_option unknown_table[] = {
-    {"labels", PV_OPTION_TEXT, offsetof(predict_options, labels), NULL, 0, 0, NULL, "COL",
-     "A column with the labels of some rows, empty for the others. Labels that are known count towards the prevalence; "
-     "the probabilities of such rows stay predictions."},
+    CLI_OPTION_LABELS(predict_options, labels),
     {"weights", PV_OPTION_TEXT, offsetof(predict_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
      "as v rows. Default: the column named in fit, where there is one such."},

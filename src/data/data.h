@@ -75,4 +75,7 @@ PV_MUST_USE pv_status pv__image_encoding_copy(pv_ctx *ctx, const pv_image_encodi
 #define PV__FAIL_CELL(ctx, table, row, at_column, ...)                                                                 \
     pv__fail_at(ctx, PV_ERR_INPUT, (table)->source, pv_table_line(table, row), (at_column) + 1, __VA_ARGS__)
 
+/* The column of that name, which must hold numbers; option is for messages. */
+pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, size_t *column);
+
 #endif

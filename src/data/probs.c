@@ -204,20 +204,6 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
     return put_first(ctx, copy, found);
 }
 
-static pv_status check_numbers(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
-                               size_t *column) {
-    PV_TRY(pv_table_find(ctx, table, option, name, column));
-    const pv_column *found = &table->column[*column];
-    if (found->type == PV_COLUMN_NUMBER)
-        return PV_OK;
-    size_t row = 0;
-    while (row + 1 < table->rows && found->code[row] < 0)
-        row++;
-    return PV__FAIL_CELL(ctx, table, row, *column, "'%s' in column '%s' is not a number",
-                         found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text,
-                         pv__show(name).text);
-}
-
 /* Observed labels that no probability is for. */
 static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
     size_t c;
@@ -325,7 +311,7 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
     PV_GOTO(done, check_labels(ctx, &found));
     PV_GOTO(done, pv__alloc(ctx, found.n, sizeof *column, &column));
     for (size_t i = 0; i < found.n; i++)
-        PV_GOTO(done, check_numbers(ctx, made->table, "--columns", found.column[i], &column[i]));
+        PV_GOTO(done, pv__number_column(ctx, made->table, "--columns", found.column[i], &column[i]));
     made->classes = found.n == 1 ? 2 : (int)found.n;
     if (found.n == 1)
         PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, &found)
@@ -388,7 +374,7 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
                               pv__show_n(names[i], (size_t)(equals - names[i])).text);
         else if (column[y] != table->columns)
             status = pv__fail(ctx, PV_ERR_USAGE, "--votes: label '%s' is given twice", pv__show(labels[y]).text);
-        else if ((status = check_numbers(ctx, table, "--votes", name, &c)) == PV_OK)
+        else if ((status = pv__number_column(ctx, table, "--votes", name, &c)) == PV_OK)
             column[y] = c;
     }
     pv_string_list_free(ctx, names, n);

@@ -79,15 +79,15 @@ void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
     *plan = (pv__plan){0};
 }
 
-static pv_status find_weights(pv_ctx *ctx, const pv_table *table, const char *name, size_t *column) {
-    PV_TRY(pv_table_find(ctx, table, "--weights", name, column));
+pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, size_t *column) {
+    PV_TRY(pv_table_find(ctx, table, option, name, column));
     const pv_column *found = &table->column[*column];
     if (found->type == PV_COLUMN_NUMBER)
         return PV_OK;
     size_t row = 0;
     while (row + 1 < table->rows && found->code[row] < 0)
         row++;
-    return PV__FAIL_CELL(ctx, table, row, *column, "--weights: '%s' in column '%s' is not a number",
+    return PV__FAIL_CELL(ctx, table, row, *column, "%s: '%s' in column '%s' is not a number", option,
                          found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text,
                          pv__show(name).text);
 }
@@ -121,7 +121,7 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     if (roles->target)
         PV_TRY(pv_table_find(ctx, table, "--target", roles->target, &plan->target));
     if (roles->weights)
-        PV_TRY(find_weights(ctx, table, roles->weights, &plan->weights));
+        PV_TRY(pv__number_column(ctx, table, "--weights", roles->weights, &plan->weights));
     return PV_OK;
 }
 

@@ -74,28 +74,43 @@ static void make_volumes(volumes *v) {
                           .image = &v->image};
 }
 
-/* A long run less a short one leaves the steps alone. */
+/* The shortest step of a fit: steps are all alike, and each is longer than the interval between two reports of
+ * progress. */
+typedef struct step_clock {
+    const pv_ctx *outer;
+    pv_ctx *ctx;
+    double last, best;
+} step_clock;
+
+static void on_step(void *state, const pv_progress *progress) {
+    step_clock *clock = state;
+    if (progress->step > 2) /* the first touch memory for the first time */
+        clock->best = fmin(clock->best, progress->seconds - clock->last);
+    clock->last = progress->seconds;
+    if (pv_ctx_interrupted(clock->outer))
+        pv_ctx_interrupt(clock->ctx);
+}
+
 static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options options, double *best) {
     static char zero[] = "0", one[] = "1";
     char *labels[] = {zero, one};
     pv_fit_input input = {.data = &v->set, .encoding = &v->encoding, .labels = labels, .target = "y"};
-    double seconds[2];
-    int64_t steps[2];
-    for (int longer = 0; longer < 2; longer++) {
-        pv_classifier *fitted;
-        options.epochs = longer ? 5 : 1;
-        pv_status status = pv_fit(call->ctx, &input, &options, &fitted);
-        if (status != PV_OK)
-            return status;
-        seconds[longer] = fitted->seconds;
-        steps[longer] = fitted->iterations;
-        bool stopped = fitted->stop == PV_STOP_INTERRUPTED;
-        pv_classifier_free(call->ctx, fitted);
-        if (stopped)
-            return PV_ERR_INTERRUPTED;
-    }
-    *best = fmin(*best, (seconds[1] - seconds[0]) / (double)(steps[1] - steps[0]));
-    return PV_OK;
+    step_clock clock = {.outer = call->ctx, .best = *best};
+    pv_ctx_options observed = pv_ctx_options_default();
+    observed.threads = pv_ctx_threads(call->ctx);
+    observed.progress = on_step;
+    observed.state = &clock;
+    pv_status status = pv_ctx_new(&observed, &clock.ctx);
+    if (status != PV_OK)
+        return status;
+    pv_classifier *fitted;
+    options.epochs = 5;
+    status = pv_fit(clock.ctx, &input, &options, &fitted);
+    if (status == PV_OK)
+        pv_classifier_free(clock.ctx, fitted);
+    pv_ctx_free(clock.ctx);
+    *best = clock.best;
+    return pv_ctx_interrupted(call->ctx) ? PV_ERR_INTERRUPTED : status;
 }
 
 /* Cutting the views of one batch, with as many threads as a step has. */

@@ -198,6 +198,10 @@ void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double
 double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
                              double scale);
 void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *options, double rate_factor);
+/* Both in one pass over the parameters, with scale 1: the same step, without the gradients in memory. No gradient must
+ * be waiting for pv_auxiliary_step. */
+double pv_auxiliary_train(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
+                          const pv_auxiliary_options *options, double rate_factor);
 
 /* Parameters and gradients by name, for tests and for saving: bias [classes], offset [n_params], matrix
  * [n_params][classes]; NULL where the network has none. Borrowed. */

@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "compute/float_kernels.h"
 #include "compute/onednn.h"
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
@@ -132,9 +133,7 @@ static void engine_forward(pv__engine *e, size_t part, int number, const double 
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     e->dropped[part] = dropout->on;
-    size_t count = e->images * pv__shape_size(g->input);
-    for (size_t i = 0; i < count; i++)
-        input[i] = (float)x[i];
+    pv__float_kernels_get()->narrow(e->images * pv__shape_size(g->input), x, input);
     for (int t = 0; t < g->nodes; t++) {
         node_forward(&l, t, value);
         if (dropout->on && g->node[t].dropout > 0)
@@ -148,13 +147,17 @@ static void engine_forward(pv__engine *e, size_t part, int number, const double 
     omp_set_num_threads(threads);
 }
 
-/* dy through dropout and ReLU, in place: a dropped element has y = 0. */
-static void gate(const pv__node *node, bool dropped, size_t n, const float *y, float *dy) {
-    float scale = dropped && node->dropout > 0 ? (float)(1 / (1 - node->dropout)) : 1;
-    if (node->kind != PV_NODE_CONV && scale == 1)
+/* The slope of node t's output through dropout and ReLU, in place. */
+static void gate(lane *l, int t, bool dropped, const char *value) {
+    const pv__engine *e = l->e;
+    const pv__node *node = &e->graph->node[t];
+    bool drops = dropped && node->dropout > 0;
+    if (node->kind != PV_NODE_CONV && !drops)
         return;
-    for (size_t i = 0; i < n; i++)
-        dy[i] = y[i] > 0 ? dy[i] * scale : 0;
+    size_t n = (e->offset[t + 2] - e->offset[t + 1]) / sizeof(float);
+    pv__float_kernels_get()->gate(n, drops ? (float)(1 / (1 - node->dropout)) : 1,
+                                  (const float *)(const void *)(value + e->offset[t + 1]),
+                                  (float *)(void *)(l->slope + e->offset[t + 1]));
 }
 
 static void conv_gradient(lane *l, size_t part, int t, char *value) {
@@ -205,8 +208,7 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
     reorder(&l, e->from_features, &e->features_md, l.features, &e->md[g->nodes], l.slope + e->offset[g->nodes]);
     for (int t = g->nodes - 1; t >= first; t--) {
         const pv__node *node = &g->node[t];
-        gate(node, e->dropped[part], (e->offset[t + 2] - e->offset[t + 1]) / sizeof(float),
-             (const float *)(const void *)(value + e->offset[t + 1]), (float *)(void *)(l.slope + e->offset[t + 1]));
+        gate(&l, t, e->dropped[part], value);
         if (node->kind == PV_NODE_CONV)
             conv_gradient(&l, part, t, value);
         for (int i = 0; i < node->inputs; i++) {
@@ -215,10 +217,9 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
                 continue;
             char *slope = l.slope + e->offset[x];
             input_gradient(&l, t, i, value, reached[x] ? l.spare : slope);
-            const float *more = (const float *)(const void *)l.spare;
-            float *sum = (float *)(void *)slope;
-            for (size_t j = 0; reached[x] && j < (e->offset[x + 1] - e->offset[x]) / sizeof(float); j++)
-                sum[j] += more[j];
+            if (reached[x])
+                pv__float_kernels_get()->add((e->offset[x + 1] - e->offset[x]) / sizeof(float),
+                                             (const float *)(const void *)l.spare, (float *)(void *)slope);
             reached[x] = true;
         }
     }

@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "compute/compute.h"
+#include "compute/float_kernels.h"
 
 static void rows_dot(size_t n, size_t d, const double *x, const double *w, double bias, double *z) {
     for (size_t i = 0; i < n; i++) {
@@ -75,5 +76,13 @@ extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx
 
 const pv__compute *pv__compute_best(void) {
     const pv__compute *const all[] = {&pv__compute_baseline, &pv__compute_avx2, &pv__compute_avx512};
+    return all[pv__isa_best()];
+}
+
+extern const pv__float_kernels pv__float_kernels_baseline, pv__float_kernels_avx2, pv__float_kernels_avx512;
+
+const pv__float_kernels *pv__float_kernels_get(void) {
+    const pv__float_kernels *const all[] = {&pv__float_kernels_baseline, &pv__float_kernels_avx2,
+                                            &pv__float_kernels_avx512};
     return all[pv__isa_best()];
 }

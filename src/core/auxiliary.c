@@ -6,25 +6,32 @@
  * trained by the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), p-hat and w constants,
  * by Adam with a rate of its own for each of b, o and A. A has a Laplace prior: a soft threshold after each step. The
  * main loss sees log q as a constant (loss_batch.c), so nothing leaks from one loss into the other.
+ *
+ * For a network of a million weights the time goes into reading o, A and their moments, so moments are in single
+ * precision, and training takes one pass: the gradient of A is the outer product of w - o and a slope per class.
  */
 #include <math.h>
 #include <string.h>
 
 #include "core/core.h"
 
-/* One parameter array with its gradient and Adam's moments, in one allocation. */
+/* One parameter array with its gradient, and Adam's moments in single precision. */
 typedef struct trained {
     size_t n;
-    double *value, *gradient, *mean, *square;
+    double *value, *gradient;
+    float *mean, *square;
 } trained;
 
 struct pv_auxiliary {
+    pv_ctx *ctx;
     pv_marginal kind;
     int classes;
     size_t n_params;
-    trained bias;   /* [classes] */
-    trained offset; /* [n_params] */
-    trained matrix; /* [n_params][classes] */
+    trained bias;    /* [classes] */
+    trained offset;  /* [n_params] */
+    trained matrix;  /* [n_params][classes] */
+    double *slope;   /* [classes], d loss / d logits */
+    double *partial; /* [chunks of n_params][classes] */
     int64_t steps;
 };
 
@@ -33,11 +40,16 @@ pv_auxiliary_options pv_auxiliary_options_default(double main_rate) {
         .rate_bias = 10 * main_rate, .rate_offset = main_rate, .rate_matrix = 0.1 * main_rate, .sparsity = 1e-3};
 }
 
+static void trained_free(pv_ctx *ctx, trained *array) {
+    pv__free(ctx, array->value);
+    pv__free(ctx, array->mean);
+}
+
 static pv_status trained_new(pv_ctx *ctx, size_t n, trained *array) {
     array->n = n;
-    PV_TRY(pv__alloc(ctx, n, 4 * sizeof *array->value, &array->value));
+    PV_TRY(pv__alloc(ctx, n, 2 * sizeof *array->value, &array->value));
     array->gradient = array->value + n;
-    array->mean = array->gradient + n;
+    PV_TRY(pv__alloc(ctx, n, 2 * sizeof *array->mean, &array->mean));
     array->square = array->mean + n;
     return PV_OK;
 }
@@ -50,12 +62,15 @@ pv_status pv_auxiliary_new(pv_ctx *ctx, pv_marginal marginal, int classes, size_
         return pv__fail(ctx, PV_ERR_USAGE, "marginal %s has no auxiliary network", pv_marginal_name(marginal));
     pv_auxiliary *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->ctx = ctx;
     made->kind = marginal;
     made->classes = classes;
     made->n_params = n_params;
     pv_status status;
     PV_GOTO(fail, trained_new(ctx, (size_t)classes, &made->bias));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)classes, sizeof *made->slope, &made->slope));
     if (linear) {
+        PV_GOTO(fail, pv__alloc(ctx, pv__chunks(n_params), (size_t)classes * sizeof *made->partial, &made->partial));
         PV_GOTO(fail, trained_new(ctx, n_params, &made->offset));
         PV_GOTO(fail, trained_new(ctx, n_params * (size_t)classes, &made->matrix));
         memcpy(made->offset.value, w, n_params * sizeof *w);
@@ -72,25 +87,43 @@ fail:
 void pv_auxiliary_free(pv_ctx *ctx, pv_auxiliary *auxiliary) {
     if (!auxiliary)
         return;
-    pv__free(ctx, auxiliary->bias.value);
-    pv__free(ctx, auxiliary->offset.value);
-    pv__free(ctx, auxiliary->matrix.value);
+    trained_free(ctx, &auxiliary->bias);
+    trained_free(ctx, &auxiliary->offset);
+    trained_free(ctx, &auxiliary->matrix);
+    pv__free(ctx, auxiliary->slope);
+    pv__free(ctx, auxiliary->partial);
     pv__free(ctx, auxiliary);
 }
 
-void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double *log_q) {
-    size_t k = (size_t)auxiliary->classes;
-    memcpy(log_q, auxiliary->bias.value, k * sizeof *log_q);
-    for (size_t i = 0; i < auxiliary->offset.n; i++) {
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* sum over a chunk's parameters of A (w - o). */
+static void chunk_logits(const pv_auxiliary *auxiliary, const double *w, size_t chunk) {
+    size_t k = (size_t)auxiliary->classes, begin = chunk * PV_CHUNK,
+           end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
+    double *sum = auxiliary->partial + chunk * k;
+    memset(sum, 0, k * sizeof *sum);
+    for (size_t i = begin; i < end; i++) {
         double away = w[i] - auxiliary->offset.value[i];
         for (size_t y = 0; y < k; y++)
-            log_q[y] += auxiliary->matrix.value[i * k + y] * away;
+            sum[y] += auxiliary->matrix.value[i * k + y] * away;
     }
+}
+
+void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double *log_q) {
+    size_t k = (size_t)auxiliary->classes, chunks = pv__chunks(auxiliary->offset.n);
+    memcpy(log_q, auxiliary->bias.value, k * sizeof *log_q);
+    PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_logits(auxiliary, w, c););
+    for (size_t c = 0; c < chunks; c++)
+        for (size_t y = 0; y < k; y++)
+            log_q[y] += auxiliary->partial[c * k + y];
     pv_log_softmax(auxiliary->classes, log_q, log_q);
 }
 
-double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
-                             double scale) {
+/* ---- backward and step ------------------------------------------------------------------------------------------- */
+
+/* slope = d loss / d logits = scale (q sum(target) - target), the bias's gradient as well. Returns the loss. */
+static double logit_slopes(pv_auxiliary *auxiliary, const double *log_q, const double *log_target, double scale) {
     size_t k = (size_t)auxiliary->classes;
     double loss = 0, total = 0;
     for (size_t y = 0; y < k; y++) {
@@ -98,49 +131,98 @@ double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const dou
         total += target;
         loss -= target * log_q[y];
     }
-    /* d loss / d logits = q sum(target) - target; the bias's gradient as well. */
-    enum { FEW = 16 };
-    double few[FEW];
-    for (size_t first = 0; first < k; first += FEW) {
-        size_t count = k - first < FEW ? k - first : FEW;
-        for (size_t j = 0; j < count; j++) {
-            few[j] = scale * (exp(log_q[first + j]) * total - exp(log_target[first + j]));
-            auxiliary->bias.gradient[first + j] += few[j];
-        }
-        for (size_t i = 0; i < auxiliary->offset.n; i++) {
-            double away = w[i] - auxiliary->offset.value[i], pull = 0;
-            const double *row = auxiliary->matrix.value + i * k + first;
-            double *drow = auxiliary->matrix.gradient + i * k + first;
-            for (size_t j = 0; j < count; j++) {
-                drow[j] += away * few[j];
-                pull += row[j] * few[j];
-            }
-            auxiliary->offset.gradient[i] -= pull;
-        }
+    for (size_t y = 0; y < k; y++) {
+        auxiliary->slope[y] = scale * (exp(log_q[y]) * total - exp(log_target[y]));
+        auxiliary->bias.gradient[y] += auxiliary->slope[y];
     }
     return loss;
 }
 
-static void adam(trained *array, double rate, int64_t step) {
+/* Adds the gradient by o and A of parameters begin .. begin+n-1. */
+static inline void add_gradient(const pv_auxiliary *auxiliary, size_t k, const double *w, size_t begin, size_t n,
+                                double *doffset, double *dmatrix) {
+    const double *offset = auxiliary->offset.value + begin, *matrix = auxiliary->matrix.value + begin * k;
+    for (size_t i = 0; i < n; i++) {
+        double away = w[begin + i] - offset[i], pull = 0;
+        for (size_t y = 0; y < k; y++) {
+            dmatrix[i * k + y] += away * auxiliary->slope[y];
+            pull += matrix[i * k + y] * auxiliary->slope[y];
+        }
+        doffset[i] -= pull;
+    }
+}
+
+double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
+                             double scale) {
+    double loss = logit_slopes(auxiliary, log_q, log_target, scale);
+    add_gradient(auxiliary, (size_t)auxiliary->classes, w, 0, auxiliary->offset.n, auxiliary->offset.gradient,
+                 auxiliary->matrix.gradient);
+    return loss;
+}
+
+/* Adam for entries begin .. begin+n-1. */
+static void adam(const pv_auxiliary *auxiliary, const trained *array, size_t begin, size_t n, const double *gradient,
+                 double rate, double sparsity) {
+    pv__adam_lean update = {.n = n,
+                            .gradient = gradient,
+                            .mean = array->mean + begin,
+                            .square = array->square + begin,
+                            .value = array->value + begin,
+                            .rate = rate,
+                            .sparsity = sparsity,
+                            .step = (double)auxiliary->steps};
+    pv__core_kernels_get()->adam_lean(&update);
+}
+
+static void step_whole(pv_auxiliary *auxiliary, trained *array, double rate, double sparsity) {
     if (array->n == 0) /* the constant network has no offset and no matrix */
         return;
-    pv__adam update = {array->n, array->gradient, array->mean, array->square, array->value};
-    pv__core_kernels_get()->adam(&update, rate, (double)step);
+    adam(auxiliary, array, 0, array->n, array->gradient, rate, sparsity);
     memset(array->gradient, 0, array->n * sizeof *array->gradient);
 }
 
 void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *options, double rate_factor) {
     auxiliary->steps++;
-    adam(&auxiliary->bias, options->rate_bias * rate_factor, auxiliary->steps);
-    adam(&auxiliary->offset, options->rate_offset * rate_factor, auxiliary->steps);
-    adam(&auxiliary->matrix, options->rate_matrix * rate_factor, auxiliary->steps);
-    /* The proximal step of the prior in Adam's own metric: each entry's threshold has its step's scale. */
-    double unbias = 1 - pow(0.999, (double)auxiliary->steps);
-    for (size_t i = 0; i < auxiliary->matrix.n; i++) {
-        double *a = &auxiliary->matrix.value[i];
-        double scale = sqrt(auxiliary->matrix.square[i] / unbias) + 1e-12;
-        *a = copysign(fmax(fabs(*a) - options->rate_matrix * rate_factor * options->sparsity / scale, 0), *a);
+    step_whole(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
+    step_whole(auxiliary, &auxiliary->offset, options->rate_offset * rate_factor, 0);
+    step_whole(auxiliary, &auxiliary->matrix, options->rate_matrix * rate_factor, options->sparsity);
+}
+
+/* The gradient of a few parameters at a time, which stays in the cache, and their step. */
+static void train_chunk(const pv_auxiliary *auxiliary, const double *w, const pv_auxiliary_options *options,
+                        double rate_factor, size_t chunk) {
+    enum { ENTRIES = 2048 };
+    double doffset[ENTRIES], dmatrix[ENTRIES];
+    size_t k = (size_t)auxiliary->classes, most = ENTRIES / k;
+    size_t begin = chunk * PV_CHUNK, end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < most ? end - begin : most;
+        memset(doffset, 0, n * sizeof *doffset);
+        memset(dmatrix, 0, n * k * sizeof *dmatrix);
+        if (k == 2) /* known to the compiler */
+            add_gradient(auxiliary, 2, w, begin, n, doffset, dmatrix);
+        else
+            add_gradient(auxiliary, k, w, begin, n, doffset, dmatrix);
+        adam(auxiliary, &auxiliary->offset, begin, n, doffset, options->rate_offset * rate_factor, 0);
+        adam(auxiliary, &auxiliary->matrix, begin * k, n * k, dmatrix, options->rate_matrix * rate_factor,
+             options->sparsity);
     }
+}
+
+double pv_auxiliary_train(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
+                          const pv_auxiliary_options *options, double rate_factor) {
+    enum { CLASSES_MAX = 2048 };
+    if (auxiliary->classes > CLASSES_MAX) {
+        double loss = pv_auxiliary_backward(auxiliary, w, log_q, log_target, 1);
+        pv_auxiliary_step(auxiliary, options, rate_factor);
+        return loss;
+    }
+    double loss = logit_slopes(auxiliary, log_q, log_target, 1);
+    auxiliary->steps++;
+    step_whole(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
+    PV__EACH_CHUNK(auxiliary->ctx, pv__chunks(auxiliary->offset.n), c,
+                   train_chunk(auxiliary, w, options, rate_factor, c););
+    return loss;
 }
 
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {

@@ -22,6 +22,16 @@ typedef struct pv__adam {
     double *mean, *square, *value;
 } pv__adam;
 
+/* The same with moments in single precision, where memory is what limits it, and a Laplace prior of rate `sparsity` as
+ * a proximal step in Adam's own metric: each entry's threshold has its step's scale. */
+typedef struct pv__adam_lean {
+    size_t n;
+    const double *gradient;
+    float *mean, *square;
+    double *value;
+    double rate, sparsity, step;
+} pv__adam_lean;
+
 typedef struct pv__core_kernels {
     const char *name;
     /* y[n][k] = exp(x[n][k] - shift[k]) */
@@ -34,6 +44,7 @@ typedef struct pv__core_kernels {
     void (*log_all)(size_t n, double *x);
     /* One step; step counts from 1. */
     void (*adam)(const pv__adam *array, double rate, double step);
+    void (*adam_lean)(const pv__adam_lean *array);
 } pv__core_kernels;
 
 const pv__core_kernels *pv__core_kernels_get(void); /* the best this processor has */

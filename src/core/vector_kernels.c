@@ -114,9 +114,27 @@ static void adam(const pv__adam *array, double rate, double step) {
     }
 }
 
+static void adam_lean(const pv__adam_lean *array) {
+    const double keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
+    double scale = array->rate / (1 - pow(keep_mean, array->step)), unbias = 1 / (1 - pow(keep_square, array->step));
+    double threshold = array->rate * array->sparsity;
+    const double *restrict g = array->gradient;
+    float *restrict mean = array->mean, *restrict square = array->square;
+    double *restrict value = array->value;
+    for (size_t i = 0; i < array->n; i++) {
+        double m = keep_mean * (double)mean[i] + (1 - keep_mean) * g[i];
+        double s = keep_square * (double)square[i] + (1 - keep_square) * g[i] * g[i];
+        double inverse = 1 / (sqrt(s * unbias) + tiny), moved = value[i] - scale * m * inverse;
+        double size = fabs(moved) - threshold * inverse;
+        mean[i] = (float)m;
+        square[i] = (float)s;
+        value[i] = copysign(size > 0 ? size : 0, moved);
+    }
+}
+
 #define PV_TEXT_(x) #x
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__core_kernels PV_KERNEL(pv__core_kernels);
 const pv__core_kernels PV_KERNEL(pv__core_kernels) = {PV_TEXT(PV_ISA), exp_rows_any, log_sum, profile_sums,
-                                                      exp_all,         log_all,      adam};
+                                                      exp_all,         log_all,      adam,    adam_lean};

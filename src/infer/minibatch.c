@@ -30,13 +30,17 @@ static double rate_factor(const trainer *t) {
     return 0.5 * (1 + cos(3.14159265358979323846 * (double)t->step / (double)t->steps));
 }
 
-static void add_prior(trainer *t) {
-    for (size_t i = 0; t->problem->map && i < t->params; i++)
-        t->dw[i] += pv__prior_slope(t->problem, i, t->w[i]);
-}
-
-static void adam_step(trainer *t) {
-    pv__adam update = {t->params, t->dw, t->mean, t->square, t->w};
+/* The prior's slope and Adam's step for a chunk of parameters. */
+static void step_chunk(trainer *t, size_t chunk) {
+    size_t begin = chunk * PV_CHUNK, n = pv__chunk_rows(t->params, chunk);
+    double *dw = t->dw + begin, *w = t->w + begin;
+    for (size_t i = 0; t->problem->map && i < n; i++)
+        dw[i] += pv__prior_slope(t->problem, begin + i, w[i]);
+    if (t->problem->options->freeze_low) {
+        size_t low = pv__model_low_params(t->problem->model);
+        memset(dw, 0, (low < begin ? 0 : low - begin < n ? low - begin : n) * sizeof *dw);
+    }
+    pv__adam update = {n, dw, t->mean + begin, t->square + begin, w};
     pv__core_kernels_get()->adam(&update, t->problem->options->rate * rate_factor(t), (double)t->step + 1);
 }
 
@@ -52,14 +56,9 @@ static pv_status train_step(trainer *t) {
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
-    add_prior(t);
-    if (t->problem->options->freeze_low)
-        memset(t->dw, 0, pv__model_low_params(model) * sizeof *t->dw);
-    if (t->auxiliary) {
-        pv_auxiliary_backward(t->auxiliary, t->w, t->log_q, t->log_target, 1);
-        pv_auxiliary_step(t->auxiliary, &t->auxiliary_rates, rate_factor(t));
-    }
-    adam_step(t);
+    if (t->auxiliary)
+        pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
+    PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
     t->step++;
     return PV_OK;
 }

@@ -407,10 +407,87 @@ static void test_auxiliary_networks(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Training in one pass, with any number of threads, takes the very steps of gradient and step apart; and those are
+ * Adam's with a soft threshold, written out in double precision here. */
+enum { TRAINED = 50000, TRAINED_STEPS = 4 };
+
+static void plain_adam(size_t n, const double *gradient, double *mean, double *square, double *value, double rate,
+                       double sparsity, int step) {
+    for (size_t i = 0; i < n; i++) {
+        mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
+        square[i] = 0.999 * square[i] + 0.001 * gradient[i] * gradient[i];
+        double scale = sqrt(square[i] / (1 - pow(0.999, step))) + 1e-12;
+        value[i] -= rate * mean[i] / (1 - pow(0.9, step)) / scale;
+        value[i] = copysign(fmax(fabs(value[i]) - rate * sparsity / scale, 0), value[i]);
+    }
+}
+
+static double largest_difference(size_t n, const double *a, const double *b) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fabs(a[i] - b[i]) <= most ? most : fabs(a[i] - b[i]); /* NaN stays */
+    return most;
+}
+
+static void train_both_ways(int classes, int threads) {
+    pv_ctx_options options = pv_ctx_options_default();
+    options.threads = threads;
+    pv_ctx *ctx = NULL;
+    assert_int_equal(pv_ctx_new(&options, &ctx), PV_OK);
+    size_t k = (size_t)classes, matrix = TRAINED * k;
+    double *w = calloc(TRAINED, sizeof *w), *plain = calloc(3 * (TRAINED + matrix), sizeof *plain);
+    double *offset = plain, *a = offset + 3 * TRAINED;
+    pv_rng rng = pv_rng_stream(42, 0, (uint64_t)classes);
+    for (size_t i = 0; i < TRAINED; i++)
+        offset[i] = w[i] = pv_rng_normal(&rng);
+    pv_auxiliary *fused, *apart;
+    must(ctx, pv_auxiliary_new(ctx, PV_MARGINAL_AUXILIARY_LINEAR, classes, TRAINED, NULL, w, &fused));
+    must(ctx, pv_auxiliary_new(ctx, PV_MARGINAL_AUXILIARY_LINEAR, classes, TRAINED, NULL, w, &apart));
+    pv_auxiliary_view one = pv_auxiliary_parameters(fused), two = pv_auxiliary_parameters(apart);
+    pv_auxiliary_options rates = pv_auxiliary_options_default(0.01);
+    for (int step = 1; step <= TRAINED_STEPS; step++) {
+        double log_q[MAX_CLASSES], again[MAX_CLASSES], log_target[MAX_CLASSES];
+        for (size_t y = 0; y < k; y++)
+            log_target[y] = -1 - 0.5 * (double)y - 0.1 * step;
+        for (size_t i = 0; i < TRAINED; i++)
+            w[i] += 0.01 * pv_rng_normal(&rng);
+        pv_auxiliary_forward(fused, w, log_q);
+        pv_auxiliary_forward(apart, w, again);
+        assert_memory_equal(log_q, again, k * sizeof *log_q);
+        pv_auxiliary_train(fused, w, log_q, log_target, &rates, 0.5);
+        pv_auxiliary_backward(apart, w, log_q, log_target, 1);
+        plain_adam(TRAINED, two.doffset, offset + TRAINED, offset + 2 * TRAINED, offset, 0.5 * rates.rate_offset, 0,
+                   step);
+        plain_adam(matrix, two.dmatrix, a + matrix, a + 2 * matrix, a, 0.5 * rates.rate_matrix, rates.sparsity, step);
+        pv_auxiliary_step(apart, &rates, 0.5);
+        assert_memory_equal(one.bias, two.bias, k * sizeof *one.bias);
+        assert_memory_equal(one.offset, two.offset, TRAINED * sizeof *one.offset);
+        assert_memory_equal(one.matrix, two.matrix, matrix * sizeof *one.matrix);
+    }
+    /* Moments in single precision: a step may differ by some 1e-7 of itself. */
+    assert_true(largest_difference(TRAINED, one.offset, offset) < 1e-6 * rates.rate_offset);
+    assert_true(largest_difference(matrix, one.matrix, a) < 1e-6 * rates.rate_matrix);
+    pv_auxiliary_free(ctx, fused);
+    pv_auxiliary_free(ctx, apart);
+    pv_ctx_free(ctx);
+    free(w);
+    free(plain);
+}
+
+static void test_auxiliary_in_one_pass(void **state) {
+    (void)state;
+    train_both_ways(2, 1);
+    train_both_ways(2, 3);
+    train_both_ways(3, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_losses),        cmocka_unit_test(test_weights_are_repeated_rows),
-        cmocka_unit_test(test_selection_loss),     cmocka_unit_test(test_batch_losses),
+        cmocka_unit_test(test_auxiliary_in_one_pass),
+        cmocka_unit_test(test_full_losses),
+        cmocka_unit_test(test_weights_are_repeated_rows),
+        cmocka_unit_test(test_selection_loss),
+        cmocka_unit_test(test_batch_losses),
         cmocka_unit_test(test_auxiliary_networks),
     };
     return cmocka_run_group_tests_name("gradients", tests, NULL, NULL);

@@ -59,6 +59,14 @@ bool pv__parse_real(const char *text, double *value);
             goto label;                                                                                                \
     } while (0)
 
+/* One piece of work at a time beside the caller's (background.c): start, then wait before its results are used or it is
+ * started again. Where the system gives no thread, start does the work itself. The caller frees. */
+typedef struct pv__background pv__background;
+PV_MUST_USE pv_status pv__background_new(pv_ctx *ctx, void (*work)(void *state), void *state, pv__background **made);
+void pv__background_start(pv__background *background);
+void pv__background_wait(pv__background *background);
+void pv__background_free(pv_ctx *ctx, pv__background *background); /* waits; NULL is fine */
+
 /* Opens for reading; refuses directories and what cannot be read, with advice. */
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);
 

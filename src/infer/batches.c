@@ -6,6 +6,9 @@
  *   optimal    fixed counts that minimise the variance of the gradient, estimated anew each epoch (Appendix E)
  *
  * Within a class rows come in random order, each once before any comes again.
+ *
+ * Views of images are cut out on a thread of their own for the next batch while the network computes on this one, so
+ * that neither arithmetic nor a slow disk is waited for.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +24,17 @@ typedef struct deck {
     uint64_t shuffles;
 } deck;
 
+/* One batch's rows and what is known of them. */
+typedef struct slot {
+    size_t *rows;             /* [size] */
+    uint64_t first;           /* how many rows were drawn before, in all batches */
+    int32_t *label, *stratum; /* [size]; soft labels: stratum alone */
+    double *weight, *x;       /* [size], [size][inputs] */
+    double *frequency;        /* soft labels: [size][classes] */
+} slot;
+
+enum { SLOTS = 2 };
+
 struct pv__batches {
     const pv_ctx *ctx;
     const pv__problem *problem;
@@ -34,12 +48,12 @@ struct pv__batches {
     size_t extra;            /* balanced: whose turn the remainder is */
     double *full, *expected; /* [classes] */
     pv_sampling sampling;
-    size_t *rows;   /* [size], the batch */
-    uint64_t taken; /* rows so far, in all batches */
-    int32_t *label;
-    double *x, *weight;
-    int32_t *stratum;  /* soft labels: of each row of the data, then of the batch; the label of largest frequency */
-    double *frequency; /* soft labels: [size][classes] */
+    uint64_t taken;         /* rows so far, in all batches */
+    int32_t *stratum;       /* soft labels: of each row of the data, the label of largest frequency */
+    slot slots[SLOTS];      /* this batch and, with a loader, the next */
+    int shown;              /* which is this one */
+    pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
+    bool ahead;             /* it has been given one */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -126,8 +140,7 @@ static void set_shares(pv__batches *b) {
 static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     const pv_targets *all = &b->problem->targets;
     size_t k = (size_t)b->classes;
-    PV_TRY(pv__alloc(ctx, all->n + b->size, sizeof *b->stratum, &b->stratum));
-    PV_TRY(pv__alloc(ctx, b->size, k * sizeof *b->frequency, &b->frequency));
+    PV_TRY(pv__alloc(ctx, all->n, sizeof *b->stratum, &b->stratum));
     size_t *count;
     PV_TRY(pv__alloc(ctx, k, sizeof *count, &count));
     for (size_t n = 0; n < all->n; n++) {
@@ -149,6 +162,28 @@ static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     return PV_OK;
 }
 
+static pv_status slot_new(pv_ctx *ctx, const pv__batches *b, slot *s) {
+    size_t inputs = (size_t)pv_model_inputs(b->problem->model);
+    PV_TRY(pv__alloc(ctx, b->size, sizeof *s->rows, &s->rows));
+    PV_TRY(pv__alloc(ctx, b->size, sizeof *s->weight, &s->weight));
+    PV_TRY(pv__alloc(ctx, b->size, inputs * sizeof *s->x, &s->x));
+    if (!b->stratum)
+        return pv__alloc(ctx, b->size, sizeof *s->label, &s->label);
+    PV_TRY(pv__alloc(ctx, b->size, sizeof *s->stratum, &s->stratum));
+    return pv__alloc(ctx, b->size, (size_t)b->classes * sizeof *s->frequency, &s->frequency);
+}
+
+static void slot_free(pv_ctx *ctx, slot *s) {
+    pv__free(ctx, s->rows);
+    pv__free(ctx, s->weight);
+    pv__free(ctx, s->x);
+    pv__free(ctx, s->label);
+    pv__free(ctx, s->stratum);
+    pv__free(ctx, s->frequency);
+}
+
+static void cut_ahead(void *state);
+
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches) {
     *batches = NULL;
     size_t k = (size_t)problem->targets.classes;
@@ -165,13 +200,14 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(size_t), &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, 2 * k, sizeof(double), &made->full));
     made->expected = made->full + k;
-    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(size_t), &made->rows));
-    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(int32_t), &made->label));
-    PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(double), &made->weight));
-    PV_GOTO(fail, pv__alloc(ctx, made->size, (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
     if (!problem->targets.label)
         PV_GOTO(fail, make_strata(ctx, made));
+    bool ahead = problem->data && made->kind != OPTIMAL; /* whose counts are known when an epoch begins */
+    for (int i = 0; i < (ahead ? SLOTS : 1); i++)
+        PV_GOTO(fail, slot_new(ctx, made, &made->slots[i]));
+    if (ahead)
+        PV_GOTO(fail, pv__background_new(ctx, cut_ahead, made, &made->loader));
     fill_decks(problem, made);
     for (size_t y = 0; y < k && made->kind == OPTIMAL; y++) /* until the first estimate */
         made->counts[y] = made->size / k + (y < made->size % k);
@@ -187,21 +223,19 @@ fail:
 void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     if (!batches)
         return;
+    pv__background_free(ctx, batches->loader);
+    for (int i = 0; i < SLOTS; i++)
+        slot_free(ctx, &batches->slots[i]);
     pv__free(ctx, batches->store);
     pv__free(ctx, batches->decks);
     pv__free(ctx, batches->counts);
     pv__free(ctx, batches->full);
-    pv__free(ctx, batches->rows);
-    pv__free(ctx, batches->label);
-    pv__free(ctx, batches->weight);
-    pv__free(ctx, batches->x);
     pv__free(ctx, batches->stratum);
-    pv__free(ctx, batches->frequency);
     pv__free(ctx, batches);
 }
 
-static void deal_batch(pv__batches *b) {
-    size_t *rows = b->rows, k = (size_t)b->classes, at = 0;
+static void deal_batch(pv__batches *b, size_t *rows) {
+    size_t k = (size_t)b->classes, at = 0;
     if (b->kind == UNIFORM) {
         while (at < b->size)
             rows[at++] = deal(b, 0);
@@ -218,39 +252,65 @@ static void deal_batch(pv__batches *b) {
             rows[at++] = deal(b, y);
 }
 
-/* The batch's views, each image's draws from a stream of its own. */
-static void cut_views(pv__batches *b) {
+/* A row's views, its draws from a stream of its own. */
+static void cut_row(const pv__batches *b, const slot *s, size_t i) {
     const pv_dataset *data = b->problem->data;
-    size_t inputs = (size_t)pv_model_inputs(b->problem->model);
+    pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_VIEWS, s->first + i);
+    pv_views_cut(data->image, data->images, data->image_row[s->rows[i]], &rng,
+                 s->x + i * (size_t)pv_model_inputs(b->problem->model));
+}
+
+/* The loader's work: all views of the slot that is not shown. */
+static void cut_ahead(void *state) {
+    const pv__batches *b = state;
+    for (size_t i = 0; i < b->size; i++)
+        cut_row(b, &b->slots[!b->shown], i);
+}
+
+static void cut_now(const pv__batches *b, const slot *s) {
 #pragma omp parallel for num_threads(pv_ctx_threads(b->ctx)) schedule(dynamic)
+    for (size_t i = 0; i < b->size; i++)
+        cut_row(b, s, i);
+}
+
+/* Draws the rows of a batch; views are still to be cut. */
+static void draw(pv__batches *b, slot *s) {
+    const pv_targets *all = &b->problem->targets;
+    size_t inputs = (size_t)pv_model_inputs(b->problem->model), k = (size_t)b->classes;
+    deal_batch(b, s->rows);
     for (size_t i = 0; i < b->size; i++) {
-        pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_VIEWS, b->taken + i);
-        pv_views_cut(data->image, data->images, data->image_row[b->rows[i]], &rng, b->x + i * inputs);
+        size_t n = s->rows[i];
+        if (b->problem->x)
+            memcpy(s->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *s->x);
+        if (b->stratum) {
+            s->stratum[i] = b->stratum[n];
+            memcpy(s->frequency + i * k, all->frequency + n * k, k * sizeof *s->frequency);
+        } else {
+            s->label[i] = all->label[n];
+        }
+        s->weight[i] = pv__weight(all, n);
     }
+    s->first = b->taken;
+    b->taken += b->size;
 }
 
 pv__batch pv__batches_next(pv__batches *b) {
-    const pv_targets *all = &b->problem->targets;
-    size_t inputs = (size_t)pv_model_inputs(b->problem->model), k = (size_t)b->classes;
-    deal_batch(b);
-    for (size_t i = 0; i < b->size; i++) {
-        size_t n = b->rows[i];
-        if (b->problem->x)
-            memcpy(b->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *b->x);
-        if (b->stratum) {
-            b->stratum[all->n + i] = b->stratum[n];
-            memcpy(b->frequency + i * k, all->frequency + n * k, k * sizeof *b->frequency);
-        } else {
-            b->label[i] = all->label[n];
-        }
-        b->weight[i] = pv__weight(all, n);
+    if (b->ahead) {
+        pv__background_wait(b->loader);
+        b->shown = !b->shown;
+    } else {
+        draw(b, &b->slots[b->shown]);
+        if (b->problem->data)
+            cut_now(b, &b->slots[b->shown]);
     }
-    if (b->problem->data)
-        cut_views(b);
-    b->taken += b->size;
-    pv_targets targets = {b->size, b->classes, b->stratum ? NULL : b->label, b->frequency,
-                          all->weight ? b->weight : NULL};
-    return (pv__batch){targets, b->stratum ? b->stratum + all->n : NULL, b->x};
+    if (b->loader) {
+        draw(b, &b->slots[!b->shown]);
+        pv__background_start(b->loader);
+        b->ahead = true;
+    }
+    const slot *s = &b->slots[b->shown];
+    pv_targets targets = {b->size, b->classes, s->label, s->frequency, b->problem->targets.weight ? s->weight : NULL};
+    return (pv__batch){targets, s->stratum, s->x};
 }
 
 size_t pv__batches_size(const pv__batches *batches) {

@@ -268,10 +268,37 @@ static void test_children(void **state) {
     pv_ctx_free(parent);
 }
 
+/* What the thread wrote is there after the wait, each time. */
+static void count_up(void *state) {
+    int *count = state;
+    ++*count;
+}
+
+static void test_background(void **state) {
+    (void)state;
+    pv_ctx *ctx = NULL;
+    assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
+    int count = 0;
+    pv__background *background;
+    assert_int_equal(pv__background_new(ctx, count_up, &count, &background), PV_OK);
+    pv__background_wait(background); /* nothing was started */
+    for (int i = 1; i <= 1000; i++) {
+        pv__background_start(background);
+        pv__background_wait(background);
+        assert_int_equal(count, i);
+    }
+    pv__background_start(background);
+    pv__background_free(ctx, background); /* waits for what was started */
+    assert_int_equal(count, 1001);
+    pv__background_free(ctx, NULL);
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),    cmocka_unit_test(test_options),    cmocka_unit_test(test_fit_defaults),
-        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real), cmocka_unit_test(test_output),
-        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),     cmocka_unit_test(test_children)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_background), cmocka_unit_test(test_status),
+                                       cmocka_unit_test(test_options),    cmocka_unit_test(test_fit_defaults),
+                                       cmocka_unit_test(test_nearest),    cmocka_unit_test(test_parse_real),
+                                       cmocka_unit_test(test_output),     cmocka_unit_test(test_full_disk),
+                                       cmocka_unit_test(test_memory),     cmocka_unit_test(test_children)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 128 };
+enum { NAMES_MAX = 256 };
 
 /* A row of one of the command's tables, with its struct. */
 typedef struct found {

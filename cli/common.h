@@ -206,6 +206,9 @@ extern const pv_option cli_sample_table[]; /* of cli_sample */
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
                          cli_training *training);
+/* The same where the file is not the command's first argument. */
+int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
+                              const char *model, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
 /* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
  * named. */

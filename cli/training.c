@@ -82,9 +82,8 @@ static int read_groups(cli_call *call, const pv_column *column, cli_training *tr
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* A model for images: how they are used, and what the target is where nobody said. */
-static int prepare_images(cli_call *call, cli_roles *options, const char *model) {
+static int prepare_images(cli_call *call, const char *path, cli_roles *options, const char *model) {
     pv_roles *roles = &options->roles;
-    const char *path = call->argument[0];
     pv_status status = pv_model_views(call->ctx, model, &options->image.views, &options->image.size);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -114,8 +113,13 @@ static int prepare_images(cli_call *call, cli_roles *options, const char *model)
 
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
                          cli_training *training) {
+    return cli_training_prepare_file(call, call->argument[0], options, prevalence, model, training);
+}
+
+int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
+                              const char *model, cli_training *training) {
     pv_roles *roles = &options->roles;
-    int code = prepare_images(call, options, model);
+    int code = prepare_images(call, path, options, model);
     if (code != CLI_OK)
         return code;
     if (!roles->target)

@@ -217,6 +217,12 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
+/* ---- trace.c: how minibatch training went -------------------------------------------------------------------------
+ */
+
+/* Writes the classifier's trace as CSV; a path of NULL: nothing. */
+int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier);
+
 /* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
  */
 

@@ -63,6 +63,7 @@ typedef struct pv__solution {
     pv_stop stop;
     int64_t iterations;
     double passes;
+    pv_trace *trace; /* filled by minibatches; NULL: not asked for */
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */
@@ -74,6 +75,14 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+
+/* ---- the trace (trace.c) ----------------------------------------------------------------------------------------- */
+
+pv_status pv__trace_new(pv_ctx *ctx, int classes, pv_trace **trace);
+void pv__trace_free(pv_ctx *ctx, pv_trace *trace);
+/* Appends an epoch; log p(y|w) as used and exact, [classes]. */
+pv_status pv__trace_add(pv_ctx *ctx, pv_trace *trace, const pv_trace_row *row, const double *log_used,
+                        const double *log_exact);
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
 

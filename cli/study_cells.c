@@ -65,24 +65,35 @@ static int cell_path(const grid *g, const grid_cell *cell, char *path, size_t si
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static json_t *cell_json(const grid *g, const grid_cell *cell) {
-    size_t k = (size_t)g->training.data->classes;
-    json_t *object = json_object(), *marginal = json_array(), *rows = json_array(), *loglik = json_array();
-    for (size_t y = 0; y < k; y++)
-        json_array_append_new(marginal, json_real(cell->log_marginal[y]));
-    for (size_t i = 0; i < grid_rows(g, cell->fold); i++) {
+/* [n][k] */
+static json_t *json_rows(size_t n, size_t k, const double *values) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < n; i++) {
         json_t *row = json_array();
         for (size_t y = 0; y < k; y++)
-            json_array_append_new(row, json_real(cell->loglik[i * k + y]));
-        json_array_append_new(loglik, row);
-        json_array_append_new(rows, json_integer((json_int_t)g->held_out[cell->fold]->table_row[i]));
+            json_array_append_new(row, json_real(values[i * k + y]));
+        json_array_append_new(rows, row);
     }
+    return rows;
+}
+
+static json_t *cell_json(const grid *g, const grid_cell *cell) {
+    size_t k = (size_t)g->training.data->classes, n = grid_rows(g, cell->fold);
+    json_t *object = json_object(), *marginal = json_array(), *rows = json_array();
+    for (size_t y = 0; y < k; y++)
+        json_array_append_new(marginal, json_real(cell->log_marginal[y]));
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(rows, json_integer((json_int_t)g->held_out[cell->fold]->table_row[i]));
     cli_json_set(object, "settings", settings_of(g, cell));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(cell->stop)));
     cli_json_set(object, "seconds", cli_json_real(cell->seconds));
     cli_json_set(object, "log_marginal", marginal);
     cli_json_set(object, "rows", rows);
-    cli_json_set(object, "loglik", loglik);
+    cli_json_set(object, "loglik", json_rows(n, k, cell->loglik));
+    if (grid_traced(cell)) {
+        cli_json_set(object, "marginal_used", json_rows(cell->epochs, k, cell->used));
+        cli_json_set(object, "marginal_exact", json_rows(cell->epochs, k, cell->exact));
+    }
     return object;
 }
 
@@ -143,17 +154,32 @@ static bool take_stop(const json_t *word, pv_stop *stop) {
     return false;
 }
 
+/* [n][k], n as there are; the caller frees *values. */
+static bool take_rows(const json_t *array, size_t k, size_t *n, double **values) {
+    *n = json_array_size(array);
+    *values = cli_alloc(*n * k, sizeof **values);
+    bool good = json_is_array(array);
+    for (size_t i = 0; i < *n && good; i++)
+        good = take_numbers(json_array_get(array, i), k, *values + i * k);
+    return good;
+}
+
+static bool take_trace(const json_t *object, size_t k, grid_cell *cell) {
+    size_t n;
+    return take_rows(json_object_get(object, "marginal_used"), k, &cell->epochs, &cell->used) &&
+           take_rows(json_object_get(object, "marginal_exact"), k, &n, &cell->exact) && n == cell->epochs;
+}
+
 static bool take_cell(const grid *g, const json_t *object, grid_cell *cell) {
-    size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
-    const json_t *loglik = json_object_get(object, "loglik"), *row = json_object_get(object, "rows");
+    size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold), n;
+    const json_t *row = json_object_get(object, "rows");
     bool good = take_numbers(json_object_get(object, "log_marginal"), k, cell->log_marginal) &&
-                json_array_size(loglik) == rows && json_array_size(row) == rows &&
-                take_stop(json_object_get(object, "stop"), &cell->stop);
+                take_stop(json_object_get(object, "stop"), &cell->stop) &&
+                take_rows(json_object_get(object, "loglik"), k, &n, &cell->loglik) && n == rows &&
+                json_array_size(row) == rows && (!grid_traced(cell) || take_trace(object, k, cell));
     cell->seconds = json_number_value(json_object_get(object, "seconds"));
-    cell->loglik = cli_alloc(rows * k, sizeof *cell->loglik);
     for (size_t i = 0; i < rows && good; i++)
-        good = json_integer_value(json_array_get(row, i)) == (json_int_t)g->held_out[cell->fold]->table_row[i] &&
-               take_numbers(json_array_get(loglik, i), k, cell->loglik + i * k);
+        good = json_integer_value(json_array_get(row, i)) == (json_int_t)g->held_out[cell->fold]->table_row[i];
     return good;
 }
 

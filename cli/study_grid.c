@@ -253,12 +253,26 @@ typedef struct missing {
     grid_cell **cell;
 } missing;
 
+bool grid_traced(const grid_cell *cell) {
+    return (cell->method == GRID_CONSTANT || cell->method == GRID_LINEAR) && cell->fold == 0;
+}
+
+static void keep_trace(const pv_trace *trace, grid_cell *cell) {
+    size_t n = trace->count * (size_t)trace->classes;
+    cell->epochs = trace->count;
+    cell->used = cli_alloc(n, sizeof *cell->used);
+    cell->exact = cli_alloc(n, sizeof *cell->exact);
+    memcpy(cell->used, trace->used, n * sizeof *cell->used);
+    memcpy(cell->exact, trace->exact, n * sizeof *cell->exact);
+}
+
 static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     const missing *m = state;
     const grid *g = m->g;
     grid_cell *cell = m->cell[index];
     char stated[GRID_STATED];
     pv_fit_options options = grid_fit_options(g, cell, stated);
+    options.trace = grid_traced(cell);
     pv_fit_input input = cli_training_input(g->call, &g->roles, &g->training);
     pv_classifier *fit = NULL;
     input.data = g->learned[cell->fold];
@@ -271,6 +285,8 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
         memcpy(cell->log_marginal, fit->log_marginal, k * sizeof *fit->log_marginal);
         cell->stop = fit->stop;
         cell->seconds = fit->seconds;
+        if (fit->trace)
+            keep_trace(fit->trace, cell);
         status = pv_predict_loglik(ctx, fit, g->held_out[cell->fold], cell->loglik);
     }
     pv_classifier_free(ctx, fit);
@@ -313,8 +329,11 @@ int grid_run(grid *g) {
 }
 
 void grid_clear(grid *g) {
-    for (size_t i = 0; i < g->cells; i++)
+    for (size_t i = 0; i < g->cells; i++) {
         free(g->cell[i].loglik);
+        free(g->cell[i].used);
+        free(g->cell[i].exact);
+    }
     free(g->cell);
     for (size_t f = 0; f < GRID_FOLDS_MAX; f++) {
         pv_dataset_free(g->call->ctx, g->learned[f]);

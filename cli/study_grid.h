@@ -27,6 +27,8 @@ typedef struct grid_cell {
     double log_marginal[GRID_CLASSES_MAX]; /* p(y|w) of it; plain: the label shares of training */
     pv_stop stop;
     double seconds;
+    size_t epochs;        /* of the trace; 0: none */
+    double *used, *exact; /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows */
 } grid_cell;
 
 /* Indices that were asked for, in the order of the words. */
@@ -73,9 +75,23 @@ void grid_shares(const grid *g, double *share); /* [classes], of the labels of a
  * model's own, but for plain, which is corrected from the training rows' label shares. */
 void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal);
 
+/* Whether its training is traced: the first fold of the auxiliary networks. A trace costs a pass over the rows each
+ * epoch. */
+bool grid_traced(const grid_cell *cell);
+
 /* How the cells of one network and design came out: "2 of 12 fits diverged", or nothing. */
 void grid_print_trouble(FILE *out, const grid *g, int network, int design);
 json_t *grid_json(const grid *g); /* data and settings */
+
+/* ---- study_marginal.c: q through training against the exact marginal --------------------------------------------- */
+
+/* Largest and mean deviation |q/p - 1| of any label over the epochs, and the last epoch's. */
+typedef struct grid_deviation {
+    double most, mean, last;
+} grid_deviation;
+grid_deviation grid_deviation_of(const grid *g, const grid_cell *cell); /* NaN without a trace */
+void grid_print_marginals(FILE *out, const grid *g, int network, int design, bool markdown);
+int grid_draw_marginals(const grid *g, int network, int design);
 
 /* ---- study_cells.c: files ---------------------------------------------------------------------------------------- */
 

@@ -93,6 +93,7 @@ static void print_group(FILE *out, const grid_results *r, size_t n, size_t d, bo
         }
     }
     grid_print_trouble(out, g, network, design);
+    grid_print_marginals(out, g, network, design, markdown);
     fputc('\n', out);
 }
 
@@ -185,6 +186,18 @@ static json_t *json_paper(const grid_results *r, int network, int design, const 
     return object;
 }
 
+static json_t *json_deviation(const grid *g, const grid_cell *cell) {
+    if (!cell || !cell->epochs)
+        return json_null(); /* not traced, or not asked for */
+    grid_deviation found = grid_deviation_of(g, cell);
+    json_t *object = json_object();
+    cli_json_set(object, "epochs", json_integer((json_int_t)cell->epochs));
+    cli_json_set(object, "largest_deviation", cli_json_real(found.most));
+    cli_json_set(object, "mean_deviation", cli_json_real(found.mean));
+    cli_json_set(object, "last_deviation", cli_json_real(found.last));
+    return object;
+}
+
 static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, size_t m) {
     const grid *g = r->g;
     int network = (int)g->networks.index[n], design = (int)g->designs.index[d], method = (int)g->methods.index[m];
@@ -198,6 +211,7 @@ static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, siz
     cli_json_set(row, "method", cli_json_text(grid_method[method]));
     cli_json_set(row, "metrics", json_metrics(r, grid_values(r, n, d, p, m, GRID_ADAPTED)));
     cli_json_set(row, "own", json_metrics(r, grid_values(r, n, d, p, m, GRID_OWN)));
+    cli_json_set(row, "marginal", json_deviation(g, grid_at(g, network, design, method, p, 0)));
     cli_json_set(
         row, "paper",
         method == GRID_PLAIN || method == GRID_PROFILE
@@ -234,6 +248,8 @@ static int write_files(grid_results *r, json_t *object) {
             int network = (int)r->g->networks.index[n], design = (int)r->g->designs.index[d];
             snprintf(name, sizeof name, "%s_%s_%s", r->kind->picture, grid_network[network], grid_design[design]);
             code = r->kind->draw(r->g, network, design, name);
+            if (code == CLI_OK)
+                code = grid_draw_marginals(r->g, network, design);
         }
     return code;
 }

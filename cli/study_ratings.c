@@ -27,34 +27,6 @@ static const grid_column columns[] = {{"nell", "nell"},
                                       {"nell_upper", "upper"}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* ---- two labels of five grades ------------------------------------------------------------------------------------
- */
-
-void ratings_binarise(const double *f, double *benign, double *malignant) {
-    *benign = f[0] + f[1];
-    *malignant = f[3] + f[4];
-}
-
-rating_kind ratings_kind(const double *f) {
-    double benign, malignant;
-    ratings_binarise(f, &benign, &malignant);
-    if (benign > 0.5)
-        return RATING_BENIGN;
-    if (malignant > 0.5)
-        return RATING_MALIGNANT;
-    return benign > malignant ? RATING_UNSURE_BENIGN : malignant > benign ? RATING_UNSURE_MALIGNANT : RATING_UNDECIDED;
-}
-
-double ratings_malignancy(const double *log_p) {
-    double top = log_p[0], benign, malignant, p[RATING_GRADES];
-    for (int y = 1; y < RATING_GRADES; y++)
-        top = y != 2 ? fmax(top, log_p[y]) : top;
-    for (int y = 0; y < RATING_GRADES; y++)
-        p[y] = exp(log_p[y] - top); /* the middle grade cancels */
-    ratings_binarise(p, &benign, &malignant);
-    return malignant / (benign + malignant);
-}
-
 /* Metrics of the two labels; rows without mass on either are left out. */
 static pv_status assess_binarised(const grid *g, const grid_cell *cell, const grid_judged *j, pv_metrics *metrics) {
     static const double even[2] = {-0.69314718055994530942, -0.69314718055994530942};

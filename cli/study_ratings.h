@@ -1,4 +1,4 @@
-/* cli/study_ratings.h: five grades as two labels. */
+/* cli/study_ratings.h: five grades as two labels; study_binarise.c. */
 #ifndef PREVAIL_CLI_STUDY_RATINGS_H
 #define PREVAIL_CLI_STUDY_RATINGS_H
 

@@ -1,8 +1,10 @@
 /* The table that a command learns from: its options and how it is read, as fit, cv and sweep have them. */
 #include "common.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const cli_argument cli_training_arguments[] = {
     {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
@@ -88,6 +90,8 @@ static int prepare_images(cli_call *call, const char *path, cli_roles *options, 
     if (status != PV_OK)
         return cli_fail(call, status);
     bool arrays = pv_archive_recognise(path);
+    if (options->image.views > 0 && !arrays && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
+        return cli_error(call, PV_ERR_PATH, path, "cannot be read: %s; check the name", strerror(errno));
     if (options->image.views > 0 && !arrays)
         return cli_error(call, PV_ERR_USAGE, path, "--model %s takes images: an NPZ, NPY or IDX file", model);
     if (options->image.views == 0)

@@ -250,7 +250,7 @@ pv__batch pv__batches_next(pv__batches *b) {
     b->taken += b->size;
     pv_targets targets = {b->size, b->classes, b->stratum ? NULL : b->label, b->frequency,
                           all->weight ? b->weight : NULL};
-    return (pv__batch){targets, b->stratum ? b->stratum + all->n : NULL, b->x};
+    return (pv__batch){targets, b->stratum ? b->stratum + all->n : NULL, b->x, b->rows};
 }
 
 size_t pv__batches_size(const pv__batches *batches) {

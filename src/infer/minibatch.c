@@ -14,6 +14,7 @@ typedef struct trainer {
     const pv__problem *problem;
     pv__batches *batches;
     pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
     pv_model_work *work;
@@ -58,6 +59,9 @@ static pv_status train_step(trainer *t) {
     add_prior(t);
     if (t->problem->options->freeze_low)
         memset(t->dw, 0, pv__model_low_params(model) * sizeof *t->dw);
+    if (t->follower)
+        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->log_q, t->log_target,
+                                 pv_auxiliary_parameters(t->auxiliary).bias));
     if (t->auxiliary) {
         pv_auxiliary_backward(t->auxiliary, t->w, t->log_q, t->log_target, 1);
         pv_auxiliary_step(t->auxiliary, &t->auxiliary_rates, rate_factor(t));
@@ -69,7 +73,8 @@ static pv_status train_step(trainer *t) {
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
     pv_auxiliary_options rates = pv_auxiliary_options_default(problem->options->rate);
-    rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
+    if (problem->options->auxiliary_rate > 0)
+        rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
     rates.sparsity = problem->options->auxiliary_sparsity;
     return rates;
 }
@@ -100,6 +105,10 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
+        if (problem->options->auxiliary_rate == 0) {
+            t->auxiliary_rates.rate_bias = 0;
+            PV_TRY(pv__follower_new(ctx, problem, t->w, &t->follower));
+        }
     }
     return PV_OK;
 }
@@ -107,6 +116,7 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
 static void trainer_free(trainer *t) {
     pv__batches_free(t->ctx, t->batches);
     pv_auxiliary_free(t->ctx, t->auxiliary);
+    pv__follower_free(t->ctx, t->follower);
     pv_model_work_free(t->ctx, t->work);
     pv__free(t->ctx, t->dw);
     pv__free(t->ctx, t->loglik);

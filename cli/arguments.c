@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 128 };
+enum { NAMES_MAX = 256 };
 
 /* A row of one of the command's tables, with its struct. */
 typedef struct found {
@@ -135,8 +135,12 @@ static void add_word(char **line, const char *word) {
 
 /* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
 static bool is_recorded(const char *name) {
-    return strcmp(name, "output") != 0 && strcmp(name, "threads") != 0 && strcmp(name, "json") != 0 &&
-           strcmp(name, "quiet") != 0;
+    static const char *const idle[] = {"output",     "threads",          "json",  "quiet", "trace",
+                                       "checkpoint", "checkpoint-every", "resume"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strcmp(name, idle[i]) == 0)
+            return false;
+    return true;
 }
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */

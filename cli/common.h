@@ -206,6 +206,9 @@ extern const pv_option cli_sample_table[]; /* of cli_sample */
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
                          cli_training *training);
+/* The same where the file is not the command's first argument. */
+int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
+                              const char *model, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
 /* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
  * named. */
@@ -213,6 +216,12 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
                     pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
+
+/* ---- trace.c: how minibatch training went -------------------------------------------------------------------------
+ */
+
+/* Writes the classifier's trace as CSV; a path of NULL: nothing. */
+int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier);
 
 /* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
  */

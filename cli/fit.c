@@ -9,15 +9,18 @@ typedef struct fit_options {
     cli_roles roles;
     pv_fit_options fit;
     cli_sample sample;
-    const char *output;
+    const char *output, *trace;
     cli_running running;
 } fit_options;
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
+    {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
+     "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_THREADS(fit_options, running.threads),
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
-    CLI_OPTION_QUIET(fit_options, running.quiet), CLI_OPTION_END};
+    CLI_OPTION_QUIET(fit_options, running.quiet),
+    CLI_OPTION_END};
 
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_input input = cli_training_input(call, &options->roles, training);
@@ -200,6 +203,11 @@ static int run(cli_call *call) {
         code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
+    if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
+        code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
+    if (code == CLI_OK)
+        code = cli_check_output(call, options->trace, call->argument[0], options->sample.path, options->output);
+    options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
@@ -210,6 +218,8 @@ static int run(cli_call *call) {
         pv_status status = pv_classifier_save(call->ctx, classifier, options->output);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
+    if (code == CLI_OK)
+        code = cli_trace_write(call, options->trace, classifier);
     if (code == CLI_OK) {
         add_warnings(call, classifier, options->output);
         code = options->running.json ? print_json(call, options, classifier) : print_text(call, options, classifier);

@@ -1,4 +1,4 @@
-/* prevail simulate: data whose truth is known, and the embedded data sets, as CSV. */
+/* prevail simulate: data whose truth is known, and the embedded data sets, as CSV; images as NPZ. */
 #include "common.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@ typedef struct simulate_options {
     int within_of; /* all, controls, cases */
     const char *truth;
     const char *output;
+    cli_running running;
 } simulate_options;
 
 #define INT(name, field, fallback, low, high, help)                                                                    \
@@ -26,6 +27,9 @@ static const pv_option option_table[] = {
     REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P", "Share of cases in the population."),
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
+    INT("size", size, "40", 16, 256, "ct-nodules: side of a patch, in voxels of 1 mm."),
+    REAL("absent", absent, "0.25", 0, 1, "P",
+         "ct-nodules: probability that a reader gave no vote. At least one of the four gives one."),
     INT("seed", seed, "1", 0, 9007199254740992.0, "The same seed gives the same data."),
     {"within", PV_OPTION_TEXT, offsetof(simulate_options, within), NULL, 0, 0, NULL, "COL=LOW:HIGH",
      "Selection by a feature: rows outside this range are never observed, as in age=50:75. Either end may be left "
@@ -35,24 +39,40 @@ static const pv_option option_table[] = {
     {"truth", PV_OPTION_TEXT, offsetof(simulate_options, truth), NULL, 0, 0, NULL, "FILE",
      "Also write the coefficients the data were drawn with, as CSV: name,value; intercept first."},
     CLI_OPTION_OUTPUT(simulate_options, output, "The file to write. Default: standard output."),
+    CLI_OPTION_THREADS(simulate_options, running.threads),
+    CLI_OPTION_QUIET(simulate_options, running.quiet),
     CLI_OPTION_END};
 
 static bool is_embedded(const char *kind) {
     return strcmp(kind, "esoph") == 0 || strcmp(kind, "contingency") == 0;
 }
 
+/* Whether kind is one of the words of list. */
+static bool goes_with(const char *list, const char *kind) {
+    size_t length = strlen(kind);
+    for (const char *at = list; (at = strstr(at, kind)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
+            return true;
+    return false;
+}
+
 static int check(cli_call *call, const char *kind) {
-    static const char *const kinds[] = {"nodules", "gaussian", "esoph", "contingency"};
-    static const char *const simulated[] = {"rows",       "cases", "controls", "prevalence", "dimensions",
-                                            "separation", "seed",  "within",   "within-of",  "truth"};
+    enum { KINDS = 5 };
+    static const char *const kinds[KINDS] = {"nodules", "gaussian", "ct-nodules", "esoph", "contingency"};
+    static const char *const simulated[] = {"rows", "cases",  "controls",  "prevalence", "dimensions", "separation",
+                                            "seed", "within", "within-of", "truth",      "size",       "absent"};
+    /* the kinds of kinds[] that an option goes with: all, or these */
+    static const char *const only[] = {
+        [4] = "gaussian",    [5] = "gaussian",   [7] = "nodules and gaussian", [8] = "nodules and gaussian",
+        [10] = "ct-nodules", [11] = "ct-nodules"};
     bool known = false;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < KINDS; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
     if (!known) {
-        const char *near = pv_nearest(kind, kinds, 4);
+        const char *near = pv_nearest(kind, kinds, KINDS);
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown kind %s; %s%s%s", kind,
                          near ? "did you mean " : "choose one of ",
-                         near ? near : "nodules, gaussian, esoph, contingency", near ? "?" : "");
+                         near ? near : "nodules, gaussian, ct-nodules, esoph, contingency", near ? "?" : "");
     }
     for (size_t i = 0; i < sizeof simulated / sizeof *simulated; i++) {
         if (!cli_given(call, simulated[i]))
@@ -60,8 +80,8 @@ static int check(cli_call *call, const char *kind) {
         if (is_embedded(kind))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s: these are real data", simulated[i],
                              kind);
-        if (strcmp(kind, "nodules") == 0 && (i == 4 || i == 5))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with gaussian only", simulated[i]);
+        if (only[i] && !goes_with(only[i], kind))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i], only[i]);
     }
     if (cli_given(call, "cases") != cli_given(call, "controls"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls go together");
@@ -112,21 +132,47 @@ static int write_table(cli_call *call, const pv_table *table, const char *path) 
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The features are all columns but the last. */
-static int write_truth(cli_call *call, const pv_table *table, const double *truth, const char *path) {
+/* The intercept comes first; name [n]. */
+static int write_truth(cli_call *call, const char *const *name, size_t n, const double *truth, const char *path) {
     pv_output output = {0};
     pv_status status = pv_output_open(call->ctx, path, &output);
     if (status != PV_OK)
         return cli_fail(call, status);
     fputs("name,value\n", output.stream);
-    for (size_t i = 0; i < table->columns; i++) {
+    for (size_t i = 0; i < n; i++) {
         char number[32];
-        pv_csv_field(output.stream, i ? table->column[i - 1].name : "(Intercept)");
+        pv_csv_field(output.stream, name[i]);
         pv_format_double(truth[i], number, sizeof number);
         fprintf(output.stream, ",%s\n", number);
     }
     status = pv_output_commit(call->ctx, &output);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* The features are all columns but the last. */
+static int write_table_truth(cli_call *call, const pv_table *table, const double *truth, const char *path) {
+    const char **name = cli_alloc(table->columns, sizeof *name);
+    name[0] = "(Intercept)";
+    for (size_t i = 1; i < table->columns; i++)
+        name[i] = table->column[i - 1].name;
+    int code = write_truth(call, name, table->columns, truth, path);
+    free(name);
+    return code;
+}
+
+/* Images go to a file of arrays. */
+static int run_ct(cli_call *call, const simulate_options *options) {
+    double truth[PV_CT_COEFFICIENTS];
+    const char *name[PV_CT_COEFFICIENTS];
+    if (!options->output || strcmp(options->output, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "ct-nodules are written as a file of arrays: name it, as in -o nodules.npz");
+    pv_status status = pv_simulate_ct_write(call->ctx, &options->simulation, options->output, truth);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    for (int i = 0; i < PV_CT_COEFFICIENTS; i++)
+        name[i] = pv_ct_coefficient(i);
+    return options->truth ? write_truth(call, name, PV_CT_COEFFICIENTS, truth, options->truth) : CLI_OK;
 }
 
 static int run(cli_call *call) {
@@ -146,6 +192,8 @@ static int run(cli_call *call) {
     }
     if (!cli_given(call, "cases"))
         options->simulation.cases = options->simulation.controls = -1;
+    if (strcmp(kind, "ct-nodules") == 0)
+        return run_ct(call, options);
     enum { NODULES_FEATURES = 7 };
     size_t room = (size_t)(options->simulation.dimensions > NODULES_FEATURES ? options->simulation.dimensions
                                                                              : NODULES_FEATURES) +
@@ -158,7 +206,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = write_table(call, table, options->output);
     if (code == CLI_OK && options->truth)
-        code = write_truth(call, table, truth, options->truth);
+        code = write_table_truth(call, table, truth, options->truth);
     pv_table_free(call->ctx, table);
     free(truth);
     free(within);
@@ -168,7 +216,8 @@ static int run(cli_call *call) {
 static const cli_argument arguments[] = {
     {"KIND",
      "nodules: lung nodules with seven covariates, drawn from a logistic model with log odds ratios of the size "
-     "published for the Brock model. gaussian: two normal classes. esoph: the Ille-et-Vilaine study of "
+     "published for the Brock model. gaussian: two normal classes. ct-nodules: CT patches of lung nodules with four "
+     "readers' votes, as an NPZ file. esoph: the Ille-et-Vilaine study of "
      "oesophageal cancer. contingency: the paper's table of four cells."},
     {NULL, NULL}};
 
@@ -179,6 +228,8 @@ static const cli_example examples[] = {
      "A balanced case-control sample of a population in which one nodule in a hundred is malignant."},
     {"prevail simulate nodules --rows 200000 --seed 2 --truth truth.csv -o population.csv",
      "A draw from the population itself, with the coefficients behind it."},
+    {"prevail simulate ct-nodules --cases 500 --controls 500 --prevalence 0.001 -o nodules.npz",
+     "A balanced sample of CT patches; prevail fit nodules.npz --target labels --model convnet reads them."},
     {"prevail simulate nodules --rows 1000 --within age=50:75", "Selection by a feature: nobody else was asked."},
     {"prevail simulate nodules --cases 500 --controls 500 --within age=:65 --within-of controls",
      "Selection by both: controls are volunteers of up to 65 years, cases come as they are."},
@@ -186,8 +237,8 @@ static const cli_example examples[] = {
 
 const cli_command cli_simulate = {
     .name = "simulate",
-    .summary = "simulated and embedded data sets, as CSV",
-    .usage = "KIND [options] [-o CSV]",
+    .summary = "simulated and embedded data sets, CSV or NPZ",
+    .usage = "KIND [options] [-o FILE]",
     .text = "Writes a table to try things on. The same seed gives the same bytes.\n"
             "Samples may be selected in the three ways of the paper's first figure: by label (--cases and --controls; "
             "the "
@@ -199,6 +250,10 @@ const cli_command cli_simulate = {
     .output = "CSV. Columns:\n"
               "nodules\tage, female, smoker, emphysema, upper_lobe, diameter, part_solid, malignant (0 or 1)\n"
               "gaussian\tx1, x2, ..., y (0 or 1)\n"
+              "ct-nodules\tan NPZ file: images [N][size][size][size] (Hounsfield units), labels [N] (1: malignant), "
+              "votes [N][4] (1 to 5, 0: absent), group [N] (patients), spacing [N][3]; probability [N]: "
+              "p(malignant | features) in the population; grade_probability [N][5]: the votes' expected frequencies; "
+              "diameter, density (0 solid, 1 part-solid, 2 ground glass), margin, spiculation, lobulation [N]\n"
               "esoph\tage, alcohol, tobacco (groups), cancer (0 or 1), count (people)\n"
               "contingency\tx, y, count",
     .examples = examples,

@@ -52,14 +52,42 @@ static const pv_option coverage_table[] = {
     CLI_OPTION_END};
 
 static const pv_option calibration_table[] = {
-    {"prevalences", PV_OPTION_TEXT, AT(prevalences), "0.1,0.01,0.001", 0, 0, NULL, "LIST",
-     "Prevalences of the simulated populations, each stated to the models of its data."},
+    {"prevalences", PV_OPTION_TEXT, AT(prevalences), NULL, 0, 0, NULL, "LIST",
+     "calibration: prevalences of the simulated populations, each stated to the models of its data; default "
+     "0.1,0.01,0.001. nodules: of the positive label, stated; default 0.5,0.25,0.1,0.01,0.001. ratings: of the first "
+     "grade, the others having equal shares of the rest, or 'observed', the shares of the data; default "
+     "observed,0.9,0.999."},
     {"population-rows", PV_OPTION_INT, AT(population_rows), "10000", 1000, 1e7, NULL, NULL,
      "Rows of the draw of each population that models are judged on."},
     {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE",
-     "Also on real rows at their natural prevalence: a CSV file with two labels."},
-    {"target", PV_OPTION_TEXT, AT(target), "malignant", 0, 0, NULL, "COL", "Its column of labels."},
+     "calibration: also on real rows at their natural prevalence: a CSV file with two labels. nodules, ratings: "
+     "images, "
+     "as fit has them, instead of simulated ones."},
+    {"target", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
+     "Its column of labels. Default: calibration: malignant; nodules: labels, or --votes."},
     {"splits", PV_OPTION_INT, AT(splits), "25", 2, 1e5, NULL, NULL, "How often its rows are split into halves."},
+    CLI_OPTION_END};
+
+static const pv_option grid_table[] = {
+    {"networks", PV_OPTION_TEXT, AT(networks), NULL, 0, 0, NULL, "LIST",
+     "Of convnet, inception. Default: both; ratings convnet."},
+    {"sizes", PV_OPTION_TEXT, AT(sizes), NULL, 0, 0, NULL, "SPEC",
+     "Sizes of the networks, as in fit --model: views=3,size=24,low=16,channels=32-64-64,features=64. Default: the "
+     "paper's."},
+    {"batches", PV_OPTION_TEXT, AT(batches), NULL, 0, 0, NULL, "LIST",
+     "Of balanced (as many rows of each label), uniform (rows as they come). Default: both; ratings balanced."},
+    {"methods", PV_OPTION_TEXT, AT(methods), NULL, 0, 0, NULL, "LIST",
+     "Of ig-constant, ig-linear (information gain with the paper's auxiliary networks), ig-profile, iw, plain (with "
+     "prior correction; fitted once for all prevalences). Default: all."},
+    {"folds", PV_OPTION_INT, AT(folds), "3", 2, 20, NULL, NULL, "Folds of the cross-validation."},
+    {"fold", PV_OPTION_TEXT, AT(fold), NULL, 0, 0, NULL, "LIST", "Which of them, from 1. Default: all."},
+    CLI_OPTION_GROUP(study_options, roles.group),
+    {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
+     "nodules: the label that prevalences speak of, as in fit."},
+    CLI_OPTION_MISSING(study_options, roles.missing),
+    {"quick", PV_OPTION_FLAG, AT(quick), NULL, 0, 0, NULL, NULL,
+     "Another set of defaults: small images, tiny networks, two prevalences and few epochs; seconds, for a first "
+     "look."},
     CLI_OPTION_END};
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -153,8 +181,9 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, vo
 typedef struct study {
     const char *name;
     int (*run)(cli_call *call, const study_options *options);
-    const pv_option *own;       /* its table; NULL: none */
+    const pv_option *own[4];    /* its tables */
     const char *const *without; /* shared options that mean nothing to it, up to a NULL */
+    const char *const *also;    /* options of other studies that it has too, up to a NULL */
     double prevalence;          /* its default */
     const char *about;          /* below the title of its report */
 } study;
@@ -163,29 +192,81 @@ static int run_coverage(cli_call *call, const study_options *options) {
     return options->sbc ? study_ranks(call, options) : study_coverage(call, options);
 }
 
-static const char *const not_contingency[] = {"replicates", NULL}, *const not_coverage[] = {NULL},
+static const char *const no_option[] = {NULL}, *const not_contingency[] = {"replicates", NULL},
                          *const not_calibration[] = {"prevalence", NULL},
-                         *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL};
+                         *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL},
+                         *const not_grid[] = {"prevalence", "draws", "components", "samples", "steps",
+                                              "replicates", "infer", "chains",     "warmup",  NULL},
+                         *const also_grid[] = {"prevalences", "data", "target", NULL};
 static const study studies[] = {
-    {"contingency", study_contingency, contingency_table, not_contingency, 0.01,
+    {"contingency",
+     study_contingency,
+     {contingency_table},
+     not_contingency,
+     no_option,
+     0.01,
      "A table of four counts under each model: the paper's section 4. prevail " PV_VERSION},
-    {"coverage", run_coverage, coverage_table, not_coverage, 0.01,
+    {"coverage",
+     run_coverage,
+     {coverage_table},
+     no_option,
+     no_option,
+     0.01,
      "How often intervals hold the truth of simulated case-control studies. prevail " PV_VERSION},
-    {"calibration", study_calibration, calibration_table, not_calibration, 0,
+    {"calibration",
+     study_calibration,
+     {calibration_table},
+     not_calibration,
+     no_option,
+     0,
      "Calibrated predictions of lung nodules: the paper's section 6. prevail " PV_VERSION},
-    {"bias", study_bias, NULL, not_bias, 0.1,
-     "What selection by label, by feature and by both does. prevail " PV_VERSION}};
+    {"bias",
+     study_bias,
+     {NULL},
+     not_bias,
+     no_option,
+     0.1,
+     "What selection by label, by feature and by both does. prevail " PV_VERSION},
+    {"nodules",
+     study_nodules,
+     {grid_table, pv_image_option_table, pv_fit_option_table},
+     not_grid,
+     also_grid,
+     0,
+     "Malignancy of lung nodules from CT images: the paper's section 9.1. prevail " PV_VERSION},
+    {"ratings",
+     study_ratings,
+     {grid_table, pv_image_option_table, pv_fit_option_table},
+     not_grid,
+     also_grid,
+     0,
+     "Readers' grades of lung nodules from CT images: the paper's section 9.2. prevail " PV_VERSION}};
 enum { STUDIES = sizeof studies / sizeof *studies };
+
+static bool is_among(const char *name, const char *const *list) {
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list != NULL;
+}
+
+static bool goes_with(const study *which, const char *name) {
+    if (is_among(name, which->without))
+        return false;
+    if (pv_option_find(shared_table, name) || is_among(name, which->also))
+        return true;
+    for (int i = 0; which->own[i]; i++)
+        if (pv_option_find(which->own[i], name))
+            return true;
+    return false;
+}
 
 /* An option of another study is a misunderstanding. */
 static int check_options(cli_call *call, const study *which) {
-    for (size_t i = 0; i < STUDIES; i++)
-        for (const pv_option *row = studies[i].own; row && row->name && &studies[i] != which; row++)
-            if (cli_given(call, row->name))
-                return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", row->name, which->name);
-    for (const char *const *name = which->without; *name; name++)
-        if (cli_given(call, *name))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s", *name, which->name);
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name; row++)
+            if (cli_has(call->command, group, row) && cli_given(call, row->name) && !goes_with(which, row->name))
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with study %s%s", row->name, which->name,
+                                 strcmp(row->name, "prevalence") == 0 ? "; it has --prevalences" : "");
     return CLI_OK;
 }
 
@@ -228,7 +309,7 @@ static int run(cli_call *call) {
         const char *near = pv_nearest(name, names, STUDIES);
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown study %s; %s%s%s", name,
                          near ? "did you mean " : "choose one of ",
-                         near ? near : "contingency, coverage, calibration, bias", near ? "?" : "");
+                         near ? near : "contingency, coverage, calibration, bias, nodules, ratings", near ? "?" : "");
     }
     int code = check_options(call, which);
     if (!cli_given(call, "prevalence"))
@@ -245,14 +326,22 @@ static const cli_argument arguments[] = {{"NAME", "contingency: the paper's sect
                                                   "truth of simulated case-control studies. calibration: the "
                                                   "paper's section 6, calibrated predictions of lung nodules. bias: "
                                                   "its opening figures, what selection by label, by feature and by "
-                                                  "both does."},
+                                                  "both does. nodules: its section 9.1, malignancy from images. "
+                                                  "ratings: its section 9.2, readers' grades from images."},
                                          {NULL, NULL}};
 
-static const cli_group groups[] = {{"Options", shared_table, 0},
-                                   {"contingency", contingency_table, 0},
-                                   {"coverage", coverage_table, 0},
-                                   {"calibration", calibration_table, 0},
-                                   {NULL, NULL, 0}};
+static const cli_group groups[] = {
+    {"Options", shared_table, 0},
+    {"contingency", contingency_table, 0},
+    {"coverage", coverage_table, 0},
+    {"calibration", calibration_table, 0},
+    {"nodules, ratings", grid_table, 0},
+    {"nodules, ratings: images", pv_image_option_table, offsetof(study_options, roles.image)},
+    {"nodules, ratings: training", pv_fit_option_table, offsetof(study_options, fit)},
+    {NULL, NULL, 0}};
+
+/* Options of fit that the grid sets itself, or that are for tables. */
+static const char *const without[] = {"loss", "marginal", "model", "design", "max-iter", "tolerance", "vi-rate", NULL};
 
 static const cli_example examples[] = {
     {"prevail study contingency -o out", "The paper's numbers beside the exact ones, and its figures."},
@@ -261,6 +350,10 @@ static const cli_example examples[] = {
     {"prevail study coverage --sbc -o out", "Rank histograms of vi and hmc."},
     {"prevail study calibration -o out", "The paper's section 6 on 50 simulated data sets; two to four minutes."},
     {"prevail study bias --prevalence 0.05 -o out", "The opening figures at another prevalence."},
+    {"prevail study nodules --data lidc.npz --images hu --votes votes --votes-min 3 --missing drop --group patient "
+     "--networks convnet --batches balanced --prevalences 0.5,0.01 -o out",
+     "Part of the paper's section 9.1 on one's own images; the same command goes on where it was stopped."},
+    {"prevail study ratings --quick -o out", "A first look at section 9.2."},
     {NULL, NULL}};
 
 const cli_command cli_study = {
@@ -282,9 +375,17 @@ const cli_command cli_study = {
         "on held-out rows and on a draw of the true population. --data does the same on real rows.\n"
         "bias: what a model of a balanced sample means where the prevalence is another, with and without its operating "
         "point moved; and what selection by label, by feature and by both does to each model.\n"
+        "nodules: images of nodules, benign or malignant, learned by each network with each kind of batch, loss and "
+        "stated "
+        "prevalence, and judged on held-out folds with the twelve columns of the paper's tables. ratings: the same of "
+        "readers' votes on five grades, judged as grades and as benign (below 3) or malignant (above). With -o each "
+        "fit "
+        "is kept as soon as it is done, and the same command goes on where it was stopped; a thread fits a cell of its "
+        "own, so --threads bounds the memory.\n"
         "Results do not depend on the number of threads.",
     .arguments = arguments,
     .groups = groups,
+    .without = without,
     .options_size = sizeof(study_options),
     .output =
         "contingency: mean, standard deviation and 90 % interval of the log odds ratio eta_1 - eta_0 beside the exact "
@@ -306,6 +407,17 @@ const cli_command cli_study = {
         "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and real_calibration.svg.\n"
         "bias: rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
         "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.\n"
+        "nodules: for each network, kind of batch, stated prevalence and method the mean over folds of nell, "
+        "holdout_nll, "
+        "information_gain, accuracy, tnr, tpr, npv, ppv, auc, informedness, markedness and mcc, as in prevail eval, "
+        "the "
+        "paper's beside them. Decisions are by predictions adapted to the held-out rows' label shares; of iw also as "
+        "they "
+        "are. -o writes results.json, tables.md, metrics.csv, roc_NETWORK_BATCHES.svg, and cells/, a file for each "
+        "fit.\n"
+        "ratings: nell, holdout_nll, information_gain and one_off_accuracy of the grades, accuracy to markedness of "
+        "benign "
+        "and malignant. -o writes the same with histograms_NETWORK_BATCHES.svg.\n"
         "Each study with -o also writes report.html, its tables and pictures in one page, and the numbers of each "
         "picture as CSV.",
     .examples = examples,

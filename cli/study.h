@@ -18,6 +18,11 @@ typedef struct study_options {
     int64_t components, samples, steps; /* vi */
     int64_t chains, warmup;             /* hmc */
     bool sbc;
+    const char *networks, *methods, *batches, *sizes, *fold; /* nodules, ratings: which part of the grid */
+    int64_t folds;
+    bool quick;
+    cli_roles roles;    /* of their data */
+    pv_fit_options fit; /* training, as fit has it */
     const char *output;
     pv_report *report; /* of the folder, while the study runs; NULL: none */
     cli_running running;
@@ -28,6 +33,8 @@ int study_coverage(cli_call *call, const study_options *options);
 int study_ranks(cli_call *call, const study_options *options); /* coverage --sbc */
 int study_calibration(cli_call *call, const study_options *options);
 int study_bias(cli_call *call, const study_options *options);
+int study_nodules(cli_call *call, const study_options *options);
+int study_ratings(cli_call *call, const study_options *options);
 
 /* ---- study.c: files in the output folder; tables (.md) go to the report as well ----------------
  */
@@ -36,6 +43,24 @@ typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
+
+/* ---- study_tables.c: tables as text and as Markdown -------------------------------------------------------------- */
+
+enum { STUDY_CELL = 24, STUDY_COLUMNS = 20 };
+
+/* Widths are those of text. */
+typedef struct study_layout {
+    bool markdown;
+    int first, second, cell;
+} study_layout;
+
+/* "0.77 (1)": the error in units of the last digit; "-" where there is no mean, no bracket where there is no error. */
+void study_value_text(double mean, double error, int digits, char *text, size_t size);
+void study_table_head(FILE *out, const study_layout *layout, const char *first, const char *second, int n,
+                      const char *const *titles);
+void study_table_row(FILE *out, const study_layout *layout, const char *first, const char *second, int n,
+                     char cell[][STUDY_CELL]);
+void study_csv_number(FILE *out, double value); /* a comma, then the number, nothing where it is NaN */
 
 /* ---- study_canvas.c: figures, panel by panel --------------------------------------------------------------------- */
 

@@ -460,6 +460,10 @@ int study_calibration(cli_call *call, const study_options *given) {
     study_options options = *given;
     if (!cli_given(call, "draws"))
         options.draws = 400;
+    if (!options.prevalences)
+        options.prevalences = "0.1,0.01,0.001";
+    if (!options.target)
+        options.target = "malignant";
     calibration c = {.options = &options,
                      .replicates = cli_given(call, "replicates") ? (size_t)options.replicates : 50,
                      .prevalence_n = options.prevalence_n ? options.prevalence_n : "10",
@@ -469,7 +473,7 @@ int study_calibration(cli_call *call, const study_options *given) {
     if (code == CLI_OK)
         code = check_strength(call, c.prevalence_n);
     if (code == CLI_OK && options.data) /* a file that cannot be used is told before the long work */
-        code = study_nodules(call, &options, c.prevalence_n, &real);
+        code = calibration_nodules(call, &options, c.prevalence_n, &real);
     if (code == CLI_OK)
         code = draw_populations(call, &c);
     if (code == CLI_OK) {

@@ -1,5 +1,5 @@
-/* cli/study_calibration.h: the outcome of the calibration study, as study_calibration.c and study_nodules.c make it and
- * study_calibration_report.c and _pictures.c show it. */
+/* cli/study_calibration.h: the outcome of the calibration study, as study_calibration.c and study_calibration_nodules.c
+ * make it and study_calibration_report.c and _pictures.c show it. */
 #ifndef PREVAIL_CLI_STUDY_CALIBRATION_H
 #define PREVAIL_CLI_STUDY_CALIBRATION_H
 
@@ -88,7 +88,8 @@ judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int par
 pv_fit_options cal_fit_options(const study_options *options, int method, const char *stated, const char *prevalence_n,
                                const char *prior, int64_t seed);
 
-/* ---- real nodules: study_nodules.c ------------------------------------------------------------------------------- */
+/* ---- real nodules: study_calibration_nodules.c
+ * ------------------------------------------------------------------------------- */
 
 enum { NOD_METHODS = CAL_FITTED + 1, NOD_UNCORRECTED = CAL_FITTED }; /* and plain as it is */
 #define NOD_QUANTITY_LIST(X)                                                                                           \
@@ -119,7 +120,7 @@ typedef struct nodules {
     judge_bins *bins; /* [splits][NOD_METHODS], linear scale */
 } nodules;
 
-int study_nodules(cli_call *call, const study_options *options, const char *prevalence_n, nodules *result);
+int calibration_nodules(cli_call *call, const study_options *options, const char *prevalence_n, nodules *result);
 void nodules_clear(nodules *result);
 size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double *sd);
 

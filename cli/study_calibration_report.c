@@ -27,92 +27,68 @@ static const char *const shape_title[] = {"nll", "ece",   "gap FPR",     "gap FN
                                           "E/O", "slope", "gap FPR pop", "gap FNR pop", "lost"};
 enum { SHAPES = sizeof shape_quantity / sizeof *shape_quantity };
 
-/* "0.77 (1)": the standard error in units of the last digit. */
-static void value_text(double mean, double error, int digits, char *text, size_t size) {
-    if (isnan(mean))
-        snprintf(text, size, "-");
-    else if (isnan(error))
-        snprintf(text, size, "%.*f", digits, mean);
-    else
-        snprintf(text, size, "%.*f (%.0f)", digits, mean, fmax(ceil(error * pow(10, digits) - 1e-9), 0));
-}
-
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static void print_row(FILE *out, bool markdown, const char *first, const char *second, int n, char cell[][24]) {
-    fprintf(out, markdown ? "| %s | %s |" : "  %-10s %-18s", first, second);
-    for (int i = 0; i < n; i++)
-        fprintf(out, markdown ? " %s |" : " %12s", cell[i]);
-    fputc('\n', out);
+static study_layout layout_of(bool markdown) {
+    return (study_layout){markdown, 10, 18, 12};
 }
 
-static void print_head(FILE *out, bool markdown, const char *first, const char *second, int n,
-                       const char *const *titles) {
-    char cell[16][24];
-    for (int i = 0; i < n; i++)
-        snprintf(cell[i], sizeof cell[i], "%s", titles[i]);
-    print_row(out, markdown, first, second, n, cell);
-    if (markdown) {
-        fputs("|---|---|", out);
-        for (int i = 0; i < n; i++)
-            fputs("---|", out);
-        fputc('\n', out);
-    }
-}
-
-static void fill_row(const calibration *c, size_t k, int method, int n, const int *quantity, char cell[][24]) {
+static void fill_row(const calibration *c, size_t k, int method, int n, const int *quantity, char cell[][STUDY_CELL]) {
     for (int i = 0; i < n; i++) {
         double mean, error;
         cal_mean(c, k, method, quantity[i], &mean, &error);
-        value_text(mean, error, 3, cell[i], sizeof cell[i]);
+        study_value_text(mean, error, 3, cell[i], sizeof cell[i]);
     }
 }
 
 static void print_performance(FILE *out, const calibration *c, bool markdown) {
+    study_layout layout = layout_of(markdown);
     static const char *const titles[PAPER_COLUMNS] = {"ELL", "accuracy", "TNR", "TPR", "NPV", "PPV", "AUC"};
     static const int own[PAPER_COLUMNS] = {CAL_ell, CAL_own_accuracy, CAL_own_tnr, CAL_own_tpr, -1, -1, CAL_auc};
-    char cell[PAPER_COLUMNS][24], first[24];
-    print_head(out, markdown, "prevalence", "method", PAPER_COLUMNS, titles);
+    char cell[PAPER_COLUMNS][STUDY_CELL], first[24];
+    study_table_head(out, &layout, "prevalence", "method", PAPER_COLUMNS, titles);
     for (size_t k = 0; k < c->prevalences; k++) {
         snprintf(first, sizeof first, "%g", c->prevalence[k]);
         for (int p = 0; p < PAPER_PREVALENCES; p++)
             for (int m = 0; m < 2 && c->prevalence[k] == paper_prevalence[p]; m++) {
                 for (int i = 0; i < PAPER_COLUMNS; i++)
-                    value_text(paper_value[p][m][i], NAN, i ? 2 : 3, cell[i], sizeof cell[i]);
-                print_row(out, markdown, first, m ? "paper: IW" : "paper: IG", PAPER_COLUMNS, cell);
+                    study_value_text(paper_value[p][m][i], NAN, i ? 2 : 3, cell[i], sizeof cell[i]);
+                study_table_row(out, &layout, first, m ? "paper: IW" : "paper: IG", PAPER_COLUMNS, cell);
             }
         for (int m = 0; m < CAL_METHODS; m++) {
             fill_row(c, k, m, PAPER_COLUMNS, paper_quantity, cell);
-            print_row(out, markdown, first, cal_method[m], PAPER_COLUMNS, cell);
+            study_table_row(out, &layout, first, cal_method[m], PAPER_COLUMNS, cell);
             if (m != CAL_IW)
                 continue;
             for (int i = 0; i < PAPER_COLUMNS; i++) {
                 double mean = NAN, error = NAN;
                 if (own[i] >= 0)
                     cal_mean(c, k, m, own[i], &mean, &error);
-                value_text(mean, error, 3, cell[i], sizeof cell[i]);
+                study_value_text(mean, error, 3, cell[i], sizeof cell[i]);
             }
-            print_row(out, markdown, first, "iw, not adapted", PAPER_COLUMNS, cell);
+            study_table_row(out, &layout, first, "iw, not adapted", PAPER_COLUMNS, cell);
         }
     }
 }
 
 static void print_shape(FILE *out, const calibration *c, bool markdown) {
-    char cell[SHAPES][24], first[24];
-    print_head(out, markdown, "prevalence", "method", SHAPES, shape_title);
+    study_layout layout = layout_of(markdown);
+    char cell[SHAPES][STUDY_CELL], first[24];
+    study_table_head(out, &layout, "prevalence", "method", SHAPES, shape_title);
     for (size_t k = 0; k < c->prevalences; k++)
         for (int m = 0; m < CAL_METHODS; m++) {
             snprintf(first, sizeof first, "%g", c->prevalence[k]);
             fill_row(c, k, m, SHAPES, shape_quantity, cell);
-            print_row(out, markdown, first, cal_method[m], SHAPES, cell);
+            study_table_row(out, &layout, first, cal_method[m], SHAPES, cell);
         }
 }
 
 /* Averages over the seven slopes, relative to the truth's size; details are in the CSV file. */
 static void print_slopes(FILE *out, const calibration *c, bool markdown) {
+    study_layout layout = layout_of(markdown);
     static const char *const titles[] = {"bias/truth", "error/truth", "90 % coverage", "sd/error"};
-    char cell[4][24], first[24];
-    print_head(out, markdown, "prevalence", "method", 4, titles);
+    char cell[4][STUDY_CELL], first[24];
+    study_table_head(out, &layout, "prevalence", "method", 4, titles);
     for (size_t k = 0; k < c->prevalences; k++)
         for (int m = 0; m < CAL_FITTED; m++) {
             double bias = 0, error = 0, coverage = 0, ratio = 0;
@@ -125,17 +101,18 @@ static void print_slopes(FILE *out, const calibration *c, bool markdown) {
                 ratio += one.sd / one.spread / CAL_FEATURES;
             }
             snprintf(first, sizeof first, "%g", c->prevalence[k]);
-            value_text(bias, NAN, 3, cell[0], sizeof cell[0]);
-            value_text(error, NAN, 3, cell[1], sizeof cell[1]);
-            value_text(coverage, NAN, 3, cell[2], sizeof cell[2]);
-            value_text(ratio, NAN, 3, cell[3], sizeof cell[3]);
-            print_row(out, markdown, first, cal_method[m], 4, cell);
+            study_value_text(bias, NAN, 3, cell[0], sizeof cell[0]);
+            study_value_text(error, NAN, 3, cell[1], sizeof cell[1]);
+            study_value_text(coverage, NAN, 3, cell[2], sizeof cell[2]);
+            study_value_text(ratio, NAN, 3, cell[3], sizeof cell[3]);
+            study_table_row(out, &layout, first, cal_method[m], 4, cell);
         }
 }
 
 static void print_real(FILE *out, const nodules *n, bool markdown) {
-    char cell[NOD_QUANTITIES][24], first[24];
-    print_head(out, markdown, "prevalence", "method", NOD_QUANTITIES, nod_quantity);
+    study_layout layout = layout_of(markdown);
+    char cell[NOD_QUANTITIES][STUDY_CELL], first[24];
+    study_table_head(out, &layout, "prevalence", "method", NOD_QUANTITIES, nod_quantity);
     for (int m = 0; m < NOD_METHODS; m++) {
         for (int q = 0; q < NOD_QUANTITIES; q++) {
             double mean, sd;
@@ -143,7 +120,7 @@ static void print_real(FILE *out, const nodules *n, bool markdown) {
             snprintf(cell[q], sizeof cell[q], "%.3f (%.3f)", mean, sd);
         }
         snprintf(first, sizeof first, "%.3f", n->prevalence);
-        print_row(out, markdown, first, nod_method(m), NOD_QUANTITIES, cell);
+        study_table_row(out, &layout, first, nod_method(m), NOD_QUANTITIES, cell);
     }
 }
 
@@ -191,13 +168,6 @@ static void write_markdown(FILE *out, const void *what) {
 
 /* ---- CSV --------------------------------------------------------------------------------------------------------- */
 
-static void csv_number(FILE *out, double value) {
-    char number[32];
-    fputc(',', out);
-    if (!isnan(value))
-        fwrite(number, 1, (size_t)pv_format_double(value, number, sizeof number), out);
-}
-
 static void write_metrics(FILE *out, const void *what) {
     const calibration *c = ((const all *)what)->c;
     fputs("prevalence,method,quantity,mean,error,median,data_sets\n", out);
@@ -207,9 +177,9 @@ static void write_metrics(FILE *out, const void *what) {
                 double mean, error;
                 size_t n = cal_mean(c, k, m, q, &mean, &error);
                 fprintf(out, "%g,%s,%s", c->prevalence[k], cal_key[m], cal_quantity[q]);
-                csv_number(out, mean);
-                csv_number(out, error);
-                csv_number(out, cal_median(c, k, m, q));
+                study_csv_number(out, mean);
+                study_csv_number(out, error);
+                study_csv_number(out, cal_median(c, k, m, q));
                 fprintf(out, ",%zu\n", n);
             }
 }
@@ -222,11 +192,11 @@ static void write_coefficients(FILE *out, const void *what) {
             for (int j = 0; j < CAL_COEFFICIENTS; j++) {
                 cal_coefficient one = cal_coefficient_of(c, k, m, j);
                 fprintf(out, "%g,%s,%s", c->prevalence[k], cal_key[m], cal_feature[j]);
-                csv_number(out, one.truth);
-                csv_number(out, one.mean);
-                csv_number(out, one.spread);
-                csv_number(out, one.sd);
-                csv_number(out, one.coverage);
+                study_csv_number(out, one.truth);
+                study_csv_number(out, one.mean);
+                study_csv_number(out, one.spread);
+                study_csv_number(out, one.sd);
+                study_csv_number(out, one.coverage);
                 fputc('\n', out);
             }
 }
@@ -245,9 +215,9 @@ static void write_curves(FILE *out, const void *what) {
                     if (!(sum.mass[i] > 0))
                         continue;
                     fprintf(out, "%g,%s,%s", c->prevalence[k], cal_key[m], cal_part[part]);
-                    csv_number(out, sum.p[i] / sum.mass[i]);
-                    csv_number(out, sum.y[i] / sum.mass[i]);
-                    csv_number(out, sum.mass[i] / total);
+                    study_csv_number(out, sum.p[i] / sum.mass[i]);
+                    study_csv_number(out, sum.y[i] / sum.mass[i]);
+                    study_csv_number(out, sum.mass[i] / total);
                     fputc('\n', out);
                 }
             }
@@ -261,8 +231,8 @@ static void write_real(FILE *out, const void *what) {
             double mean, sd;
             size_t count = nod_mean(n, m, q, &mean, &sd);
             fprintf(out, "\"%s\",%s", nod_method(m), nod_quantity[q]);
-            csv_number(out, mean);
-            csv_number(out, sd);
+            study_csv_number(out, mean);
+            study_csv_number(out, sd);
             fprintf(out, ",%zu\n", count);
         }
 }

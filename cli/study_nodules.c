@@ -1,225 +1,159 @@
-/* The calibration study on real nodules: balanced subsamples for training, rows at the natural prevalence for judging.
- *
- * The rows are split into two halves with the label shares of the whole. From one half all positives and as many
- * negatives, drawn at random, are the case-control sample that is learned from, with the whole file's share of
- * positives as the stated prevalence; the other half, untouched, judges. Then the halves change places; and so on with
- * other splits.
- */
-#include "study_calibration.h"
-
+/* study nodules: the paper's section 9.1. Benign or malignant, from images, at several stated prevalences. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_CONTROLS = 912 };
+#include "study_paper.h"
 
-const char *const nod_quantity[NOD_QUANTITIES] = {
-#define ENTRY(name, text) #name,
-    NOD_QUANTITY_LIST(ENTRY)
-#undef ENTRY
-};
-const char *const nod_quantity_text[NOD_QUANTITIES] = {
-#define ENTRY(name, text) text,
-    NOD_QUANTITY_LIST(ENTRY)
-#undef ENTRY
-};
+/* The paper's twelve columns, then what is in the CSV and JSON files only. */
+static const grid_column columns[] = {{"nell", "nell"},        {"holdout_nll", "nll"}, {"information_gain", "gain"},
+                                      {"accuracy", "acc"},     {"tnr", "tnr"},         {"tpr", "tpr"},
+                                      {"npv", "npv"},          {"ppv", "ppv"},         {"auc", "auc"},
+                                      {"informedness", "I"},   {"markedness", "M"},    {"mcc", "mcc"},
+                                      {"nell_upper", "upper"}, {"brier", "brier"},     {"ece", "ece"}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
-const char *nod_method(int method) {
-    return method == NOD_UNCORRECTED ? "plain, as it is" : cal_method[method];
-}
-
-typedef struct work {
-    const study_options *options;
-    const char *prevalence_n;
-    pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
-    pv_dataset *data;
-    nodules *result;
-} work;
-
-/* ---- one split --------------------------------------------------------------------------------------------------- */
-
-typedef struct halves {
-    pv_dataset *training, *judging;
-    pv_encoding scaled;
-} halves;
-
-static void halves_free(pv_ctx *ctx, halves *h) {
-    pv_dataset_free(ctx, h->training);
-    pv_dataset_free(ctx, h->judging);
-    free(h->scaled.source);
-}
-
-/* Rows of one half: positives first, negatives in random order behind them. */
-static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64_t index, size_t *row,
-                        size_t *positives) {
-    size_t n = 0;
-    for (size_t i = 0; i < w->data->rows; i++)
-        if (fold[i] == half && w->data->label[i] == 1)
-            row[n++] = i;
-    *positives = n;
-    for (size_t i = 0; i < w->data->rows; i++)
-        if (fold[i] == half && w->data->label[i] == 0)
-            row[n++] = i;
-    pv_rng rng = pv_rng_stream((uint64_t)w->options->seed, STREAM_CONTROLS, index);
-    pv_rng_shuffle(&rng, n - *positives, row + *positives);
-    return n;
-}
-
-static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
-    size_t rows = w->data->rows, positives, n, *row = cli_alloc(rows, sizeof *row);
-    int32_t *fold = cli_alloc(rows, sizeof *fold), half = (int32_t)(index % 2);
-    pv_status status = pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
-    if (status == PV_OK) {
-        n = list_half(w, fold, half, index, row, &positives);
-        status = pv_dataset_take(ctx, w->data, 2 * positives < n ? 2 * positives : n, row, &h->training);
-    }
-    if (status == PV_OK) {
-        n = list_half(w, fold, 1 - half, index, row, &positives);
-        status = pv_dataset_take(ctx, w->data, n, row, &h->judging);
-    }
-    free(row);
-    free(fold);
-    if (status != PV_OK)
-        return status;
-    h->scaled = *w->encoding;
-    h->scaled.source = cli_alloc(w->encoding->sources, sizeof *h->scaled.source);
-    status = pv_dataset_scales(ctx, w->encoding, h->training, h->scaled.source);
-    if (status != PV_OK)
-        return status;
-    pv_dataset_rescale(w->encoding, &h->scaled, h->training);
-    pv_dataset_rescale(w->encoding, &h->scaled, h->judging);
-    return PV_OK;
-}
-
-static pv_status judge(pv_ctx *ctx, const work *w, const halves *h, const pv_classifier *fit, bool corrected,
-                       double *value, judge_bins *bins) {
-    size_t n = h->judging->rows;
-    double *loglik = cli_alloc(2 * n, sizeof *loglik), *log_p = cli_alloc(2 * n, sizeof *log_p), log_marginal[2];
-    double *p = cli_alloc(n, sizeof *p), *y = cli_alloc(n, sizeof *y), unused;
-    const double prevalence[2] = {1 - w->result->prevalence, w->result->prevalence};
-    pv_targets targets = pv_dataset_targets(h->judging);
-    pv_metrics m;
-    pv_status status = pv_predict_judged(ctx, fit, h->judging, corrected ? PV_POPULATION_TRUE : PV_POPULATION_DESIGN,
-                                         NULL, loglik, log_p, log_marginal, NULL, NULL);
+static pv_status judge(const grid *g, const grid_cell *cell, size_t prevalence, bool adapted, double *values) {
+    grid_judged j = grid_judged_new(g, cell, prevalence, adapted);
+    pv_metrics metrics;
+    pv_status status = grid_assess(g, cell, prevalence, adapted, &j, &metrics);
     if (status == PV_OK)
-        status = pv_assess(ctx, &targets, loglik, log_marginal, log_p, prevalence, &m);
+        grid_metrics(&metrics, COLUMNS, columns, values);
+    grid_judged_clear(&j);
+    return status;
+}
+
+/* ---- ROC curves -------------------------------------------------------------------------------------------------- */
+
+static const pv_ink prevalence_ink[] = {PV_INK_EMPIRICAL, PV_INK_NEGATIVE, PV_INK_EXPECTED, PV_INK_IG,
+                                        PV_INK_POSITIVE,  PV_INK_PLUGIN,   PV_INK_KNOWN};
+enum { INKS = sizeof prevalence_ink / sizeof *prevalence_ink };
+
+/* The rows of all folds, each predicted by the model that did not see it. */
+typedef struct pooled {
+    size_t rows;
+    int32_t *label;
+    double *log_p; /* [rows][2] */
+} pooled;
+
+static pooled pool_folds(const grid *g, int network, int design, int method, size_t prevalence, bool adapted) {
+    pooled all = {0};
+    for (size_t f = 0; f < g->fold.count; f++)
+        all.rows += grid_rows(g, g->fold.index[f]);
+    all.label = cli_alloc(all.rows, sizeof *all.label);
+    all.log_p = cli_alloc(2 * all.rows, sizeof *all.log_p);
+    size_t at = 0;
+    for (size_t f = 0; f < g->fold.count; f++) {
+        size_t fold = g->fold.index[f], rows = grid_rows(g, fold);
+        grid_judged j = grid_judged_new(g, grid_at(g, network, design, method, prevalence, fold), prevalence, adapted);
+        memcpy(all.label + at, g->held_out[fold]->label, rows * sizeof *all.label);
+        memcpy(all.log_p + 2 * at, j.log_p, 2 * rows * sizeof *j.log_p);
+        grid_judged_clear(&j);
+        at += rows;
+    }
+    return all;
+}
+
+static void pooled_clear(pooled *all) {
+    free(all->label);
+    free(all->log_p);
+}
+
+/* False and true positive rate at threshold 0.5. */
+static void operating_point(const pooled *all, double *fpr, double *tpr) {
+    double called[2] = {0}, count[2] = {0};
+    for (size_t i = 0; i < all->rows; i++) {
+        count[all->label[i]]++;
+        called[all->label[i]] += all->log_p[2 * i + 1] >= all->log_p[2 * i];
+    }
+    *fpr = called[0] / count[0];
+    *tpr = called[1] / count[1];
+}
+
+static pv_status draw_curve(const grid *g, study_canvas *canvas, const pooled *all, pv_ink ink, const char *name) {
+    pv_targets targets = {.n = all->rows, .classes = 2, .label = all->label};
+    pv_curve_options options = pv_curve_options_default();
+    pv_ranking *ranking = NULL;
+    pv_curve curve = {0};
+    options.points = 200;
+    pv_status status = pv_ranking_new(g->call->ctx, &targets, all->log_p, -1, NULL, &ranking);
+    if (status == PV_OK)
+        status = pv_curve_make(g->call->ctx, ranking, PV_CURVE_roc, &options, &curve);
     if (status == PV_OK) {
-        double nll = 0;
-        for (size_t i = 0; i < n; i++) {
-            p[i] = exp(log_p[2 * i + 1]);
-            y[i] = h->judging->label[i];
-            nll -= log_p[2 * i + (size_t)h->judging->label[i]] / (double)n;
+        double *x = cli_alloc(2 * curve.points, sizeof *x), *y = x + curve.points;
+        for (size_t c = 0; c < curve.columns; c++)
+            for (size_t i = 0; i < curve.points; i++) {
+                if (strcmp(curve.column[c], "fpr") == 0)
+                    x[i] = curve.value[i * curve.columns + c];
+                if (strcmp(curve.column[c], "tpr") == 0)
+                    y[i] = curve.value[i * curve.columns + c];
+            }
+        study_line(canvas, ink, name, false, curve.points, x, y);
+        free(x);
+    }
+    pv_curve_clear(g->call->ctx, &curve);
+    pv_ranking_free(g->call->ctx, ranking);
+    return status;
+}
+
+/* A method's curves at all prevalences, the operating points of adapted (large) and own (small) predictions. */
+static pv_status draw_method(const grid *g, study_canvas *canvas, int network, int design, int method) {
+    pv_status status = PV_OK;
+    study_segment(canvas, PV_INK_MUTED, NULL, true, 0, 0, 1, 1);
+    for (size_t p = 0; p < g->prevalences && p < INKS && status == PV_OK; p++)
+        for (int own = 0; own < 2 && status == PV_OK; own++) {
+            double fpr, tpr;
+            pooled all = pool_folds(g, network, design, method, p, own == 0);
+            if (!own)
+                status = draw_curve(g, canvas, &all, prevalence_ink[p],
+                                    study_text(canvas, "prevalence %s", g->prevalence_name[p]));
+            operating_point(&all, &fpr, &tpr);
+            study_points(canvas, prevalence_ink[p], NULL, 1, &fpr, &tpr, own ? 2.5 : 5);
+            pooled_clear(&all);
         }
-        judge_rows rows = {n, p, y, NULL};
-        value[NOD_nll] = nll;
-        value[NOD_brier] = m.brier;
-        value[NOD_auc] = m.auc;
-        value[NOD_ece] = m.ece;
-        value[NOD_in_the_large] = judge_in_the_large(&rows);
-        judge_recalibrate(&rows, &unused, &value[NOD_slope]);
-        judge_gaps(&rows, &value[NOD_gap_fpr], &value[NOD_gap_fnr]);
-        judge_bins_add(bins, &rows, 0);
-    }
-    free(loglik);
-    free(log_p);
-    free(p);
-    free(y);
+    pv_panel panel = {.title = grid_method_text[method],
+                      .x = {.label = "false positive rate", .lo = 0, .hi = 1},
+                      .y = {.label = "true positive rate", .lo = 0, .hi = 1}};
+    study_panel(canvas, &panel);
     return status;
 }
 
-static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
-    const work *w = state;
-    nodules *result = w->result;
-    halves h = {0};
-    char stated[64]; /* of both labels, in their order */
-    snprintf(stated, sizeof stated, "%.17g,%.17g", 1 - result->prevalence, result->prevalence);
-    pv_status status = split(ctx, w, index, &h);
-    pv_fit_input input = {.data = h.training,
-                          .encoding = &h.scaled,
-                          .labels = w->labels,
-                          .target = w->options->target,
-                          .source = "study calibration"};
-    for (int m = 0; m < CAL_FITTED && status == PV_OK; m++) {
-        pv_fit_options options = cal_fit_options(w->options, m, stated, w->prevalence_n, "normal:2.5",
-                                                 (int64_t)((uint64_t)w->options->seed + index));
-        options.intercept_prior = pv_fit_options_default().intercept_prior;
-        pv_classifier *fit = NULL;
-        size_t at = index * NOD_METHODS;
-        status = pv_fit(ctx, &input, &options, &fit);
-        if (status == PV_OK)
-            status = judge(ctx, w, &h, fit, true, result->value + (at + (size_t)m) * NOD_QUANTITIES,
-                           &result->bins[at + (size_t)m]);
-        if (status == PV_OK && m == CAL_PLAIN)
-            status = judge(ctx, w, &h, fit, false, result->value + (at + NOD_UNCORRECTED) * NOD_QUANTITIES,
-                           &result->bins[at + NOD_UNCORRECTED]);
-        pv_classifier_free(ctx, fit);
-    }
-    if (index == 0 && status == PV_OK) {
-        result->trained = h.training->rows;
-        result->judged = h.judging->rows;
-    }
-    halves_free(ctx, &h);
-    return status;
+static int draw_roc(const grid *g, int network, int design, const char *name) {
+    study_canvas canvas = {0};
+    pv_status status = PV_OK;
+    for (size_t m = 0; m < g->methods.count && status == PV_OK; m++)
+        status = draw_method(g, &canvas, network, design, (int)g->methods.index[m]);
+    int code = study_figure(g->call, &canvas, name, "ROC curves with the operating point 0.5.",
+                            "Rows of all folds, each predicted by the model that did not see it. Large points: where "
+                            "the probability adapted to the label shares of the rows passes 0.5. Small points: where "
+                            "the probability for the stated prevalence does.",
+                            3);
+    return status == PV_OK ? code : cli_fail(g->call, status);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
+/* ---- the study --------------------------------------------------------------------------------------------------- */
 
-/* The column that R puts before the others numbers rows; it is no measurement. */
-static int read_file(cli_call *call, work *w) {
-    pv_roles roles = {.target = w->options->target};
-    int code = cli_read_for_fit(call, w->options->data, &roles, &w->table);
-    if (code != CLI_OK)
-        return code;
-    for (size_t c = 0; c < w->table->columns; c++)
-        if (strcmp(w->table->column[c].name, "rownames") == 0)
-            roles.id = "rownames";
-    pv_status status = pv_dataset_learn(call->ctx, w->table, &roles, &w->encoding, &w->labels, &w->data);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    if (w->data->classes != 2)
-        return cli_error(call, PV_ERR_INPUT, w->options->data, "%d labels in column '%s'; the study needs two",
-                         w->data->classes, w->options->target);
-    size_t positives = 0;
-    for (size_t i = 0; i < w->data->rows; i++)
-        positives += w->data->label[i] == 1 ? 1 : 0;
-    if (positives < 40 || 2 * positives > w->data->rows)
-        return cli_error(call, PV_ERR_INPUT, w->options->data,
-                         "%zu of %zu rows are positive; the study needs 40 at least, and no more than half", positives,
-                         w->data->rows);
-    w->result->rows = w->data->rows;
-    w->result->positives = positives;
-    w->result->prevalence = (double)positives / (double)w->data->rows;
-    return CLI_OK;
-}
-
-int study_nodules(cli_call *call, const study_options *options, const char *prevalence_n, nodules *result) {
-    *result = (nodules){.path = options->data, .splits = 2 * (size_t)options->splits};
-    work w = {.options = options, .prevalence_n = prevalence_n, .result = result};
-    int code = read_file(call, &w);
-    if (code == CLI_OK) {
-        result->value = cli_alloc(result->splits * NOD_METHODS * NOD_QUANTITIES, sizeof *result->value);
-        result->bins = cli_alloc(result->splits * NOD_METHODS, sizeof *result->bins);
-        code = study_parallel(call, "splits", result->splits, run_split, &w, &result->finished);
-        if (code == CLI_OK && result->finished < result->splits)
-            code = CLI_FAILED;
-    }
-    if (w.labels)
-        pv_string_list_free(call->ctx, w.labels, 2);
-    if (w.encoding)
-        pv_encoding_free(call->ctx, w.encoding);
-    pv_dataset_free(call->ctx, w.data);
-    pv_table_free(call->ctx, w.table);
+int study_nodules(cli_call *call, const study_options *given) {
+    static const grid_kind kind = {.study = "nodules", .grades = false};
+    static const grid_reported reported = {
+        .title = "Nodules",
+        .note = "nell is stated for the stated prevalence, all others for the rows held out.",
+        .columns = COLUMNS,
+        .shown = PAPER_COLUMNS,
+        .paper_losses = 3,
+        .column = columns,
+        .judge = judge,
+        .paper = paper_nodules,
+        .picture = "roc",
+        .draw = draw_roc};
+    study_options options = *given;
+    grid_defaults(call, &options, options.quick ? "0.5,0.01" : "0.5,0.25,0.1,0.01,0.001");
+    grid g;
+    int code = grid_begin(call, &options, &kind, &g);
+    if (code == CLI_OK)
+        code = grid_run(&g);
+    if (code == CLI_OK)
+        code = grid_report(&g, &reported);
+    grid_clear(&g);
     return code;
-}
-
-void nodules_clear(nodules *result) {
-    free(result->value);
-    free(result->bins);
-}
-
-size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double *sd) {
-    return study_mean(n->value + (size_t)method * NOD_QUANTITIES + (size_t)quantity, n->splits,
-                      (size_t)NOD_METHODS * NOD_QUANTITIES, mean, sd);
 }

@@ -1,8 +1,10 @@
 /* The table that a command learns from: its options and how it is read, as fit, cv and sweep have them. */
 #include "common.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const cli_argument cli_training_arguments[] = {
     {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
@@ -82,13 +84,14 @@ static int read_groups(cli_call *call, const pv_column *column, cli_training *tr
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* A model for images: how they are used, and what the target is where nobody said. */
-static int prepare_images(cli_call *call, cli_roles *options, const char *model) {
+static int prepare_images(cli_call *call, const char *path, cli_roles *options, const char *model) {
     pv_roles *roles = &options->roles;
-    const char *path = call->argument[0];
     pv_status status = pv_model_views(call->ctx, model, &options->image.views, &options->image.size);
     if (status != PV_OK)
         return cli_fail(call, status);
     bool arrays = pv_archive_recognise(path);
+    if (options->image.views > 0 && !arrays && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
+        return cli_error(call, PV_ERR_PATH, path, "cannot be read: %s; check the name", strerror(errno));
     if (options->image.views > 0 && !arrays)
         return cli_error(call, PV_ERR_USAGE, path, "--model %s takes images: an NPZ, NPY or IDX file", model);
     if (options->image.views == 0)
@@ -114,8 +117,13 @@ static int prepare_images(cli_call *call, cli_roles *options, const char *model)
 
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
                          cli_training *training) {
+    return cli_training_prepare_file(call, call->argument[0], options, prevalence, model, training);
+}
+
+int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
+                              const char *model, cli_training *training) {
     pv_roles *roles = &options->roles;
-    int code = prepare_images(call, options, model);
+    int code = prepare_images(call, path, options, model);
     if (code != CLI_OK)
         return code;
     if (!roles->target)

@@ -25,10 +25,11 @@ typedef struct pv_table {
     char *source; /* file name, or what made the table */
     size_t rows;
     size_t columns;
-    pv_column *column; /* [columns] */
-    size_t *line;      /* [rows], the line each row starts at; NULL where that is row + 2. Read with pv_table_line */
-    uint64_t hash;     /* XXH3-64 of the bytes read; of names and cells where nothing was read */
-    bool arrays;       /* of a file of arrays: rows may have images, and a row's line is its number from 1 */
+    pv_column *column;   /* [columns] */
+    size_t *line;        /* [rows], the line each row starts at; NULL where that is row + 2. Read with pv_table_line */
+    uint64_t hash;       /* XXH3-64 of the bytes read; of names and cells where nothing was read */
+    bool arrays;         /* of a file of arrays: rows may have images, and a row's line is its number from 1 */
+    pv_archive *archive; /* the arrays in memory it was made of, borrowed; NULL: source is a file */
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -62,6 +63,9 @@ typedef struct pv_csv_options {
  * [N] are columns, arrays [N][m] columns NAME.1 .. NAME.m, N the length of the images). options may be NULL. The caller
  * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
+
+/* The same of an archive in memory, which is borrowed and must live as long as the table and what is learned of it. */
+PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv_options *options, pv_table **table);
 
 /* Writes numbers so that they read back exactly (the shortest such form). output: from pv_output_open, or NULL for
  * standard output. */
@@ -207,6 +211,8 @@ typedef struct pv_simulation {
     double prevalence;  /* of the population */
     int64_t dimensions; /* gaussian: features */
     double separation;  /* gaussian: distance of the class means, in standard deviations */
+    int64_t size;       /* ct-nodules: side of a patch in voxels of 1 mm */
+    double absent;      /* ct-nodules: probability that a reader gave no vote */
     uint64_t seed;
     const char *within; /* a feature: rows outside [low, high] are never observed (selection by feature); NULL: none */
     double low, high;   /* of within */
@@ -222,6 +228,20 @@ typedef struct pv_simulation {
  * truth, where not NULL, receives [features+1] coefficients on the raw scale, the intercept first. */
 PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
                                   double *truth);
+
+enum { PV_CT_COEFFICIENTS = 7 };
+const char *pv_ct_coefficient(int index); /* its name, the intercept first; NULL outside */
+
+/* CT patches of lung nodules (docs/method.md has the formulas), as arrays: images [N][size][size][size] in Hounsfield
+ * units, labels [N] (1: malignant), votes [N][4] of 1 to 5 (0: absent), group [N] (patients), spacing [N][3];
+ * probability [N], p(malignant | features) in the population; grade_probability [N][5], the votes' expected
+ * frequencies; and the features diameter, density (0 solid, 1 part-solid, 2 ground glass), margin, spiculation,
+ * lobulation. Selection is by label (cases and controls, in random order). The caller frees *archive; pv_table_of makes
+ * a table of it. truth, where not NULL, receives [PV_CT_COEFFICIENTS]. */
+PV_MUST_USE pv_status pv_simulate_ct(pv_ctx *ctx, const pv_simulation *simulation, pv_archive **archive, double *truth);
+/* The same as an NPZ file, whatever its size in little memory; the bytes that pv_archive_write would write. */
+PV_MUST_USE pv_status pv_simulate_ct_write(pv_ctx *ctx, const pv_simulation *simulation, const char *path,
+                                           double *truth);
 
 #ifdef __cplusplus
 }

@@ -56,6 +56,16 @@ bool pv_archive_recognise(const char *path);
 PV_MUST_USE pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive);
 void pv_archive_free(pv_ctx *ctx, pv_archive *archive); /* NULL is fine */
 
+/* An archive in memory, empty; name is for messages. The caller frees *archive. */
+PV_MUST_USE pv_status pv_archive_new(pv_ctx *ctx, const char *name, pv_archive **archive);
+/* Adds an array of numbers, all 0, to an archive in memory. bytes, where a pointer is expected, receives its elements
+ * in the order of C and of the machine; the archive frees them. Refuses names that are empty, taken or longer than
+ * pv_array's. */
+PV_MUST_USE pv_status pv_archive_add(pv_ctx *ctx, pv_archive *archive, const char *name, pv_array_type type, int dims,
+                                     const size_t *shape, void *bytes);
+/* Writes all arrays as an NPZ file of stored members, whole or not at all. The same arrays give the same bytes. */
+PV_MUST_USE pv_status pv_archive_write(pv_ctx *ctx, pv_archive *archive, const char *path);
+
 size_t pv_archive_count(const pv_archive *archive);
 const char *pv_archive_name(const pv_archive *archive, size_t member); /* without .npy; a single array has none: "" */
 /* The member, or count where there is none of that name. */
@@ -114,11 +124,14 @@ typedef struct pv_images {
     pv_array pixels;
     pv_archive **archives; /* [n_archives], kept open */
     size_t n_archives;
+    bool archive_borrowed; /* the first one is not ours */
 } pv_images;
 
 /* The caller frees *images. Refuses, with array and index: shapes that disagree, votes that are no grades, rows without
  * a vote (unless dropped), frequencies that do not add up to 1, pixels that are NaN or infinite. */
 PV_MUST_USE pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *roles, pv_images **images);
+/* The same of an open archive, which is borrowed and must live longer. */
+PV_MUST_USE pv_status pv_images_of(pv_ctx *ctx, pv_archive *archive, const pv_image_roles *roles, pv_images **images);
 void pv_images_free(pv_ctx *ctx, pv_images *images); /* NULL is fine */
 
 /* The pixels [planes][height][width] of a row, as they are in the file. */

@@ -65,10 +65,32 @@ typedef struct pv_fit_options {
     int64_t chains;     /* hmc */
     int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
+    bool trace; /* minibatches: keep a pv_trace with the classifier. Not in the table: it changes no result */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
+
+/* ---- how minibatch training went -----------------------------------------------------------------------------------
+ */
+
+/* At the end of an epoch. */
+typedef struct pv_trace_row {
+    int64_t epoch, step; /* from 1 */
+    double loss;         /* the batches' estimates of the full data's, prior left out, smoothed over about 100 steps */
+    double rate;         /* learning rate of the last step */
+    double validation;   /* negative log-likelihood of the validation rows; NaN: there are none */
+    double speed;        /* rows a second, of the steps alone */
+} pv_trace_row;
+
+typedef struct pv_trace {
+    size_t count;
+    int classes;
+    pv_trace_row *row; /* [count] */
+    double *used;  /* [count][classes], p(y|w) as the loss took it: the auxiliary network's, or the stated prevalence
+                      for profile and iw; NaN for plain */
+    double *exact; /* [count][classes], its plug-in estimate from all rows, as predictions see them */
+} pv_trace;
 
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
@@ -104,6 +126,7 @@ typedef struct pv_classifier {
     int64_t seed;
     pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
     double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
+    pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;
 

@@ -11,8 +11,10 @@
 struct pv_archive {
     char *path;
     pv__bytes file;
-    bool zip;
-    pv__member *members; /* zip: as in the file; else one without a name, its bytes the file's or unpacked */
+    bool zip, memory;
+    pv__member *members; /* zip: as in the file; memory: as added; else one without a name, its bytes the file's or
+                            unpacked */
+    pv_array *arrays;    /* [count] in memory; NULL: of a file */
     size_t count;
 };
 
@@ -82,9 +84,61 @@ void pv_archive_free(pv_ctx *ctx, pv_archive *a) {
         pv__bytes_release(ctx, &a->members[i].bytes);
     }
     pv__free(ctx, a->members);
+    pv__free(ctx, a->arrays);
     pv__bytes_release(ctx, &a->file);
     pv__free(ctx, a->path);
     pv__free(ctx, a);
+}
+
+pv_status pv_archive_new(pv_ctx *ctx, const char *name, pv_archive **archive) {
+    *archive = NULL;
+    pv_archive *a;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *a, &a));
+    a->memory = true;
+    pv_status status = pv__strdup(ctx, name, &a->path);
+    if (status == PV_OK)
+        *archive = a;
+    else
+        pv_archive_free(ctx, a);
+    return status;
+}
+
+/* The shape is taken from array. */
+static pv_status name_array(pv_ctx *ctx, const pv_archive *a, const char *name, pv_array_type type, pv_array *array) {
+    array->type = type;
+    array->element = pv__array_element(type);
+    size_t room = sizeof array->name;
+    if (!a->memory || !*name || strlen(name) >= room || array->element == 0 || array->dims < 1 ||
+        array->dims > PV_ARRAY_DIMS_MAX || pv_archive_find(a, name) < a->count)
+        return pv__fail(ctx, PV_ERR_USAGE, "array '%s' cannot be added: %s", pv__show(name).text,
+                        !a->memory            ? "the archive is a file"
+                        : array->element == 0 ? "it is no array of numbers"
+                                              : "its name is empty, too long or taken, or it has too many dimensions");
+    snprintf(array->name, room, "%s", name);
+    return pv__array_fit(ctx, a->path, array, SIZE_MAX / 2);
+}
+
+pv_status pv_archive_add(pv_ctx *ctx, pv_archive *a, const char *name, pv_array_type type, int dims,
+                         const size_t *shape, void *bytes) {
+    pv_array array = {.dims = dims};
+    for (int i = 0; i < dims && i < PV_ARRAY_DIMS_MAX; i++)
+        array.shape[i] = shape[i];
+    PV_TRY(name_array(ctx, a, name, type, &array));
+    PV_TRY(pv__resize(ctx, a->count + 1, sizeof *a->members, &a->members));
+    PV_TRY(pv__resize(ctx, a->count + 1, sizeof *a->arrays, &a->arrays));
+    pv__member m = {.size = array.count * array.element};
+    PV_TRY(pv__strdup(ctx, name, &m.name));
+    pv_status status = pv__alloc(ctx, array.count, array.element, &m.bytes.block);
+    if (status != PV_OK) {
+        pv__free(ctx, m.name);
+        return status;
+    }
+    m.bytes.size = (size_t)m.size;
+    m.bytes.data = array.bytes = m.bytes.block;
+    a->members[a->count] = m;
+    a->arrays[a->count++] = array;
+    memcpy(bytes, &m.bytes.block, sizeof m.bytes.block);
+    return PV_OK;
 }
 
 size_t pv_archive_count(const pv_archive *archive) {
@@ -104,6 +158,10 @@ size_t pv_archive_find(const pv_archive *archive, const char *name) {
 
 pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
     pv__member *m = &a->members[member];
+    if (a->memory) {
+        *array = a->arrays[member];
+        return PV_OK;
+    }
     if (a->zip) {
         PV_TRY(pv__zip_read(ctx, a->path, &a->file, m));
         return pv__npy_parse(ctx, a->path, m->name, &m->bytes, array);
@@ -118,7 +176,19 @@ size_t pv__archive_size(const pv_archive *archive, size_t member) {
     return archive->zip ? (size_t)archive->members[member].size : archive->members[member].bytes.size;
 }
 
+const char *pv__archive_path(const pv_archive *archive) {
+    return archive->path;
+}
+
 uint64_t pv__archive_hash(const pv_archive *archive) {
+    uint64_t hash = 0;
+    for (size_t i = 0; archive->memory && i < archive->count; i++) {
+        const pv__member *m = &archive->members[i];
+        hash = XXH3_64bits_withSeed(m->name, strlen(m->name), hash);
+        hash = XXH3_64bits_withSeed(m->bytes.data, m->bytes.size, hash);
+    }
+    if (archive->memory)
+        return hash;
     return XXH3_64bits(archive->file.data, archive->file.size);
 }
 
@@ -130,7 +200,9 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
     size_t n = START, begin;
     *dims = 0;
     *rows = 0;
-    if (a->zip) {
+    if (a->memory) {
+        array = a->arrays[member];
+    } else if (a->zip) {
         PV_TRY(pv__zip_peek(ctx, a->path, &a->file, m, start, &n));
         pv__bytes bytes = {.data = start, .size = n};
         if (!pv__is_npy(&bytes))

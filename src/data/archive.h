@@ -60,11 +60,42 @@ PV_MUST_USE pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__byt
 /* count and the size that the shape asks for against what is there. */
 PV_MUST_USE pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t available);
 
+size_t pv__array_element(pv_array_type type); /* bytes of a number; 0 for text */
+/* The header of an array of numbers or text as NumPy writes it, its length a multiple of 64; size >= 512. */
+size_t pv__npy_describe(const pv_array *array, char *header, size_t size);
+
+/* ---- NPZ out (npz_write.c) --------------------------------------------------------------------------------------- */
+
+typedef struct pv__npz_entry {
+    char name[72];
+    uint64_t offset, size;
+    uint32_t crc;
+} pv__npz_entry;
+
+typedef struct pv__npz {
+    pv_ctx *ctx;
+    pv_output output;
+    pv__npz_entry *entry; /* [count] */
+    size_t count;
+    uint64_t at; /* bytes written */
+} pv__npz;
+
+/* A file of arrays: begin (name, type and shape of array; its bytes are not looked at), put its bytes in as many pieces
+ * as is convenient, end; then commit. discard in any case; after commit it only frees. */
+PV_MUST_USE pv_status pv__npz_open(pv_ctx *ctx, const char *path, pv__npz *npz);
+PV_MUST_USE pv_status pv__npz_begin(pv__npz *npz, const pv_array *array);
+PV_MUST_USE pv_status pv__npz_put(pv__npz *npz, const void *bytes, size_t n);
+PV_MUST_USE pv_status pv__npz_end(pv__npz *npz);
+PV_MUST_USE pv_status pv__npz_archive(pv__npz *npz, pv_archive *archive); /* all of its arrays */
+PV_MUST_USE pv_status pv__npz_commit(pv__npz *npz);
+void pv__npz_discard(pv__npz *npz);
+
 /* ---- archives (archive.c) ---------------------------------------------------------------------------------------- */
 
 size_t pv__archive_size(const pv_archive *archive, size_t member); /* bytes, unpacked */
 /* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. */
 PV_MUST_USE pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *archive, size_t member, int *dims, size_t *rows);
-uint64_t pv__archive_hash(const pv_archive *archive); /* XXH3-64 of the file */
+uint64_t pv__archive_hash(const pv_archive *archive); /* XXH3-64 of the file; in memory, of the arrays */
+const char *pv__archive_path(const pv_archive *archive);
 
 #endif

@@ -71,6 +71,16 @@ PV_MUST_USE pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const 
 void pv__image_encoding_free(pv_ctx *ctx, pv_image_encoding *image);
 PV_MUST_USE pv_status pv__image_encoding_copy(pv_ctx *ctx, const pv_image_encoding *from, pv_image_encoding **to);
 
+/* ---- populations (population.c) ---------------------------------------------------------------------------------- */
+
+/* Nodes and weights of Gauss and Legendre's quadrature on [low, high]. */
+void pv__gauss_legendre(int nodes, double low, double high, double *node, double *weight);
+/* The intercept b with sum_k mass_k sigmoid(b + score_k) = prevalence; the masses add up to 1. */
+double pv__solve_intercept(size_t points, const double *score, const double *mass, double prevalence);
+
+/* Prevalence, rows, cases and controls (simulate.c). *by_design: the counts of each label are fixed. */
+PV_MUST_USE pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *simulation, bool *by_design, size_t *rows);
+
 /* pv__fail_at at a cell. */
 #define PV__FAIL_CELL(ctx, table, row, at_column, ...)                                                                 \
     pv__fail_at(ctx, PV_ERR_INPUT, (table)->source, pv_table_line(table, row), (at_column) + 1, __VA_ARGS__)

@@ -188,6 +188,11 @@ static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
     return PV_OK;
 }
 
+static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_roles *roles, pv_images **images) {
+    return table->archive ? pv_images_of(ctx, table->archive, roles, images)
+                          : pv_images_read(ctx, table->source, roles, images);
+}
+
 pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
                            char ***labels, pv_dataset **dataset) {
     const pv_image_options *o = roles->image;
@@ -205,7 +210,7 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     pv_status status;
     *labels = NULL;
     PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *data, &data));
-    PV_GOTO(fail, pv_images_read(ctx, table->source, &wanted, &data->images));
+    PV_GOTO(fail, read_images(ctx, table, &wanted, &data->images));
     if (o->votes) {
         PV_GOTO(fail, take_votes(ctx, data->images, data));
         *labels = data->images->labels;
@@ -283,7 +288,7 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "is a table; the model was fitted to images: give an NPZ, NPY or IDX file");
     PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *data, &data));
-    PV_GOTO(fail, pv_images_read(ctx, table->source, &wanted, &data->images));
+    PV_GOTO(fail, read_images(ctx, table, &wanted, &data->images));
     PV_GOTO(fail, check_layout(ctx, e, data->images));
     if (votes) {
         PV_GOTO(fail, take_votes(ctx, data->images, data));

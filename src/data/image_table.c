@@ -164,20 +164,25 @@ static pv_status make_table(reader *r, pv_table **table) {
     return PV_OK;
 }
 
-pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+/* Of a file, or of an archive that is borrowed. */
+static pv_status read_table(pv_ctx *ctx, const char *path, pv_archive *archive, const pv_csv_options *options,
+                            pv_table **table) {
     *table = NULL;
     reader *r;
     PV_TRY(pv__alloc(ctx, 1, sizeof *r, &r));
     r->ctx = ctx;
     r->path = path;
     r->options = options;
+    r->archive = archive;
     pv_status status;
-    PV_GOTO(done, pv_archive_open(ctx, path, &r->archive));
+    if (!archive)
+        PV_GOTO(done, pv_archive_open(ctx, path, &r->archive));
     PV_GOTO(done, find_rows(r));
     PV_GOTO(done, add_members(r));
     for (size_t i = 0; options && i < options->n_text; i++)
         PV_GOTO(done, add_file(r, options->text[i]));
-    status = make_table(r, table);
+    PV_GOTO(done, make_table(r, table));
+    (*table)->archive = archive;
 done:
     if (status != PV_OK) {
         pv_table_free(ctx, *table);
@@ -187,7 +192,16 @@ done:
         pv__free(ctx, r->name[c]);
     for (size_t i = 0; i < r->others; i++)
         pv_archive_free(ctx, r->other[i]);
-    pv_archive_free(ctx, r->archive);
+    if (!archive)
+        pv_archive_free(ctx, r->archive);
     pv__free(ctx, r);
     return status;
+}
+
+pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+    return read_table(ctx, path, NULL, options, table);
+}
+
+pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv_options *options, pv_table **table) {
+    return read_table(ctx, pv__archive_path(archive), archive, options, table);
 }

@@ -462,10 +462,16 @@ static pv_status compact(reader *r) {
     return PV_OK;
 }
 
-static pv_status read_all(reader *r, const char *path) {
-    pv_archive *archive;
+/* Of a file, or of an archive that is borrowed. */
+static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(pv__strdup(r->ctx, path, &r->images->source));
-    PV_TRY(keep_archive(r, path, &archive));
+    if (archive) {
+        PV_TRY(pv__resize(r->ctx, 1, sizeof(pv_archive *), &r->images->archives));
+        r->images->archives[r->images->n_archives++] = archive;
+        r->images->archive_borrowed = true;
+    } else {
+        PV_TRY(keep_archive(r, path, &archive));
+    }
     PV_TRY(read_pixels(r));
     PV_TRY(pv__alloc(r->ctx, r->file_rows, sizeof *r->keep, &r->keep));
     memset(r->keep, true, r->file_rows);
@@ -478,7 +484,8 @@ static pv_status read_all(reader *r, const char *path) {
     return compact(r);
 }
 
-pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *roles, pv_images **images) {
+static pv_status make_images(pv_ctx *ctx, const char *path, pv_archive *archive, const pv_image_roles *roles,
+                             pv_images **images) {
     *images = NULL;
     reader r = {.ctx = ctx, .roles = roles, .hash = XXH3_createState()};
     if (!r.hash)
@@ -486,7 +493,7 @@ pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *ro
     XXH3_64bits_reset(r.hash);
     pv_status status = pv__alloc(ctx, 1, sizeof *r.images, &r.images);
     if (status == PV_OK)
-        status = read_all(&r, path);
+        status = read_all(&r, path, archive);
     XXH3_freeState(r.hash);
     pv__free(ctx, r.keep);
     if (status == PV_OK)
@@ -496,10 +503,18 @@ pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *ro
     return status;
 }
 
+pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *roles, pv_images **images) {
+    return make_images(ctx, path, NULL, roles, images);
+}
+
+pv_status pv_images_of(pv_ctx *ctx, pv_archive *archive, const pv_image_roles *roles, pv_images **images) {
+    return make_images(ctx, pv__archive_path(archive), archive, roles, images);
+}
+
 void pv_images_free(pv_ctx *ctx, pv_images *images) {
     if (!images)
         return;
-    for (size_t i = 0; i < images->n_archives; i++)
+    for (size_t i = images->archive_borrowed ? 1 : 0; i < images->n_archives; i++)
         pv_archive_free(ctx, images->archives[i]);
     pv__free(ctx, images->archives);
     pv_string_list_free(ctx, images->labels, (size_t)images->classes);

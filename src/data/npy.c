@@ -16,6 +16,41 @@ static const struct {
                    {'i', 2, PV_ARRAY_I16},  {'u', 4, PV_ARRAY_U32}, {'i', 4, PV_ARRAY_I32}, {'u', 8, PV_ARRAY_U64},
                    {'i', 8, PV_ARRAY_I64},  {'f', 4, PV_ARRAY_F32}, {'f', 8, PV_ARRAY_F64}};
 
+size_t pv__npy_describe(const pv_array *array, char *header, size_t size) {
+    enum { PREFIX = 10, ALIGNMENT = 64 };
+    char kind = array->type == PV_ARRAY_UNICODE ? 'U' : 'S';
+    size_t element = array->type == PV_ARRAY_UNICODE ? array->element / 4 : array->element;
+    for (size_t i = 0; i < sizeof numpy_types / sizeof *numpy_types; i++)
+        if (numpy_types[i].type == array->type)
+            kind = numpy_types[i].kind;
+    bool ordered = array->element > 1 && array->type != PV_ARRAY_BYTES;
+    char *dict = header + PREFIX;
+    size_t room = size - PREFIX, n;
+    n = (size_t)snprintf(dict, room, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (",
+                         !ordered         ? '|'
+                         : array->swapped ? '>'
+                                          : '<',
+                         kind, element, array->fortran ? "True" : "False");
+    for (int i = 0; i < array->dims; i++)
+        n += (size_t)snprintf(dict + n, room - n, "%s%zu%s", i ? " " : "", array->shape[i],
+                              i + 1 < array->dims || array->dims == 1 ? "," : "");
+    n += (size_t)snprintf(dict + n, room - n, "), }");
+    size_t padded = (PREFIX + n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - PREFIX;
+    memset(dict + n, ' ', padded - n - 1);
+    dict[padded - 1] = '\n';
+    memcpy(header, "\x93NUMPY\1\0", 8);
+    header[8] = (char)(padded & 0xFF);
+    header[9] = (char)(padded >> 8);
+    return PREFIX + padded;
+}
+
+size_t pv__array_element(pv_array_type type) {
+    for (size_t i = 0; i < sizeof numpy_types / sizeof *numpy_types; i++)
+        if (numpy_types[i].type == type)
+            return numpy_types[i].element;
+    return 0;
+}
+
 bool pv__is_npy(const pv__bytes *bytes) {
     return bytes->size >= 10 && memcmp(bytes->data, "\x93NUMPY", 6) == 0;
 }

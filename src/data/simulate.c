@@ -72,34 +72,12 @@ static int draw_nodule(const double *truth, pv_rng *rng, int label, double *x) {
 
 enum { NODES = 64, COMBINATIONS = 32, POINTS = COMBINATIONS * NODES * NODES };
 
-/* Gauss-Legendre nodes and weights on [low, high], by Newton's method on the Legendre polynomial. */
-static void gauss_legendre(double low, double high, double *node, double *weight) {
-    for (int i = 0; i < NODES; i++) {
-        double x = cos(3.14159265358979323846 * (i + 0.75) / (NODES + 0.5)), slope = 1;
-        for (int iteration = 0; iteration < 20; iteration++) {
-            double before = 1, now = x;
-            for (int k = 2; k <= NODES; k++) {
-                double next = ((2 * k - 1) * x * now - (k - 1) * before) / k;
-                before = now;
-                now = next;
-            }
-            slope = NODES * (x * now - before) / (x * x - 1);
-            double step = now / slope;
-            x -= step;
-            if (fabs(step) < 1e-15)
-                break;
-        }
-        node[i] = 0.5 * (low + high) + 0.5 * (high - low) * x;
-        weight[i] = (high - low) / ((1 - x * x) * slope * slope);
-    }
-}
-
 /* The score without intercept and the probability mass of every point of the quadrature: all combinations of the binary
  * covariates by nodes in age and log diameter. */
 static void nodule_quadrature(double *score, double *mass) {
     double age[NODES], age_weight[NODES], log_d[NODES], d_weight[NODES];
-    gauss_legendre(age_low, age_high, age, age_weight);
-    gauss_legendre(log(diameter_low), log(diameter_high), log_d, d_weight);
+    pv__gauss_legendre(NODES, age_low, age_high, age, age_weight);
+    pv__gauss_legendre(NODES, log(diameter_low), log(diameter_high), log_d, d_weight);
     double total = 0;
     for (int k = 0; k < POINTS; k++) {
         int combination = k / (NODES * NODES), i = k / NODES % NODES, j = k % NODES;
@@ -120,45 +98,13 @@ static void nodule_quadrature(double *score, double *mass) {
         mass[k] /= total;
 }
 
-/* b with sum_k mass_k sigmoid(b + score_k) = prevalence, by Newton's method on the logarithm of both sides (nearly
- * linear in b for rare outcomes), kept inside a bracket. For common outcomes the same with the other label. */
-static double solve_intercept(const double *score, const double *mass, double prevalence) {
-    double sign = prevalence > 0.5 ? -1 : 1, log_wanted = log(prevalence > 0.5 ? 1 - prevalence : prevalence);
-    double low = score[0], high = score[0];
-    for (int k = 1; k < POINTS; k++) {
-        low = fmin(low, score[k]);
-        high = fmax(high, score[k]);
-    }
-    double left = pv_logit(prevalence) - high, right = pv_logit(prevalence) - low, b = 0.5 * (left + right);
-    for (int iteration = 0; iteration < 100; iteration++) {
-        double sum = 0, slope = 0;
-        for (int k = 0; k < POINTS; k++) {
-            double p = pv_sigmoid(sign * (b + score[k]));
-            sum += mass[k] * p;
-            slope += mass[k] * p * (1 - p);
-        }
-        double excess = log(sum) - log_wanted; /* rises with sign * b */
-        if (sign * excess > 0)
-            right = b;
-        else
-            left = b;
-        double next = b - sign * excess * sum / slope;
-        if (!(next > left && next < right))
-            next = 0.5 * (left + right);
-        if (fabs(excess) < 1e-13 || fabs(next - b) <= 1e-15 * fabs(b))
-            break;
-        b = next;
-    }
-    return b;
-}
-
 static pv_status nodule_truth(pv_ctx *ctx, double prevalence, double *truth) {
     double *score = NULL, *mass = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *score, &score));
     PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *mass, &mass));
     nodule_quadrature(score, mass);
-    truth[0] = solve_intercept(score, mass, prevalence);
+    truth[0] = pv__solve_intercept(POINTS, score, mass, prevalence);
     memcpy(truth + 1, nodule_slope, sizeof nodule_slope);
 done:
     pv__free(ctx, score);
@@ -190,7 +136,7 @@ static bool by_design(const pv_simulation *simulation) {
     return simulation->cases >= 0 || simulation->controls >= 0;
 }
 
-static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulation *s) {
+pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *s, bool *design, size_t *rows) {
     if (!(s->prevalence > 0 && s->prevalence < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "the prevalence %g is outside (0,1)", s->prevalence);
     if (by_design(s) && (s->cases < 0 || s->controls < 0))
@@ -200,6 +146,15 @@ static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulatio
                         (long long)s->cases, (long long)s->controls);
     if (!by_design(s) && s->rows < 1)
         return pv__fail(ctx, PV_ERR_USAGE, "--rows %lld: there must be one row at least", (long long)s->rows);
+    *design = by_design(s);
+    *rows = (size_t)(*design ? s->cases + s->controls : s->rows);
+    return PV_OK;
+}
+
+static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulation *s) {
+    bool design;
+    size_t rows;
+    PV_TRY(pv__simulation_check(ctx, s, &design, &rows));
     if (gaussian && (s->dimensions < 1 || s->dimensions > 100000))
         return pv__fail(ctx, PV_ERR_USAGE, "--dimensions %lld is outside 1 to 100000", (long long)s->dimensions);
     if (gaussian && !(s->separation >= 0 && isfinite(s->separation)))

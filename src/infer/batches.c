@@ -310,7 +310,7 @@ pv__batch pv__batches_next(pv__batches *b) {
     }
     const slot *s = &b->slots[b->shown];
     pv_targets targets = {b->size, b->classes, s->label, s->frequency, b->problem->targets.weight ? s->weight : NULL};
-    return (pv__batch){targets, s->stratum, s->x};
+    return (pv__batch){targets, s->stratum, s->x, s->rows};
 }
 
 size_t pv__batches_size(const pv__batches *batches) {

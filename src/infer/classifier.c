@@ -4,6 +4,7 @@
 
 #include "data/data.h"
 #include "infer/classifier.h"
+#include "infer/infer.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     if (!classifier)
@@ -21,6 +22,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__free(ctx, classifier->sample_source);
     pv_posterior_free(ctx, classifier->posterior);
     pv__free(ctx, classifier->draw_log_marginal);
+    pv__trace_free(ctx, classifier->trace);
     pv__free(ctx, classifier->record);
     pv__free(ctx, classifier);
 }

@@ -354,7 +354,9 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *g
     PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
-    pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal};
+    if (options->trace && problem.batch > 0)
+        PV_GOTO(done, pv__trace_new(ctx, c->classes, &c->trace));
+    pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal, .trace = c->trace};
     PV_GOTO(done,
             problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
     if (options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)

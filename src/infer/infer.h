@@ -63,6 +63,7 @@ typedef struct pv__solution {
     pv_stop stop;
     int64_t iterations;
     double passes;
+    pv_trace *trace; /* filled by minibatches; NULL: not asked for */
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */
@@ -74,6 +75,14 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
+
+/* ---- the trace (trace.c) ----------------------------------------------------------------------------------------- */
+
+pv_status pv__trace_new(pv_ctx *ctx, int classes, pv_trace **trace);
+void pv__trace_free(pv_ctx *ctx, pv_trace *trace);
+/* Appends an epoch; log p(y|w) as used and exact, [classes]. */
+pv_status pv__trace_add(pv_ctx *ctx, pv_trace *trace, const pv_trace_row *row, const double *log_used,
+                        const double *log_exact);
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
 
@@ -155,6 +164,7 @@ typedef struct pv__batch {
     pv_targets targets;
     const int32_t *stratum; /* [n], what each row was drawn from; NULL: its label */
     const double *x;
+    const size_t *row; /* [n], of the data */
 } pv__batch;
 pv__batch pv__batches_next(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
@@ -163,6 +173,18 @@ pv_batch_loss pv__batches_loss(const pv__batches *batches);
 /* The counts of `optimal`, from the variance within classes of each row's own gradient. */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
+
+/* ---- the marginal as it moves (follow.c) --------------------------------------------------------------------------
+ */
+
+typedef struct pv__follower pv__follower;
+/* Starts with a pass over all rows at w. On failure *follower holds what there is, to be freed. */
+pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);
+void pv__follower_free(pv_ctx *ctx, pv__follower *follower);
+/* Moves the auxiliary network's bias [classes] by what a batch tells at the w of its log-likelihoods; log_q [classes]
+ * is the network's output there, log_target [classes] what it should have been. */
+pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
+                            const double *loglik, const double *log_q, double *log_target, double *bias);
 
 /* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);

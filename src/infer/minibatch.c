@@ -14,6 +14,7 @@ typedef struct trainer {
     const pv__problem *problem;
     pv__batches *batches;
     pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
     pv_model_work *work;
@@ -22,8 +23,10 @@ typedef struct trainer {
     double *dw, *mean, *square, *good; /* [params]; good: the last epoch's finite parameters */
     double *loglik, *dloglik;          /* [size][classes] */
     double *log_q, *log_target;        /* [classes] */
-    int64_t step, steps;
-    double value;
+    int64_t step, steps, epoch;        /* epoch: steps of one */
+    double value, smooth, rate;        /* of the last step */
+    double busy;                       /* seconds of this epoch's steps */
+    pv_trace *trace;                   /* NULL: none */
 } trainer;
 
 static double rate_factor(const trainer *t) {
@@ -41,7 +44,7 @@ static void step_chunk(trainer *t, size_t chunk) {
         memset(dw, 0, (low < begin ? 0 : low - begin < n ? low - begin : n) * sizeof *dw);
     }
     pv__adam update = {n, dw, t->mean + begin, t->square + begin, w};
-    pv__core_kernels_get()->adam(&update, t->problem->options->rate * rate_factor(t), (double)t->step + 1);
+    pv__core_kernels_get()->adam(&update, t->rate, (double)t->step + 1);
 }
 
 static pv_status train_step(trainer *t) {
@@ -56,8 +59,12 @@ static pv_status train_step(trainer *t) {
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
+    if (t->follower)
+        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->log_q, t->log_target,
+                                 pv_auxiliary_parameters(t->auxiliary).bias));
     if (t->auxiliary)
         pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
+    t->rate = t->problem->options->rate * rate_factor(t);
     PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
     t->step++;
     return PV_OK;
@@ -65,7 +72,8 @@ static pv_status train_step(trainer *t) {
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
     pv_auxiliary_options rates = pv_auxiliary_options_default(problem->options->rate);
-    rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
+    if (problem->options->auxiliary_rate > 0)
+        rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
     rates.sparsity = problem->options->auxiliary_sparsity;
     return rates;
 }
@@ -73,12 +81,13 @@ pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
 
 static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {
-    *t = (trainer){.ctx = ctx, .problem = problem, .w = solution->w};
+    *t = (trainer){.ctx = ctx, .problem = problem, .w = solution->w, .trace = solution->trace};
     t->params = pv_model_params(problem->model);
     t->classes = (size_t)problem->targets.classes;
     PV_TRY(pv__batches_new(ctx, problem, &t->batches));
     t->size = pv__batches_size(t->batches);
-    t->steps = problem->options->epochs * (int64_t)((problem->n + t->size - 1) / t->size);
+    t->epoch = (int64_t)((problem->n + t->size - 1) / t->size);
+    t->steps = problem->options->epochs * t->epoch;
     PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
     PV_TRY(pv__alloc(ctx, t->params, 4 * sizeof(double), &t->dw));
     t->mean = t->dw + t->params;
@@ -95,6 +104,10 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
+        if (problem->options->auxiliary_rate == 0 && problem->options->infer != PV_INFER_VI) {
+            t->auxiliary_rates.rate_bias = 0;
+            PV_TRY(pv__follower_new(ctx, problem, t->w, &t->follower));
+        }
     }
     return PV_OK;
 }
@@ -102,6 +115,7 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
 static void trainer_free(trainer *t) {
     pv__batches_free(t->ctx, t->batches);
     pv_auxiliary_free(t->ctx, t->auxiliary);
+    pv__follower_free(t->ctx, t->follower);
     pv_model_work_free(t->ctx, t->work);
     pv__free(t->ctx, t->dw);
     pv__free(t->ctx, t->loglik);
@@ -110,26 +124,67 @@ static void trainer_free(trainer *t) {
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
+static pv_status begin_epoch(trainer *t) {
+    memcpy(t->good, t->w, t->params * sizeof *t->w);
+    t->busy = 0;
+    return pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q);
+}
+
+/* log p(y|w) as the loss would take it now; plain takes none. */
+static void marginal_in_use(const trainer *t, double *log_used) {
+    if (t->auxiliary)
+        pv_auxiliary_forward(t->auxiliary, t->w, log_used);
+    for (size_t y = 0; y < t->classes && !t->auxiliary; y++)
+        log_used[y] = t->loss.loss == PV_LOSS_PLAIN ? (double)NAN : t->log_q[y];
+}
+
+/* A pass over all rows, whose sum the auxiliary network's or the stated marginal is compared with. */
+static pv_status trace_epoch(trainer *t) {
+    const pv__problem *problem = t->problem;
+    double *loglik, *used, *exact;
+    PV_TRY(pv__alloc(t->ctx, problem->n + 2, t->classes * sizeof *loglik, &loglik));
+    used = loglik + problem->n * t->classes;
+    exact = used + t->classes;
+    marginal_in_use(t, used);
+    pv_status status;
+    PV_GOTO(done, pv__objective_loglik(t->ctx, problem, t->w, loglik));
+    PV_GOTO(done,
+            pv_plugin_log_marginal(t->ctx, &problem->targets,
+                                   problem->has_prevalence ? problem->population.prevalence : NULL, loglik, exact));
+    pv_trace_row row = {.epoch = t->step / t->epoch,
+                        .step = t->step,
+                        .loss = t->smooth,
+                        .rate = t->rate,
+                        .validation = (double)NAN,
+                        .speed = t->busy > 0 ? (double)t->epoch * (double)t->size / t->busy : (double)NAN};
+    status = pv__trace_add(t->ctx, t->trace, &row, used, exact);
+done:
+    pv__free(t->ctx, loglik);
+    return status;
+}
+
 static pv_status train(trainer *t, pv_stop *stop) {
-    int64_t epoch = t->steps / (t->problem->options->epochs > 0 ? t->problem->options->epochs : 1);
-    double began = pv__seconds(), shown = began, smooth = 0;
+    double began = pv__seconds(), shown = began;
     *stop = PV_STOP_COMPLETED;
     while (t->step < t->steps) {
-        if (t->step % epoch == 0) {
-            memcpy(t->good, t->w, t->params * sizeof *t->w);
-            PV_TRY(pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q));
-        }
+        if (t->step % t->epoch == 0)
+            PV_TRY(begin_epoch(t));
+        double before = pv__seconds();
         PV_TRY(train_step(t));
-        smooth = t->step == 1 ? t->value : 0.99 * smooth + 0.01 * t->value;
+        double now = pv__seconds();
+        t->busy += now - before;
+        t->smooth = t->step == 1 ? t->value : 0.99 * t->smooth + 0.01 * t->value;
         if (!isfinite(t->value)) {
             memcpy(t->w, t->good, t->params * sizeof *t->w);
             *stop = PV_STOP_DIVERGED;
             return PV_OK;
         }
-        if (pv__seconds() - shown > 0.1) {
-            shown = pv__seconds();
-            pv_progress now = {"fit", (size_t)t->step, (size_t)t->steps, smooth, shown - began};
-            pv__progress(t->ctx, &now);
+        if (t->trace && t->step % t->epoch == 0)
+            PV_TRY(trace_epoch(t));
+        if (now - shown > 0.1) {
+            shown = now;
+            pv_progress progress = {"fit", (size_t)t->step, (size_t)t->steps, t->smooth, now - began};
+            pv__progress(t->ctx, &progress);
         }
         if (pv__interrupted(t->ctx)) {
             *stop = PV_STOP_INTERRUPTED;

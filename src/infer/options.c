@@ -67,8 +67,10 @@ const pv_option pv_fit_option_table[] = {
     {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
     {"rate", PV_OPTION_REAL, AT(rate), "0", 0, 1e3, NULL, NULL,
      "Minibatches: Adam's learning rate, falling to zero along a cosine. 0: 0.01, and 0.0002 for images."},
-    {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "10", 1e-6, 1e6, NULL, NULL,
-     "Learning rate of the auxiliary network's bias, as a multiple of --rate."},
+    {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "0", 0, 1e6, NULL, NULL,
+     "Learning rate of the auxiliary network's bias, as a multiple of --rate (the paper's way; vi: 10 for 0). 0: the "
+     "bias "
+     "follows the marginal of all rows, each as it was when last seen, which needs a pass over them at the start."},
     {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,
      "Rate of the Laplace prior on the linear auxiliary network's matrix."},
     {"draws", PV_OPTION_INT, AT(draws), "2000", 100, 1e7, NULL, NULL,

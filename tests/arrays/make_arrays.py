@@ -66,3 +66,10 @@ np.savez_compressed(here / "vgg.npz", **{"features.0.weight": first, "features.0
                                          "features.2.weight": second, "features.2.bias": biases[1]})
 np.savez_compressed(here / "vgg_last.npz", conv1_1_W=first.transpose(2, 3, 1, 0), conv1_1_b=biases[0],
                     conv1_2_W=second.transpose(2, 3, 1, 0), conv1_2_b=biases[1])
+# Discs whose radius four readers grade from 1 to 5, a few of them silent: for the study of ratings.
+rng = np.random.default_rng(5)
+radius = rng.uniform(1.5, 5.5, 90)
+discs = np.clip(60 * (grid < radius[:, None, None]) + rng.normal(60, 8, (90, 12, 12)), 0, 255).astype(np.uint8) // 8 * 8
+grades = np.clip(np.round(radius[:, None] + rng.normal(0, 0.6, (90, 4))), 1, 5).astype(np.int8)
+grades[::4, 3] = 0
+np.savez_compressed(here / "graded.npz", images=discs, votes=grades, patient=np.arange(90) // 2)

@@ -1,0 +1,65 @@
+/* fit --trace: how minibatch training went, as CSV. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A field of a number; empty where there is none. */
+static void put_number(FILE *stream, double value) {
+    char text[32];
+    fputc(',', stream);
+    if (isfinite(value)) {
+        pv_format_double(value, text, sizeof text);
+        fputs(text, stream);
+    }
+}
+
+static void put_names(FILE *stream, const char *prefix, const pv_classifier *c) {
+    for (int y = 0; y < c->classes; y++) {
+        size_t size = strlen(prefix) + strlen(c->labels[y]) + 1;
+        char *name = cli_alloc(size, 1);
+        snprintf(name, size, "%s%s", prefix, c->labels[y]);
+        fputc(',', stream);
+        pv_csv_field(stream, name);
+        free(name);
+    }
+}
+
+static void put_trace(FILE *stream, const pv_classifier *c) {
+    const pv_trace *trace = c->trace;
+    size_t k = (size_t)trace->classes;
+    fputs("epoch,step,loss,rate,validation,rows_per_second", stream);
+    put_names(stream, "marginal__", c);
+    put_names(stream, "exact__", c);
+    fputc('\n', stream);
+    for (size_t i = 0; i < trace->count; i++) {
+        const pv_trace_row *row = &trace->row[i];
+        fprintf(stream, "%lld,%lld", (long long)row->epoch, (long long)row->step);
+        put_number(stream, row->loss);
+        put_number(stream, row->rate);
+        put_number(stream, row->validation);
+        put_number(stream, row->speed);
+        for (size_t y = 0; y < k; y++)
+            put_number(stream, trace->used[i * k + y]);
+        for (size_t y = 0; y < k; y++)
+            put_number(stream, trace->exact[i * k + y]);
+        fputc('\n', stream);
+    }
+}
+
+int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier) {
+    if (!path)
+        return CLI_OK;
+    if (!classifier->trace) {
+        cli_warn(call, "--trace %s: nothing was written, since the full batch has no epochs; add --batch N", path);
+        return CLI_OK;
+    }
+    pv_output output;
+    pv_status status = pv_output_open(call->ctx, path, &output);
+    if (status == PV_OK) {
+        put_trace(output.stream, classifier);
+        status = pv_output_commit(call->ctx, &output);
+    }
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}

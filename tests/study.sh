@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# The studies of nodules and ratings: complete tables, the same bytes after an interruption, columns worked out anew.
+#
+#   tests/study.sh PREVAIL ARRAYS
+set -u
+prevail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+arrays=$(cd "$2" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+passed=0 failed=0
+
+check() { # what, then a command that must succeed
+    local what=$1
+    shift
+    if "$@" >check.log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n' "$what"
+        head -n 20 check.log
+    fi
+}
+fits() { find "$1/cells" -name '*.json' | wc -l; }
+same() { diff -r -x cells -x '*.partial*' "$1" "$2"; }
+# Cells have the seconds that a fit took; the rest of them must agree.
+same_cells() {
+    for file in "$1"/cells/*.json; do
+        cmp <(sed 's/"seconds":[^,]*,//' "$file") <(sed 's/"seconds":[^,]*,//' "$2/cells/${file##*/}") || return 1
+    done
+}
+refuses() { # text, then a command that must end with 2 and say so
+    local text=$1
+    shift
+    "$@" >/dev/null 2>refused.log
+    [ $? -eq 2 ] && grep -q -- "$text" refused.log || { cat refused.log; return 1; }
+}
+
+# ---- the quick form: every cell of the grid, every number of the tables -----------------------------------------------
+quick() { "$prevail" study nodules --quick --data "$arrays/discs.npz" -o quick --json --quiet >quick.json; }
+complete_tables() { # file, rows: each with two words and twelve numbers (a dash where undefined)
+    awk -F'|' -v wanted="$2" '/^\| (0|obs)/ && NF == 16 { rows++
+        for (i = 4; i <= 15; i++) if ($i !~ /^ (-|-?[0-9.]+( \([0-9]+\))?) $/) { print; bad = 1 } }
+        END { if (rows != wanted) print rows, "rows"; exit bad || rows != wanted }' "$1"
+}
+check "study nodules --quick" quick
+check "a fit for each cell, plain once for all prevalences" [ "$(fits quick)" -eq $((2 * 2 * 3 * (4 * 2 + 1))) ]
+check "complete tables" complete_tables quick/tables.md $((4 * 2 * 6 + 3 * 2 * 2))
+check "the JSON that is printed is results.json" cmp quick.json quick/results.json
+for name in convnet_balanced convnet_uniform inception_balanced inception_uniform; do
+    check "ROC curves of $name" grep -q '</svg>' "quick/roc_$name.svg"
+    check "the marginal of $name" grep -q '</svg>' "quick/marginal_$name.svg"
+done
+
+# ---- stopped and continued ----------------------------------------------------------------------------------------------
+part="study nodules --data $arrays/discs.npz --quick --networks convnet --batches balanced --epochs 30 --quiet"
+whole() { "$prevail" $part -o whole >whole.txt; }
+interrupt() { # a signal as soon as so many cells are there
+    "$prevail" $part --threads 1 -o stopped >stopped.txt 2>stopped.log &
+    local process=$!
+    for _ in $(seq 1 600); do
+        [ -d stopped/cells ] && [ "$(fits stopped)" -ge "$2" ] && break
+        sleep 0.02
+    done
+    kill "-$1" $process 2>/dev/null
+    wait $process
+}
+check "a part of the grid" whole
+interrupt TERM 2 # as Ctrl-C, which bash keeps from processes in the background
+check "an interruption is no success" [ $? -eq 1 ]
+check "and says how to go on" grep -q 'of 27 fits are done; the same command goes on from there' stopped.log
+check "it leaves no tables" [ ! -e stopped/tables.md ]
+before=$(fits stopped)
+check "it leaves fits" [ "$before" -ge 2 ]
+check "and not all" [ "$before" -lt 26 ]
+interrupt KILL $((before + 1)) 2>/dev/null
+check "a kill keeps what was done" [ "$(fits stopped)" -gt "$before" ]
+resumed() { "$prevail" $part -o stopped >stopped.txt; }
+check "the same command goes on" resumed
+check "to the same bytes" same whole stopped
+check "and prints the same" cmp whole.txt stopped.txt
+check "cells agree" same_cells whole stopped
+rm whole/cells/convnet_balanced_iw_0.01_fold2.json
+check "a fit that is missing is done again" whole
+check "to the same bytes as well" same whole stopped
+check "one thread or two" same_cells whole stopped
+check "cells of another run are refused" refuses "epochs is '30' there and '41' here" \
+    "$prevail" ${part/--epochs 30/--epochs 41} -o whole
+cp "$arrays/discs_test.npz" other.npz
+check "and those of other data" refuses "data is '" "$prevail" ${part/$arrays\/discs.npz/other.npz} -o whole
+truncate -s 300 whole/cells/convnet_balanced_iw_0.01_fold2.json
+check "a damaged cell is refused" refuses "is damaged; remove it" "$prevail" $part -o whole
+
+# ---- the twelve columns, worked out from the kept predictions ---------------------------------------------------------
+# Image i of discs.npz has label i % 2. Predictions are adapted by p(y|x) share(y) / p(y|w), normalised.
+columns() { # cell, stated prevalence
+    sed -e 's/.*"log_marginal":\[\([^]]*\)\].*"rows":\[\([^]]*\)\].*"loglik":\[\[\(.*\)\]\].*/\1 \2 \3/' \
+        -e 's/\],\[/;/g' -e 's/\]\].*//' "$1" | awk -v pi="$2" '{
+        split($1, m, ","); n = split($2, row, ","); split($3, pair, ";")
+        for (i = 1; i <= n; i++) { y[i] = row[i] % 2; count[y[i]]++ }
+        for (i = 1; i <= n; i++) {
+            split(pair[i], l, ",")
+            weight = (y[i] ? pi : 1 - pi) / (count[y[i]] / n)
+            nell -= weight * l[1 + y[i]] / n
+            gain += (l[1 + y[i]] - m[1 + y[i]]) / n
+            a = exp(l[1] - m[1]) * count[0] / n; b = exp(l[2] - m[2]) * count[1] / n
+            p[i] = b / (a + b)
+            nll -= log(y[i] ? p[i] : 1 - p[i]) / n
+            hit[y[i], p[i] > 0.5]++
+        }
+        tn = hit[0, 0]; fp = hit[0, 1]; fn = hit[1, 0]; tp = hit[1, 1]
+        for (i = 1; i <= n; i++) for (j = 1; j <= n; j++) if (y[i] && !y[j])
+            auc += (p[i] > p[j] ? 1 : p[i] == p[j] ? 0.5 : 0) / count[0] / count[1]
+        tnr = tn / count[0]; tpr = tp / count[1]
+        npv = tn + fn ? tn / (tn + fn) : ""; ppv = tp + fp ? tp / (tp + fp) : ""
+        marked = npv == "" || ppv == "" ? "" : npv + ppv - 1
+        root = sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        mcc = root ? (tp * tn - fp * fn) / root : ""
+        split("nell holdout_nll information_gain accuracy tnr tpr npv ppv auc informedness markedness mcc", name, " ")
+        split(nell "|" nll "|" gain "|" (tp + tn) / n "|" tnr "|" tpr "|" npv "|" ppv "|" auc "|" tnr + tpr - 1 "|" marked "|" mcc, value, "|")
+        for (c = 1; c <= 12; c++) print name[c] "," value[c]
+    }' OFMT=%.15g CONVMT=%.15g CONVFMT=%.15g
+}
+kept() { awk -F, -v m="$1" '$1 == "convnet" && $2 == "balanced" && $3 == "0.01" && $4 == m && $5 == "adapted" { print $6 "," $9 }' \
+    stopped/metrics.csv | head -n 12; }
+agree() { # method: fold 1 of the table against what is worked out here
+    paste -d, <(columns "stopped/cells/convnet_balanced_$1_0.01_fold1.json" 0.01) <(kept "$1") | awk -F, '
+        { off = $2 - $4; off = off < 0 ? -off : off
+          if ($1 != $3 || ($2 == "") != ($4 == "") || off > 1e-9) { print; bad = 1 } } END { exit bad || NR != 12 }'
+}
+for method in ig-constant ig-linear ig-profile iw; do
+    check "the columns of $method" agree $method
+done
+
+# ---- against cv: the same folds, fits and metrics ----------------------------------------------------------------------
+small="convnet:views=3,size=12,low=4,channels=8-8,features=8"
+"$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
+    --loss iw --epochs 3 --rate 0.003 --json --quiet >cv.json 2>/dev/null
+ratings() { "$prevail" study ratings --quick --data "$arrays/graded.npz" --group patient -o ratings --quiet >ratings.txt; }
+folds_of() { sed -n '/"parts"/,$p' cv.json | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
+in_study() { sed -n "s/^convnet,balanced,0.9,iw,own,$1,[^,]*,[^,]*,//p" ratings/metrics.csv; }
+as_cv() {
+    echo "$(folds_of "$1")" "$(in_study "$1")"
+    awk -v a="$(folds_of "$1")" -v b="$(in_study "$1")" 'BEGIN { n = split(a, x, ","); split(b, y, ",")
+        for (i = 1; i <= n; i++) if (!(x[i] - y[i] < 1e-12 && y[i] - x[i] < 1e-12)) exit 1
+        exit n != 3 }'
+}
+check "study ratings --quick" ratings
+check "complete tables of ratings" complete_tables ratings/tables.md $((2 * (2 + 6)))
+check "histograms" grep -q '</svg>' ratings/histograms_convnet_balanced.svg
+for metric in nell information_gain one_off_accuracy; do
+    check "$metric of ratings as cv has it" as_cv $metric
+done
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -210,6 +210,8 @@ int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevale
 int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
                               const char *model, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* Its second half, of a table that is there already. */
+int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *training);
 /* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
  * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,

@@ -10,9 +10,9 @@
 #include "study_grid.h"
 
 pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char stated[GRID_STATED]) {
-    static const int loss[GRID_METHODS] = {PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IW, PV_LOSS_PLAIN};
-    static const int marginal[GRID_METHODS] = {PV_MARGINAL_AUXILIARY_CONSTANT, PV_MARGINAL_AUXILIARY_LINEAR,
-                                               PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE};
+    static const int loss[GRID_TRUTH] = {PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IW, PV_LOSS_PLAIN};
+    static const int marginal[GRID_TRUTH] = {PV_MARGINAL_AUXILIARY_CONSTANT, PV_MARGINAL_AUXILIARY_LINEAR,
+                                             PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE};
     pv_fit_options fit = g->options->fit;
     size_t used = 0;
     for (int y = 0; y < g->training.data->classes; y++)

@@ -48,7 +48,7 @@ static int read_list(cli_call *call, const char *option, const char *text, const
 }
 
 static int read_folds(cli_call *call, const study_options *options, grid *g) {
-    char number[GRID_FOLDS_MAX][8];
+    char number[GRID_FOLDS_MAX][24];
     const char *words[GRID_FOLDS_MAX];
     g->folds = (size_t)options->folds;
     for (size_t f = 0; f < g->folds; f++) {

@@ -25,6 +25,7 @@ fits() { find "$1/cells" -name '*.json' | wc -l; }
 same() { diff -r -x cells -x '*.partial*' "$1" "$2"; }
 # Cells have the seconds that a fit took; the rest of them must agree.
 same_cells() {
+    [ "$(fits "$1")" -eq 27 ] && [ "$(fits "$2")" -eq 27 ] || return 1
     for file in "$1"/cells/*.json; do
         cmp <(sed 's/"seconds":[^,]*,//' "$file") <(sed 's/"seconds":[^,]*,//' "$2/cells/${file##*/}") || return 1
     done

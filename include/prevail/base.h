@@ -18,6 +18,16 @@ extern "C" {
 
 /* The kernels in use on this processor: "avx512", "avx2" or "baseline". */
 const char *pv_kernels(void);
+/* The instruction set that oneDNN found for convolutions: "avx512_core", say. */
+const char *pv_convolution_isa(void);
+
+typedef struct pv_library {
+    const char *name;
+    char version[32];
+} pv_library;
+
+/* The libraries in use and their versions, found at run time, into list [room]; returns how many there are. */
+size_t pv_libraries(pv_library *list, size_t room);
 
 #if defined(__GNUC__)
 #define PV_MUST_USE __attribute__((warn_unused_result))

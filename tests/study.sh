@@ -89,6 +89,12 @@ check "cells of another run are refused" refuses "epochs is '30' there and '41' 
     "$prevail" ${part/--epochs 30/--epochs 41} -o whole
 cp "$arrays/discs_test.npz" other.npz
 check "and those of other data" refuses "data is '" "$prevail" ${part/$arrays\/discs.npz/other.npz} -o whole
+cell=whole/cells/convnet_balanced_iw_0.01_fold2.json
+sed -i 's/"freeze-low":"false",//' $cell
+check "a cell from before there was an option is taken" whole
+check "with the same result" same whole stopped
+sed -i 's/"settings":{/"settings":{"later":"1",/' $cell
+check "one with a setting unknown here is not" refuses "which has a setting 'later'" "$prevail" $part -o whole
 truncate -s 300 whole/cells/convnet_balanced_iw_0.01_fold2.json
 check "a damaged cell is refused" refuses "is damaged; remove it" "$prevail" $part -o whole
 

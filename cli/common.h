@@ -154,7 +154,7 @@ typedef struct cli_roles {
     pv_roles roles;
     int missing;       /* 0 refuse, 1 drop */
     int collinear;     /* 0 refuse, 1 keep */
-    const char *group; /* cv, sweep: --group, a column of the table; never a feature. NULL: none */
+    const char *group; /* --group, a column of the table; never a feature. NULL: none */
     pv_image_options image;
 } cli_roles;
 
@@ -217,7 +217,8 @@ typedef struct cli_training {
 #define CLI_OPTION_GROUP(type, field)                                                                                  \
     {                                                                                                                  \
         "group", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                       \
-            "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
+            "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "       \
+            "--validation. Never a feature."                                                                           \
     }
 
 /* --population-sample */
@@ -244,6 +245,23 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
                     pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
+
+/* ---- checkpoint.c: --checkpoint and --resume -----------------------------------------------------------------------
+ */
+
+typedef struct cli_checkpoint {
+    const char *path; /* NULL: none */
+    double every;
+    bool resume;
+} cli_checkpoint;
+
+extern const pv_option cli_checkpoint_table[];
+
+/* Opens it where one is asked for; refuses a path that is one of the inputs or outputs (NULL: none such). */
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output);
+/* code is that of the work: done (CLI_OK, CLI_PROBLEMS), the file is removed; else it stays, and where it was written
+ * because of an interruption, how to continue is said. Returns the exit code. */
+int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);
 
 /* ---- trace.c: how minibatch training went -------------------------------------------------------------------------
  */

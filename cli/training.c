@@ -196,7 +196,8 @@ pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, 
                           .weights = options->roles.weights,
                           .source = training->table->source,
                           .data_hash = training->table->hash,
-                          .command = call->line};
+                          .command = call->line,
+                          .group = training->group};
 }
 
 void cli_training_clear(cli_call *call, cli_training *training) {

@@ -147,3 +147,11 @@ pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {
     return (pv_auxiliary_view){auxiliary->bias.value,      auxiliary->bias.gradient, auxiliary->offset.value,
                                auxiliary->offset.gradient, auxiliary->matrix.value,  auxiliary->matrix.gradient};
 }
+
+size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field) {
+    const trained *part[] = {&auxiliary->bias, &auxiliary->offset, &auxiliary->matrix};
+    field[0] = (pv_field){&auxiliary->steps, sizeof auxiliary->steps};
+    for (size_t i = 0; i < 3; i++)
+        field[1 + i] = (pv_field){part[i]->value, 4 * part[i]->n * sizeof(double)};
+    return 4;
+}

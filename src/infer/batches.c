@@ -40,6 +40,7 @@ struct pv__batches {
     double *x, *weight;
     int32_t *stratum;  /* soft labels: of each row of the data, then of the batch; the label of largest frequency */
     double *frequency; /* soft labels: [size][classes] */
+    uint64_t *saved;   /* [2 + 3 classes], for checkpoints: taken, extra; counts; of each deck dealt and shuffles */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -169,6 +170,7 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(int32_t), &made->label));
     PV_GOTO(fail, pv__alloc(ctx, made->size, sizeof(double), &made->weight));
     PV_GOTO(fail, pv__alloc(ctx, made->size, (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
+    PV_GOTO(fail, pv__alloc(ctx, 2 + 3 * k, sizeof(uint64_t), &made->saved));
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
     if (!problem->targets.label)
         PV_GOTO(fail, make_strata(ctx, made));
@@ -197,6 +199,7 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     pv__free(ctx, batches->x);
     pv__free(ctx, batches->stratum);
     pv__free(ctx, batches->frequency);
+    pv__free(ctx, batches->saved);
     pv__free(ctx, batches);
 }
 
@@ -272,6 +275,43 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
     if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
         loss.design.population.prevalence_n = pv__known_strength(b->problem);
     return loss;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+size_t pv__batches_fields(pv__batches *b, pv_field *field) {
+    size_t k = (size_t)b->classes;
+    b->saved[0] = b->taken;
+    b->saved[1] = b->extra;
+    for (size_t y = 0; y < k; y++) {
+        b->saved[2 + y] = b->counts[y];
+        b->saved[2 + k + 2 * y] = b->decks[y].dealt;
+        b->saved[3 + k + 2 * y] = b->decks[y].shuffles;
+    }
+    field[0] = (pv_field){b->saved, (2 + 3 * k) * sizeof *b->saved};
+    field[1] = (pv_field){b->store, b->problem->n * sizeof *b->store};
+    return 2;
+}
+
+pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *b) {
+    size_t k = (size_t)b->classes, rows = 0;
+    bool good = b->saved[1] < k;
+    b->taken = b->saved[0];
+    b->extra = (size_t)b->saved[1];
+    for (size_t y = 0; y < k; y++) {
+        b->counts[y] = (size_t)b->saved[2 + y];
+        b->decks[y].dealt = (size_t)b->saved[2 + k + 2 * y];
+        b->decks[y].shuffles = b->saved[3 + k + 2 * y];
+        good = good && b->decks[y].dealt <= b->decks[y].n && b->counts[y] <= b->size;
+        rows += b->kind == COUNTS || b->kind == OPTIMAL ? b->counts[y] : 0;
+    }
+    good = good && (rows == b->size || b->kind == UNIFORM || b->kind == BALANCED);
+    for (size_t n = 0; n < b->problem->n; n++)
+        good = good && b->store[n] < b->problem->n;
+    if (!good)
+        return pv__checkpoint_damaged(ctx, "its batches are not of these rows");
+    set_shares(b);
+    return PV_OK;
 }
 
 /* ---- optimal ----------------------------------------------------------------------------------------------------- */

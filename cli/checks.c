@@ -48,7 +48,7 @@ static void say(cli_check *check, const char *format, ...) {
 /* ---- stops ------------------------------------------------------------------------------------------------------- */
 
 static bool stopped_well(pv_stop stop) {
-    return stop == PV_STOP_CONVERGED || stop == PV_STOP_COMPLETED;
+    return stop == PV_STOP_CONVERGED || stop == PV_STOP_COMPLETED || stop == PV_STOP_EARLY;
 }
 
 /* "converged after 12 steps"; without a count where the work has no steps. */
@@ -59,7 +59,8 @@ static void stop_words(pv_stop stop, int64_t steps, char *text, size_t size) {
                                         [PV_STOP_MAX_TIME] = "ran out of time",
                                         [PV_STOP_DIVERGED] = "diverged",
                                         [PV_STOP_INTERRUPTED] = "was interrupted",
-                                        [PV_STOP_NO_PROGRESS] = "stopped where no step helped"};
+                                        [PV_STOP_NO_PROGRESS] = "stopped where no step helped",
+                                        [PV_STOP_EARLY] = "stopped early by its validation rows"};
     if (steps > 0)
         snprintf(text, size, "%s after %lld step%s", words[stop], (long long)steps, steps == 1 ? "" : "s");
     else

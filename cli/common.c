@@ -162,7 +162,14 @@ static void on_progress(void *state, const pv_progress *progress) {
         fprintf(stderr, " of %zu", progress->steps);
     if (!isnan(progress->value))
         fprintf(stderr, "  loss %.6g", progress->value);
-    fprintf(stderr, "  %.3g steps/s", rate);
+    if (progress->validation != 0)
+        fprintf(stderr, "  validation %.5g", progress->validation);
+    if (progress->marginal > 0)
+        fprintf(stderr, "  marginal %.3g", progress->marginal);
+    if (progress->rows)
+        fprintf(stderr, "  %.3g rows/s", rate * (double)progress->rows);
+    else
+        fprintf(stderr, "  %.3g steps/s", rate);
     if (progress->steps > progress->step && rate > 0) {
         double left = ceil((double)(progress->steps - progress->step) / rate);
         if (left < 1e8)

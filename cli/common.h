@@ -154,7 +154,7 @@ typedef struct cli_roles {
     pv_roles roles;
     int missing;       /* 0 refuse, 1 drop */
     int collinear;     /* 0 refuse, 1 keep */
-    const char *group; /* cv, sweep: --group, a column of the table; never a feature. NULL: none */
+    const char *group; /* --group, a column of the table; never a feature. NULL: none */
     pv_image_options image;
 } cli_roles;
 
@@ -175,6 +175,32 @@ const char *cli_weights(const pv_classifier *classifier, const pv_table *table, 
 void cli_note_dropped(cli_call *call, const pv_dataset *data);
 double *cli_log(const double *p, int n); /* the caller frees */
 
+/* ---- ensembles (ensemble.c) -------------------------------------------------------------------------------------- */
+
+#define CLI_OPTION_ENSEMBLE(type, field)                                                                               \
+    {                                                                                                                  \
+        "ensemble", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "MODEL,...",                              \
+            "Further model files, of other seeds or folds say: the probabilities are the mean of all, each in the "    \
+            "population asked for. Labels and columns must be the same; for --population true the prevalence too."     \
+    }
+
+/* What the first model gave, to which the others are added. Borrowed. */
+typedef struct cli_ensemble {
+    const pv_classifier *first;
+    const pv_table *table;
+    const pv_roles *roles; /* as the first model's rows were read */
+    size_t rows;           /* that it used */
+    pv_target_population population;
+    const double *prevalence; /* [classes] of the population asked for, where it is not the true one */
+    double *log_p;            /* [rows][classes], the mean so far, in the population asked for */
+    double *loglik;           /* [rows][classes], the same in the true one; NULL: not wanted */
+    double *log_marginal;     /* [classes] of loglik; NULL: not wanted */
+} cli_ensemble;
+
+/* Adds the models in a list of names; NULL: none. Returns an exit code. */
+int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensemble);
+json_t *cli_json_ensemble(const char *list); /* an array of names, empty for NULL */
+
 /* ---- training.c: the table that fit, cv and sweep learn from ------------------------------------------------------
  */
 
@@ -191,7 +217,8 @@ typedef struct cli_training {
 #define CLI_OPTION_GROUP(type, field)                                                                                  \
     {                                                                                                                  \
         "group", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                       \
-            "Rows with the same value in this column (a patient, a centre) stay in one fold. Never a feature."         \
+            "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "       \
+            "--validation. Never a feature."                                                                           \
     }
 
 /* --population-sample */
@@ -210,12 +237,31 @@ int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevale
 int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *options, const char *prevalence,
                               const char *model, cli_training *training);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* Its second half, of a table that is there already. */
+int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *training);
 /* Rows of the population, as the model's columns, for the input; *sample, the caller's to free, is NULL where none were
  * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
                     pv_fit_input *input, pv_dataset **sample);
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
+
+/* ---- checkpoint.c: --checkpoint and --resume -----------------------------------------------------------------------
+ */
+
+typedef struct cli_checkpoint {
+    const char *path; /* NULL: none */
+    double every;
+    bool resume;
+} cli_checkpoint;
+
+extern const pv_option cli_checkpoint_table[];
+
+/* Opens it where one is asked for; refuses a path that is one of the inputs or outputs (NULL: none such). */
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output);
+/* code is that of the work: done (CLI_OK, CLI_PROBLEMS), the file is removed; else it stays, and where it was written
+ * because of an interruption, how to continue is said. Returns the exit code. */
+int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);
 
 /* ---- trace.c: how minibatch training went -------------------------------------------------------------------------
  */

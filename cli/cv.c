@@ -16,6 +16,7 @@ typedef struct cv_options {
     pv_target_options unknown; /* --population unknown: how */
     const char *output;
     report_options report;
+    cli_checkpoint checkpoint;
     cli_running running;
 } cv_options;
 
@@ -250,6 +251,8 @@ static int run(cli_call *call) {
         input = cli_training_input(call, &options->roles, &training);
         code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
     }
+    if (code == CLI_OK)
+        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
     if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,
@@ -279,6 +282,7 @@ static int run(cli_call *call) {
         if (!options->running.json)
             cli_note_dropped(call, training.data);
     }
+    code = cli_checkpoint_end(call, &options->checkpoint, code);
     pv_validation_free(call->ctx, validation);
     pv_dataset_free(call->ctx, sample);
     cli_training_clear(call, &training);
@@ -293,6 +297,7 @@ static const cli_group groups[] = {
     {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(cv_options, unknown)},
     {"Running", run_table, 0},
+    {"Checkpoints", cli_checkpoint_table, offsetof(cv_options, checkpoint)},
     {NULL, NULL, 0}};
 
 static const cli_example examples[] = {

@@ -10,6 +10,11 @@ static const pv_option option_table[] = {
     {"votes", PV_OPTION_TEXT, offsetof(eval_options, votes), NULL, 0, 0, NULL, "COL,COL,...",
      "Soft labels instead of --target: a column of votes (counts or shares) for each label, in the order of the "
      "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
+    {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
+     "Ordered labels, as grades from 1 to 5, judged as two: below and above this one, 3 say. A row counts as the share "
+     "of its votes on either side; rows with more than half on this label are uncertain, counted, and stand apart. "
+     "Probabilities are those of the two sides, given that it is one of them."},
+    CLI_OPTION_ENSEMBLE(eval_options, ensemble),
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one number a row, not negative. A row of weight v counts as v rows, in intervals "
      "too."},
@@ -86,6 +91,14 @@ static int check_call(cli_call *call, const eval_options *options) {
     }
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
+    if (options->ensemble && options->probs)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--ensemble is for models, not for --probs");
+    if (options->ensemble && strcmp(options->population, "unknown") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--ensemble averages in a population of known prevalence: true, known:P or design");
+    if (options->training && (options->ensemble || options->binarise))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s",
+                         options->ensemble ? "ensemble" : "binarise");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
     if (options->curves && !*options->curves)
@@ -154,6 +167,9 @@ static int run(cli_call *call) {
         cli_note_target(call, inputs.target, inputs.labels, inputs.rows);
     if (code == CLI_OK && inputs.dropped && !options->running.json)
         cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
+    if (code == CLI_OK && inputs.uncertain && !options->running.json)
+        cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, stand%s apart", inputs.uncertain,
+                 inputs.uncertain == 1 ? "" : "s", options->binarise, inputs.uncertain == 1 ? "s" : "");
     for (int kind = 0; kind < PV_CURVES; kind++)
         pv_curve_clear(call->ctx, &curves.curve[kind]);
     pv_assessment_clear(call->ctx, &found);
@@ -182,6 +198,8 @@ static const cli_example examples[] = {
      "The same as a page to look at."},
     {"prevail eval study.model clinic.csv --population known:0.2 --prevalence 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
+    {"prevail eval seed1.model test.npz --ensemble seed2.model,seed3.model --binarise 3",
+     "The mean of three models of readers' grades, judged as benign (below 3) against malignant (above)."},
     {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
@@ -205,11 +223,12 @@ const cli_command cli_eval = {
     .options_size = sizeof(eval_options),
     .output =
         "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
-        "where undefined or infinite), rows, dropped, population, prevalence (label: p, in that population; null where "
+        "where undefined or infinite), rows, dropped, uncertain (rows set apart by --binarise), population, prevalence "
+        "(label: p, in that population; null where "
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
         "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
-        "data, version.\n"
+        "ensemble (names), data, version.\n"
         "The metrics are:\n"
 #define LINE(name, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)

@@ -14,6 +14,8 @@ typedef struct eval_options {
     const char *population;
     const char *prevalence;
     const char *votes;
+    const char *binarise; /* the middle grade */
+    const char *ensemble;
     const char *weights;
     int missing;
     double interval;
@@ -36,6 +38,8 @@ typedef struct eval_inputs {
     pv_targets targets;
     size_t rows; /* that count; those of targets without missing votes */
     size_t dropped;
+    size_t uncertain;     /* --binarise: rows that stand apart */
+    char *sides[2];       /* --binarise: the labels */
     double *log_p;        /* [rows][classes], in the population asked for */
     double *loglik;       /* [rows][classes], in the population the model was made for */
     double *log_marginal; /* [classes] of loglik; NULL: unknown */

@@ -30,7 +30,7 @@ static int target_options(cli_call *call, const eval_options *options, pv_target
 }
 
 /* The one place that knows populations of a model: fills log_p, loglik, their marginal and prevalence. */
-static int predict_population(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+static int predict_population(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     const pv_classifier *classifier = inputs->classifier;
     size_t classes = (size_t)classifier->classes;
     pv_target_population population;
@@ -53,7 +53,18 @@ static int predict_population(cli_call *call, const eval_options *options, eval_
                                inputs->log_p, inputs->log_marginal, &target, &inputs->target);
     if (inputs->target)
         memcpy(inputs->prevalence, inputs->target->value, classes * sizeof(double));
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    cli_ensemble ensemble = {.first = classifier,
+                             .table = inputs->table,
+                             .roles = roles,
+                             .rows = inputs->data->rows,
+                             .population = population,
+                             .prevalence = inputs->prevalence,
+                             .log_p = inputs->log_p,
+                             .loglik = inputs->loglik,
+                             .log_marginal = inputs->log_marginal};
+    return cli_ensemble_add(call, options->ensemble, &ensemble);
 }
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
@@ -122,7 +133,7 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     size_t count = inputs->data->rows * (size_t)classifier->classes;
     inputs->loglik = cli_alloc(count, sizeof(double));
     inputs->log_p = cli_alloc(count, sizeof(double));
-    return predict_population(call, options, inputs);
+    return predict_population(call, options, &roles, inputs);
 }
 
 /* ---- a file of probabilities ------------------------------------------------------------------------------------- */
@@ -239,6 +250,45 @@ static int set_targets(cli_call *call, const eval_options *options, eval_inputs 
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* Labels, targets and predictions become those of the two sides of a grade. */
+static int binarise(cli_call *call, const eval_options *options, eval_inputs *inputs) {
+    if (!options->binarise)
+        return CLI_OK;
+    int middle = 0, classes = inputs->classes;
+    while (middle < classes && strcmp(inputs->labels[middle], options->binarise) != 0)
+        middle++;
+    if (middle == classes || middle == 0 || middle == classes - 1)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--binarise %s: %s", options->binarise,
+                         middle == classes ? "there is no such label"
+                                           : "is the first or the last label; name one with labels on both sides");
+    size_t n = inputs->targets.n;
+    double *frequency = cli_alloc(2 * n, sizeof *frequency), *weight = cli_alloc(n, sizeof *weight);
+    pv_status status = pv_binarise(call->ctx, &inputs->targets, middle, frequency, weight, &inputs->uncertain);
+    free(inputs->frequency);
+    free(inputs->weight);
+    inputs->frequency = frequency;
+    inputs->weight = weight;
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    inputs->targets = (pv_targets){.n = n, .classes = 2, .frequency = frequency, .weight = weight};
+    pv_binarise_log(n, classes, middle, inputs->log_p, inputs->log_p);
+    pv_binarise_log(n, classes, middle, inputs->loglik, inputs->loglik);
+    if (inputs->log_marginal)
+        pv_binarise_log(1, classes, middle, inputs->log_marginal, inputs->log_marginal);
+    for (int y = 0; inputs->prevalence && y < classes; y++)
+        inputs->prevalence[y] = log(inputs->prevalence[y]);
+    if (inputs->prevalence)
+        pv_binarise_log(1, classes, middle, inputs->prevalence, inputs->prevalence);
+    for (int y = 0; inputs->prevalence && y < 2; y++)
+        inputs->prevalence[y] = exp(inputs->prevalence[y]);
+    inputs->sides[0] = cli_copy("below");
+    inputs->sides[1] = cli_copy("above");
+    inputs->labels = inputs->sides;
+    inputs->classes = 2;
+    inputs->rows -= inputs->uncertain;
+    return CLI_OK;
+}
+
 static int set_positive(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     inputs->positive = inputs->classes - 1;
     if (!options->positive)
@@ -281,6 +331,8 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
     if (code == CLI_OK)
         code = set_targets(call, options, inputs);
     if (code == CLI_OK)
+        code = binarise(call, options, inputs);
+    if (code == CLI_OK)
         code = set_positive(call, options, inputs);
     if (code == CLI_OK)
         code = set_shares(call, options, inputs);
@@ -296,6 +348,8 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
     free(inputs->observed);
     free(inputs->frequency);
     free(inputs->weight);
+    free(inputs->sides[0]);
+    free(inputs->sides[1]);
     pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
     pv_dataset_free(call->ctx, inputs->data);

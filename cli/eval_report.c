@@ -47,6 +47,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "metrics", json_metrics(found));
     cli_json_set(object, "rows", json_integer((json_int_t)inputs->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));
+    cli_json_set(object, "uncertain", json_integer((json_int_t)inputs->uncertain));
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
     cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
@@ -60,6 +61,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     if (curves)
         cli_json_set(object, "curves", json_curves(curves));
     cli_json_set(object, "model", options->probs ? json_null() : cli_json_text(call->argument[0]));
+    cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_print(object);
@@ -125,8 +127,8 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     if (options->probs)
         printf("%s: %zu rows, population %s\n\n", options->probs, inputs->rows, options->population);
     else
-        printf("%s on %s: %zu rows, population %s\n\n", call->argument[0], call->argument[1], inputs->rows,
-               options->population);
+        printf("%s%s%s on %s: %zu rows, population %s\n\n", call->argument[0], options->ensemble ? "," : "",
+               options->ensemble ? options->ensemble : "", call->argument[1], inputs->rows, options->population);
     printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];

@@ -10,10 +10,12 @@ typedef struct fit_options {
     pv_fit_options fit;
     cli_sample sample;
     const char *output, *trace;
+    cli_checkpoint checkpoint;
     cli_running running;
 } fit_options;
 
 static const pv_option run_table[] = {
+    CLI_OPTION_GROUP(fit_options, roles.group),
     CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
@@ -72,6 +74,7 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
     switch (classifier->stop) {
     case PV_STOP_CONVERGED:
     case PV_STOP_COMPLETED:
+    case PV_STOP_EARLY:
         break;
     case PV_STOP_MAX_ITER:
         cli_warn(call, "stopped after %lld steps before it converged; raise --max-iter or --epochs",
@@ -121,6 +124,10 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
+    if (c->validation_rows) {
+        cli_json_set(object, "validation", cli_json_real(c->validation));
+        cli_json_set(object, "validation_rows", json_integer((json_int_t)c->validation_rows));
+    }
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
@@ -170,6 +177,9 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
         printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
+    if (c->validation_rows)
+        printf("validation: %zu %s held out, negative log-likelihood %.6g\n", c->validation_rows,
+               c->encoding->image ? "images" : "rows", c->validation);
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, CLI_LEVEL);
@@ -193,6 +203,18 @@ static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
     return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
 }
 
+/* With a checkpoint nothing else is saved; without one, what there is, where there is a place for it. */
+static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+    if (!was_stopped(classifier, PV_STOP_INTERRUPTED))
+        return CLI_OK;
+    if (options->checkpoint.path)
+        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved",
+                         (long long)classifier->iterations);
+    if (!options->output)
+        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
+    return CLI_OK;
+}
+
 static int run(cli_call *call) {
     fit_options *options = call->options;
     cli_training training = {0};
@@ -211,9 +233,11 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
+        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
+    if (code == CLI_OK)
         code = fit(call, options, &training, &classifier);
-    if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED) && !options->output)
-        code = cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
+    if (code == CLI_OK)
+        code = check_interruption(call, options, classifier);
     if (code == CLI_OK && options->output) {
         pv_status status = pv_classifier_save(call->ctx, classifier, options->output);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -229,6 +253,10 @@ static int run(cli_call *call) {
         code = CLI_PROBLEMS; /* a warning says which */
     if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
+    if (classifier && was_stopped(classifier, PV_STOP_DIVERGED))
+        pv_checkpoint_close(call->ctx); /* what there was before it stays */
+    else
+        code = cli_checkpoint_end(call, &options->checkpoint, code);
     pv_classifier_free(call->ctx, classifier);
     cli_training_clear(call, &training);
     return code;
@@ -239,6 +267,7 @@ static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options
                                    {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
+                                   {"Checkpoints", cli_checkpoint_table, offsetof(fit_options, checkpoint)},
                                    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
@@ -271,13 +300,14 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
-        "loss_kind, marginal_kind, prior, intercept_prior, saved, version, warnings. Numbers that are not finite are "
+        "loss_kind, marginal_kind, validation and validation_rows (with --validation), prior, intercept_prior, saved, "
+        "version, warnings. Numbers that are not finite are "
         "null.\n"
         "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "
         "(laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: {value, lo, "
         "hi}), elbo and elbo_se (vi; for laplace the log evidence), chains, rhat_max, ess_min and divergences "
         "(hmc).\n"
         "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
-        "interrupted or no_progress.",
+        "interrupted, no_progress or early (the validation score got no better).",
     .examples = examples,
     .run = run};

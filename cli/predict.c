@@ -1,6 +1,7 @@
 /* prevail predict: probabilities for the rows of a table, as CSV. */
 #include "common.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ typedef struct predict_options {
     const char *labels;
     const char *weights;
     const char *costs;
+    const char *ensemble;
     const char *source;
     int missing;
     const char *output;
@@ -26,6 +28,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "
                         "posterior (fit --infer laplace, vi or hmc), unless the population is unknown."),
+    CLI_OPTION_ENSEMBLE(predict_options, ensemble),
     CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
@@ -74,6 +77,11 @@ static int check_options(cli_call *call, const predict_options *options) {
     }
     if (options->source && options->target.method != PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
+    if (options->ensemble && options->interval > 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
+    if (options->ensemble && strcmp(options->population, "unknown") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--ensemble averages in a population of known prevalence: true, known:P or design");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the predictions with -o");
@@ -178,6 +186,28 @@ static int compute(cli_call *call, predict_options *options, work *held) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* Adds the other models' probabilities to the first one's. */
+static int add_ensemble(cli_call *call, const predict_options *options, work *held) {
+    const pv_classifier *c = held->classifier;
+    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
+    size_t count = held->data->rows * (size_t)c->classes;
+    if (!options->ensemble)
+        return CLI_OK;
+    for (size_t i = 0; i < count; i++)
+        held->p[i] = log(held->p[i]);
+    cli_ensemble ensemble = {.first = c,
+                             .table = held->table,
+                             .roles = &roles,
+                             .rows = held->data->rows,
+                             .population = held->population,
+                             .prevalence = held->population == PV_POPULATION_DESIGN ? c->design : held->prevalence,
+                             .log_p = held->p};
+    int code = cli_ensemble_add(call, options->ensemble, &ensemble);
+    for (size_t i = 0; i < count; i++)
+        held->p[i] = exp(held->p[i]);
+    return code;
+}
+
 static int write_predictions(cli_call *call, const predict_options *options, const work *held) {
     size_t id = 0;
     if (options->id) {
@@ -220,6 +250,7 @@ static void report(cli_call *call, const predict_options *options, const work *h
     cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, c->labels));
     cli_json_set(object, "model", cli_json_text(call->argument[0]));
+    cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(call->argument[1]));
     cli_json_set(object, "output", cli_json_text(options->output));
     cli_json_set(object, "warnings", cli_json_warnings(call));
@@ -240,6 +271,8 @@ static int run(cli_call *call) {
         code = read_data(call, options, &held);
     if (code == CLI_OK)
         code = compute(call, options, &held);
+    if (code == CLI_OK)
+        code = add_ensemble(call, options, &held);
     if (code == CLI_OK)
         code = write_predictions(call, options, &held);
     if (code == CLI_OK)

@@ -39,8 +39,10 @@ static const pv_option contingency_table[] = {
     CLI_OPTION_END};
 
 static const pv_option coverage_table[] = {
-    {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL, "Cases of each simulated study."},
-    {"controls", PV_OPTION_INT, AT(controls), "200", 5, 1e6, NULL, NULL, "Its controls."},
+    {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL,
+     "Cases of each simulated study. nodules, ratings: malignant nodules, default 342, the paper's."},
+    {"controls", PV_OPTION_INT, AT(controls), "200", 5, 1e6, NULL, NULL,
+     "Its controls. nodules, ratings: benign nodules, default 1065."},
     {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
      "Which of laplace, vi, hmc, parted by commas. Default laplace; vi,hmc with --sbc."},
     {"chains", PV_OPTION_INT, AT(chains), "2", 1, 1000, NULL, NULL, "hmc: chains."},
@@ -197,7 +199,7 @@ static const char *const no_option[] = {NULL}, *const not_contingency[] = {"repl
                          *const not_bias[] = {"prevalence-n", "draws", "components", "samples", "steps", NULL},
                          *const not_grid[] = {"prevalence", "draws", "components", "samples", "steps",
                                               "replicates", "infer", "chains",     "warmup",  NULL},
-                         *const also_grid[] = {"prevalences", "data", "target", NULL};
+                         *const also_grid[] = {"prevalences", "data", "target", "cases", "controls", NULL};
 static const study studies[] = {
     {"contingency",
      study_contingency,

@@ -10,9 +10,9 @@
 #include "study_grid.h"
 
 pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char stated[GRID_STATED]) {
-    static const int loss[GRID_METHODS] = {PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IW, PV_LOSS_PLAIN};
-    static const int marginal[GRID_METHODS] = {PV_MARGINAL_AUXILIARY_CONSTANT, PV_MARGINAL_AUXILIARY_LINEAR,
-                                               PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE};
+    static const int loss[GRID_TRUTH] = {PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IW, PV_LOSS_PLAIN};
+    static const int marginal[GRID_TRUTH] = {PV_MARGINAL_AUXILIARY_CONSTANT, PV_MARGINAL_AUXILIARY_LINEAR,
+                                             PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE};
     pv_fit_options fit = g->options->fit;
     size_t used = 0;
     for (int y = 0; y < g->training.data->classes; y++)
@@ -116,20 +116,41 @@ pv_status grid_cell_write(pv_ctx *ctx, const grid *g, const grid_cell *cell) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static int refuse(const grid *g, const char *path, const json_t *found, const json_t *wanted) {
+/* An option that the file does not know, since it is newer, must be as it is by default. */
+static bool is_default(const char *name, const char *value) {
+    const pv_option *const tables[] = {pv_fit_option_table, pv_image_option_table};
+    for (int i = 0; i < 2; i++) {
+        const pv_option *row = pv_option_find(tables[i], name);
+        if (!row)
+            continue;
+        pv_fit_options fit = pv_fit_options_default();
+        pv_image_options image = {0};
+        char text[512];
+        pv_options_default(pv_image_option_table, &image);
+        pv_option_get(row, i == 0 ? (const void *)&fit : &image, text, sizeof text);
+        return strcmp(text, value) == 0;
+    }
+    return false;
+}
+
+static int compare(const grid *g, const char *path, json_t *found, json_t *wanted) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)wanted, key, value) {
+    json_object_foreach(wanted, key, value) {
         const json_t *other = json_object_get(found, key);
-        if (!json_equal(value, other)) {
-            const char *there = json_string_value(other);
+        const char *there = json_string_value(other), *here = json_string_value(value);
+        if (other ? !json_equal(value, other) : !is_default(key, here))
             return cli_error(g->call, PV_ERR_INPUT, path,
                              "is of another run: %s is '%.80s' there and '%.80s' here; give another folder with -o, or "
                              "remove the file to fit it anew",
-                             key, there ? there : "", json_string_value(value));
-        }
+                             key, there ? there : "", here);
     }
-    return cli_error(g->call, PV_ERR_INPUT, path, "is of another version; give another folder with -o");
+    json_object_foreach(found, key, value) {
+        if (!json_object_get(wanted, key))
+            return cli_error(g->call, PV_ERR_INPUT, path,
+                             "is of another version, which has a setting '%.80s'; give another folder with -o", key);
+    }
+    return CLI_OK;
 }
 
 static bool take_numbers(const json_t *array, size_t n, double *values) {
@@ -192,11 +213,9 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
         return CLI_OK;
     json_error_t error;
     json_t *object = json_load_file(path, 0, &error), *wanted = settings_of(g, cell);
-    const json_t *found = json_object_get(object, "settings");
-    int code = CLI_OK;
-    if (object && found && !json_equal(found, wanted))
-        code = refuse(g, path, found, wanted);
-    else if (!object || !found || !take_cell(g, object, cell))
+    json_t *found = json_object_get(object, "settings");
+    int code = found ? compare(g, path, found, wanted) : CLI_OK;
+    if (code == CLI_OK && (!found || !take_cell(g, object, cell)))
         code = cli_error(g->call, PV_ERR_FORMAT, path, "is damaged; remove it, and the same command fits it anew");
     cell->done = code == CLI_OK;
     json_decref(wanted);

@@ -7,10 +7,13 @@
 
 const char *const grid_network[GRID_NETWORKS] = {"convnet", "inception"};
 const char *const grid_design[GRID_DESIGNS] = {"balanced", "uniform"};
-const char *const grid_method[GRID_METHODS] = {"ig-constant", "ig-linear", "ig-profile", "iw", "plain"};
-const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear", "ig, profile", "iw",
-                                                    "plain, corrected"};
-const pv_ink grid_method_ink[GRID_METHODS] = {PV_INK_PLUGIN, PV_INK_IG, PV_INK_KNOWN, PV_INK_IW, PV_INK_PLAIN};
+const char *const grid_method[GRID_METHODS] = {"ig-constant", "ig-linear", "ig-profile", "iw", "plain", "truth"};
+const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear",       "ig, profile",
+                                                    "iw",           "plain, corrected", "the truth"};
+
+static bool serves_all(int method) {
+    return method == GRID_PLAIN || method == GRID_TRUTH;
+}
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
@@ -45,7 +48,7 @@ static int read_list(cli_call *call, const char *option, const char *text, const
 }
 
 static int read_folds(cli_call *call, const study_options *options, grid *g) {
-    char number[GRID_FOLDS_MAX][8];
+    char number[GRID_FOLDS_MAX][24];
     const char *words[GRID_FOLDS_MAX];
     g->folds = (size_t)options->folds;
     for (size_t f = 0; f < g->folds; f++) {
@@ -144,14 +147,16 @@ static int read_data(grid *g, const grid_kind *kind) {
     g->roles = options->roles;
     g->roles.roles.target = options->target;
     g->path = options->data;
-    if (!g->path)
-        return cli_error(g->call, PV_ERR_USAGE, NULL, "give --data FILE: images with labels or votes");
     if (kind->grades && options->target)
         return cli_error(g->call, PV_ERR_USAGE, NULL, "study ratings predicts votes: name their array with --votes");
     if (kind->grades && cli_given(g->call, "binarise"))
         return cli_error(g->call, PV_ERR_USAGE, NULL, "study ratings predicts the grades: leave --binarise out");
     if (kind->grades && !g->roles.image.votes)
         g->roles.image.votes = "votes";
+    if (!g->path) {
+        int code = grid_simulate(g, kind->grades);
+        return code == CLI_OK ? check_data(g, kind) : code;
+    }
     int code = cli_training_prepare_file(g->call, g->path, &g->roles, NULL, model, &g->training);
     if (code == CLI_OK && !kind->grades && g->roles.image.votes && !cli_given(g->call, "binarise"))
         g->roles.image.binarise = 3;
@@ -188,7 +193,7 @@ static void list_cells(grid *g) {
     for (size_t n = 0; n < g->networks.count; n++)
         for (size_t d = 0; d < g->designs.count; d++)
             for (size_t m = 0; m < g->methods.count; m++)
-                for (size_t p = 0; p < (g->methods.index[m] == GRID_PLAIN ? 1 : g->prevalences); p++)
+                for (size_t p = 0; p < (serves_all((int)g->methods.index[m]) ? 1 : g->prevalences); p++)
                     for (size_t f = 0; f < g->fold.count; f++)
                         g->cell[g->cells++] = (grid_cell){.network = (int)g->networks.index[n],
                                                           .design = (int)g->designs.index[d],
@@ -201,7 +206,7 @@ const grid_cell *grid_at(const grid *g, int network, int design, int method, siz
     for (size_t i = 0; i < g->cells; i++) {
         const grid_cell *c = &g->cell[i];
         if (c->network == network && c->design == design && c->method == method && c->fold == fold &&
-            (c->prevalence == prevalence || method == GRID_PLAIN))
+            (c->prevalence == prevalence || serves_all(method)))
             return c;
     }
     return NULL;
@@ -214,12 +219,20 @@ size_t grid_rows(const grid *g, size_t fold) {
 void grid_defaults(const cli_call *call, study_options *options, const char *prevalences) {
     if (!options->prevalences)
         options->prevalences = prevalences;
+    if (!cli_given(call, "cases"))
+        options->cases = 342; /* the paper's numbers */
+    if (!cli_given(call, "controls"))
+        options->controls = 1065;
     if (!options->quick)
         return;
+    if (!cli_given(call, "cases"))
+        options->cases = 40;
+    if (!cli_given(call, "controls"))
+        options->controls = 40;
     if (!options->sizes)
         options->sizes = "views=3,size=12,low=4,channels=8-8,features=8";
     if (!cli_given(call, "epochs"))
-        options->fit.epochs = 3;
+        options->fit.epochs = 2;
     if (!cli_given(call, "rate"))
         options->fit.rate = 0.003;
 }
@@ -230,7 +243,7 @@ int grid_begin(cli_call *call, const study_options *options, const grid_kind *ki
     if (code == CLI_OK)
         code = read_list(call, "batches", options->batches, grid_design, GRID_DESIGNS, &g->designs);
     if (code == CLI_OK)
-        code = read_list(call, "methods", options->methods, grid_method, GRID_METHODS, &g->methods);
+        code = read_list(call, "methods", options->methods, grid_method, GRID_TRUTH, &g->methods);
     if (code == CLI_OK)
         code = read_folds(call, options, g);
     if (code == CLI_OK)
@@ -241,8 +254,13 @@ int grid_begin(cli_call *call, const study_options *options, const grid_kind *ki
         code = read_prevalences(g, kind);
     if (code == CLI_OK)
         code = make_folds(g);
+    if (code == CLI_OK && !g->path)
+        g->methods.index[g->methods.count++] = GRID_TRUTH;
     if (code == CLI_OK)
         list_cells(g);
+    for (size_t i = 0; i < g->cells && code == CLI_OK; i++)
+        if (g->cell[i].method == GRID_TRUTH)
+            code = grid_truth(g, kind->grades, &g->cell[i]);
     return code;
 }
 
@@ -305,21 +323,24 @@ static int make_cell_folder(const grid *g) {
 
 int grid_run(grid *g) {
     missing todo = {.g = g, .cell = cli_alloc(g->cells, sizeof(grid_cell *))};
-    size_t count = 0, finished = 0;
+    size_t fits = 0, count = 0, finished = 0;
     int code = make_cell_folder(g);
     for (size_t i = 0; i < g->cells && code == CLI_OK; i++) {
+        if (g->cell[i].method == GRID_TRUTH)
+            continue;
+        fits++;
         code = g->options->output ? grid_cell_read(g, &g->cell[i]) : CLI_OK;
         if (!g->cell[i].done)
             todo.cell[count++] = &g->cell[i];
     }
-    if (code == CLI_OK && count < g->cells)
-        cli_note(g->call, "%zu of %zu fits are in %s already", g->cells - count, g->cells, g->options->output);
+    if (code == CLI_OK && count < fits)
+        cli_note(g->call, "%zu of %zu fits are in %s already", fits - count, fits, g->options->output);
     if (code == CLI_OK && count > 0) {
         pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &todo, &finished);
         cli_progress_clear(g->call);
         if (status == PV_ERR_INTERRUPTED)
             code = cli_error(g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s",
-                             g->cells - count + finished, g->cells,
+                             fits - count + finished, fits,
                              g->options->output ? "; the same command goes on from there" : "");
         else if (status != PV_OK)
             code = cli_fail(g->call, status);
@@ -340,13 +361,14 @@ void grid_clear(grid *g) {
         pv_dataset_free(g->call->ctx, g->held_out[f]);
     }
     cli_training_clear(g->call, &g->training);
+    pv_archive_free(g->call->ctx, g->archive);
 }
 
 /* ---- what came out ----------------------------------------------------------------------------------------------- */
 
 void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal) {
     size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
-    if (cell->method == GRID_PLAIN) {
+    if (serves_all(cell->method)) {
         pv_adapt(rows, (int)k, cell->loglik, cell->log_marginal, g->prevalence[prevalence], loglik);
         for (size_t y = 0; y < k; y++)
             log_marginal[y] = log(g->prevalence[prevalence][y]);
@@ -359,7 +381,7 @@ void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, d
 void grid_print_trouble(FILE *out, const grid *g, int network, int design) {
     size_t fits = 0, diverged = 0;
     for (size_t i = 0; i < g->cells; i++)
-        if (g->cell[i].network == network && g->cell[i].design == design) {
+        if (g->cell[i].network == network && g->cell[i].design == design && g->cell[i].method != GRID_TRUTH) {
             fits++;
             diverged += g->cell[i].stop == PV_STOP_DIVERGED;
         }

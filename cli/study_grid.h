@@ -9,18 +9,18 @@
 
 enum { GRID_CONVNET, GRID_INCEPTION, GRID_NETWORKS };
 enum { GRID_BALANCED, GRID_UNIFORM, GRID_DESIGNS };
-enum { GRID_CONSTANT, GRID_LINEAR, GRID_PROFILE, GRID_IW, GRID_PLAIN, GRID_METHODS };
+/* Up to plain they are fitted; the truth is that of simulated data. */
+enum { GRID_CONSTANT, GRID_LINEAR, GRID_PROFILE, GRID_IW, GRID_PLAIN, GRID_TRUTH, GRID_METHODS };
 enum { GRID_PREVALENCES_MAX = 12, GRID_FOLDS_MAX = 20, GRID_CLASSES_MAX = 8 };
 
 extern const char *const grid_network[GRID_NETWORKS];    /* "convnet": words of --networks */
 extern const char *const grid_design[GRID_DESIGNS];      /* "balanced": of --batches */
 extern const char *const grid_method[GRID_METHODS];      /* "ig-constant": of --methods */
 extern const char *const grid_method_text[GRID_METHODS]; /* "ig, auxiliary:constant" */
-extern const pv_ink grid_method_ink[GRID_METHODS];
 
 typedef struct grid_cell {
     int network, design, method;
-    size_t prevalence; /* index; plain: 0, since one fit serves all */
+    size_t prevalence; /* index; plain and the truth: 0, since one serves all */
     size_t fold;
     bool done;
     double *loglik;                        /* [rows of the fold][classes], the model's own output */
@@ -42,7 +42,8 @@ typedef struct grid {
     const char *study; /* "nodules" */
     cli_training training;
     cli_roles roles;
-    const char *path; /* of the data; NULL: simulated */
+    const char *path;    /* of the data; NULL: simulated */
+    pv_archive *archive; /* simulated images */
     grid_list networks, designs, methods, fold;
     size_t folds; /* in all */
     size_t prevalences;
@@ -72,7 +73,7 @@ const grid_cell *grid_at(const grid *g, int network, int design, int method, siz
 size_t grid_rows(const grid *g, size_t fold);   /* held out */
 void grid_shares(const grid *g, double *share); /* [classes], of the labels of all rows */
 /* Held-out log probabilities in the population of a prevalence, [rows][classes], and their marginal [classes]: the
- * model's own, but for plain, which is corrected from the training rows' label shares. */
+ * model's own, but for plain, which is corrected from the training rows' label shares, and the truth, from its own. */
 void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal);
 
 /* Whether its training is traced: the first fold of the auxiliary networks. A trace costs a pass over the rows each
@@ -82,6 +83,16 @@ bool grid_traced(const grid_cell *cell);
 /* How the cells of one network and design came out: "2 of 12 fits diverged", or nothing. */
 void grid_print_trouble(FILE *out, const grid *g, int network, int design);
 json_t *grid_json(const grid *g); /* data and settings */
+
+/* ---- study_simulated.c: nodules whose truth is known ------------------------------------------------------------- */
+
+/* The population that the simulated nodules are drawn from by label. */
+#define GRID_SIMULATED_PREVALENCE 0.01
+
+/* Makes the archive and the table, and sets roles that are not given. */
+int grid_simulate(grid *g, bool grades);
+/* What the simulation knows of the rows held out, as if it were a model's output. */
+int grid_truth(grid *g, bool grades, grid_cell *cell);
 
 /* ---- study_marginal.c: q through training against the exact marginal --------------------------------------------- */
 

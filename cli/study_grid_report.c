@@ -214,7 +214,7 @@ static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, siz
     cli_json_set(row, "marginal", json_deviation(g, grid_at(g, network, design, method, p, 0)));
     cli_json_set(
         row, "paper",
-        method == GRID_PLAIN || method == GRID_PROFILE
+        method == GRID_PLAIN || method == GRID_PROFILE || method == GRID_TRUTH
             ? json_null()
             : json_paper(r, network, design, g->prevalence_name[p], method == GRID_IW ? GRID_PAPER_IW : GRID_PAPER_IG));
     return row;

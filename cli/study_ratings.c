@@ -1,8 +1,6 @@
 /* study ratings: the paper's section 9.2. Readers' grades 1 to 5 from images, as soft labels.
  *
- * Votes are frequencies f_1 .. f_5. A row is malignant with mass f_4 + f_5 and benign with mass f_1 + f_2; what is on 3
- * counts for neither. Predictions are binarised alike: the probability of malignancy is (p_4 + p_5) / (1 - p_3). The
- * first four columns judge grades, the others the two masses.
+ * The first four columns judge grades, the others benign (below 3) against malignant (above), by pv_binarise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,26 +25,19 @@ static const grid_column columns[] = {{"nell", "nell"},
                                       {"nell_upper", "upper"}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Metrics of the two labels; rows without mass on either are left out. */
+enum { MIDDLE = 2 }; /* grade 3 */
+
+/* Metrics of the two sides, as eval --binarise has them. */
 static pv_status assess_binarised(const grid *g, const grid_cell *cell, const grid_judged *j, pv_metrics *metrics) {
-    static const double even[2] = {-0.69314718055994530942, -0.69314718055994530942};
-    const double *frequency = g->held_out[cell->fold]->frequency;
-    double *share = cli_alloc(5 * j->rows, sizeof *share), *log_p = share + 2 * j->rows, *mass = log_p + 2 * j->rows;
-    size_t n = 0;
-    for (size_t i = 0; i < j->rows; i++) {
-        double benign, malignant, p = ratings_malignancy(j->log_p + i * RATING_GRADES);
-        ratings_binarise(frequency + i * RATING_GRADES, &benign, &malignant);
-        if (!(benign + malignant > 0))
-            continue;
-        mass[n] = benign + malignant;
-        share[2 * n] = benign / mass[n];
-        share[2 * n + 1] = malignant / mass[n];
-        log_p[2 * n] = log1p(-p);
-        log_p[2 * n + 1] = log(p);
-        n++;
-    }
-    pv_targets targets = {.n = n, .classes = 2, .frequency = share, .weight = mass};
-    pv_status status = pv_assess(g->call->ctx, &targets, log_p, even, log_p, NULL, metrics);
+    static const double even[2] = {-0.69314718055994530942, -0.69314718055994530942}; /* read by no column used */
+    pv_targets grades = pv_dataset_targets(g->held_out[cell->fold]);
+    double *share = cli_alloc(5 * j->rows, sizeof *share), *log_p = share + 2 * j->rows, *weight = log_p + 2 * j->rows;
+    size_t uncertain;
+    pv_status status = pv_binarise(g->call->ctx, &grades, MIDDLE, share, weight, &uncertain);
+    pv_binarise_log(j->rows, RATING_GRADES, MIDDLE, j->log_p, log_p);
+    pv_targets targets = {.n = j->rows, .classes = 2, .frequency = share, .weight = weight};
+    if (status == PV_OK)
+        status = pv_assess(g->call->ctx, &targets, log_p, even, log_p, NULL, metrics);
     free(share);
     return status;
 }
@@ -91,7 +82,9 @@ static void draw_panel(const grid *g, study_canvas *canvas, int network, int des
         size_t fold = g->fold.index[f];
         grid_judged j = grid_judged_new(g, grid_at(g, network, design, method, prevalence, fold), prevalence, adapted);
         for (size_t i = 0; i < j.rows; i++) {
-            double p = ratings_malignancy(j.log_p + i * RATING_GRADES);
+            double sides[2], p;
+            pv_binarise_log(1, RATING_GRADES, MIDDLE, j.log_p + i * RATING_GRADES, sides);
+            p = exp(sides[1]);
             size_t bin = p >= 1 ? BINS - 1 : (size_t)(p * BINS);
             count[ratings_kind(g->held_out[fold]->frequency + i * RATING_GRADES)][bin]++;
         }

@@ -1,4 +1,4 @@
-/* cli/study_ratings.h: five grades as two labels; study_binarise.c. */
+/* cli/study_ratings.h: five grades in words; study_rating_kind.c. */
 #ifndef PREVAIL_CLI_STUDY_RATINGS_H
 #define PREVAIL_CLI_STUDY_RATINGS_H
 
@@ -14,10 +14,6 @@ typedef enum rating_kind {
     RATING_KINDS
 } rating_kind;
 
-/* frequency [RATING_GRADES]: masses below and above grade 3. */
-void ratings_binarise(const double *frequency, double *benign, double *malignant);
-rating_kind ratings_kind(const double *frequency);
-/* Probability of a grade above 3 given that it is not 3, of log probabilities [RATING_GRADES]. */
-double ratings_malignancy(const double *log_p);
+rating_kind ratings_kind(const double *frequency); /* [RATING_GRADES] */
 
 #endif

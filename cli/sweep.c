@@ -18,6 +18,7 @@ typedef struct sweep_options {
     const char *output;
     report_options report;
     cli_running running;
+    cli_checkpoint checkpoint;
 } sweep_options;
 
 #define AT(field) offsetof(sweep_options, field)
@@ -217,7 +218,9 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
         for (size_t i = 0; i < w->prevalences && status == PV_OK; i++) {
             row *r = &w->rows[w->n_rows++];
             *r = (row){w->losses[l], w->prevalence[i], NULL};
+            size_t entered = pv_checkpoint_enter(call->ctx, "members", w->n_rows);
             status = validate(call, w, r->loss, r->prevalence, &r->v);
+            pv_checkpoint_leave(call->ctx, entered);
             char what[96];
             snprintf(what, sizeof what, "%s at %.60s", pv_loss_name(r->loss), r->prevalence);
             if (status == PV_OK && cli_validation_warn(call, r->v, what))
@@ -459,6 +462,8 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->holdout)
         code = read_holdout(call, options, &w);
     if (code == CLI_OK)
+        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
+    if (code == CLI_OK)
         code = sweep(call, &w, &trouble);
     if (code == CLI_OK && options->output)
         code = write_csv(call, &w);
@@ -470,6 +475,7 @@ static int run(cli_call *call) {
         print_table(call, &w);
     if (code == CLI_OK && !options->running.json)
         note_dropped(call, &w);
+    code = cli_checkpoint_end(call, &options->checkpoint, code);
     clear(call, &w);
     return code == CLI_OK && trouble ? CLI_PROBLEMS : code;
 }
@@ -481,6 +487,7 @@ static const cli_group groups[] = {
     {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(sweep_options, unknown)},
     {"Running", run_table, 0},
+    {"Checkpoints", cli_checkpoint_table, offsetof(sweep_options, checkpoint)},
     {NULL, NULL, 0}};
 
 static const char *const without[] = {"loss", NULL};

@@ -147,8 +147,10 @@ int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *optio
 
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training) {
     int code = cli_read_for_fit(call, path, &options->roles, &training->table);
-    if (code != CLI_OK)
-        return code;
+    return code == CLI_OK ? cli_training_learn(call, options, training) : code;
+}
+
+int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *training) {
     size_t at = 0;
     pv_status status =
         options->group ? pv_table_find(call->ctx, training->table, "--group", options->group, &at) : PV_OK;
@@ -194,7 +196,8 @@ pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, 
                           .weights = options->roles.weights,
                           .source = training->table->source,
                           .data_hash = training->table->hash,
-                          .command = call->line};
+                          .command = call->line,
+                          .group = training->group};
 }
 
 void cli_training_clear(cli_call *call, cli_training *training) {

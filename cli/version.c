@@ -32,19 +32,23 @@ static int run(cli_call *call) {
                                 {"avx512f", __builtin_cpu_supports("avx512f") != 0},
                                 {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
                                 {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
-    size_t count = sizeof features / sizeof *features;
+    enum { ROOM = 8 };
+    pv_library libraries[ROOM];
+    size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM);
     if (options->running.json) {
-        json_t *object = json_object(), *cpu = json_object(), *libraries = json_object();
+        json_t *object = json_object(), *cpu = json_object(), *versions = json_object();
         for (size_t i = 0; i < count; i++)
             cli_json_set(cpu, features[i].name, json_boolean(features[i].present));
-        cli_json_set(libraries, "jansson", cli_json_text(JANSSON_VERSION));
-        cli_json_set(libraries, "libc", cli_json_text(gnu_get_libc_version()));
+        for (size_t i = 0; i < known; i++)
+            cli_json_set(versions, libraries[i].name, cli_json_text(libraries[i].version));
+        cli_json_set(versions, "libc", cli_json_text(gnu_get_libc_version()));
         cli_json_set(object, "version", cli_json_text(PV_VERSION));
         cli_json_set(object, "compiler", cli_json_text(COMPILER));
         cli_json_set(object, "cpu", cpu);
         cli_json_set(object, "kernels", cli_json_text(pv_kernels()));
+        cli_json_set(object, "convolutions", cli_json_text(pv_convolution_isa()));
         cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
-        cli_json_set(object, "libraries", libraries);
+        cli_json_set(object, "libraries", versions);
         cli_json_print(object);
         return CLI_OK;
     }
@@ -54,8 +58,12 @@ static int run(cli_call *call) {
     for (size_t i = 0; i < count; i++)
         printf("%s%s%s", i ? ", " : "", features[i].present ? "" : "no ", features[i].name);
     printf("\nkernels    %s\n", pv_kernels());
+    printf("networks   oneDNN with %s\n", pv_convolution_isa());
     printf("threads    %d\n", pv_ctx_threads(call->ctx));
-    printf("libraries  jansson %s, glibc %s\n", JANSSON_VERSION, gnu_get_libc_version());
+    printf("libraries  ");
+    for (size_t i = 0; i < known; i++)
+        printf("%s %s, ", libraries[i].name, libraries[i].version);
+    printf("glibc %s\n", gnu_get_libc_version());
     return CLI_OK;
 }
 
@@ -69,11 +77,12 @@ const cli_command cli_version = {
     .usage = "[--json]",
     .text =
         "Shows the version, the compiler, the processor's vector instructions with the kernels chosen for them, the "
-        "number of threads used by default and the versions of libraries.",
+        "instruction set that oneDNN uses for networks, the number of threads used by default and the versions of "
+        "libraries.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(version_options),
-    .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, threads, "
-              "libraries (name: version).",
+    .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
+              "convolutions (oneDNN's instruction set), threads, libraries (name: version).",
     .examples = examples,
     .run = run};

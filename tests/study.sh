@@ -25,6 +25,7 @@ fits() { find "$1/cells" -name '*.json' | wc -l; }
 same() { diff -r -x cells -x '*.partial*' "$1" "$2"; }
 # Cells have the seconds that a fit took; the rest of them must agree.
 same_cells() {
+    [ "$(fits "$1")" -eq 27 ] && [ "$(fits "$2")" -eq 27 ] || return 1
     for file in "$1"/cells/*.json; do
         cmp <(sed 's/"seconds":[^,]*,//' "$file") <(sed 's/"seconds":[^,]*,//' "$2/cells/${file##*/}") || return 1
     done
@@ -37,7 +38,7 @@ refuses() { # text, then a command that must end with 2 and say so
 }
 
 # ---- the quick form: every cell of the grid, every number of the tables -----------------------------------------------
-quick() { "$prevail" study nodules --quick --data "$arrays/discs.npz" -o quick --json --quiet >quick.json; }
+quick() { "$prevail" study nodules --quick -o quick --json --quiet >quick.json; }
 complete_tables() { # file, rows: each with two words and twelve numbers (a dash where undefined)
     awk -F'|' -v wanted="$2" '/^\| (0|obs)/ && NF == 16 { rows++
         for (i = 4; i <= 15; i++) if ($i !~ /^ (-|-?[0-9.]+( \([0-9]+\))?) $/) { print; bad = 1 } }
@@ -45,7 +46,7 @@ complete_tables() { # file, rows: each with two words and twelve numbers (a dash
 }
 check "study nodules --quick" quick
 check "a fit for each cell, plain once for all prevalences" [ "$(fits quick)" -eq $((2 * 2 * 3 * (4 * 2 + 1))) ]
-check "complete tables" complete_tables quick/tables.md $((4 * 2 * 6 + 3 * 2 * 2))
+check "complete tables" complete_tables quick/tables.md $((4 * 2 * 7 + 3 * 2 * 2))
 check "the JSON that is printed is results.json" cmp quick.json quick/results.json
 for name in convnet_balanced convnet_uniform inception_balanced inception_uniform; do
     check "ROC curves of $name" grep -q '</svg>' "quick/roc_$name.svg"
@@ -88,6 +89,12 @@ check "cells of another run are refused" refuses "epochs is '30' there and '41' 
     "$prevail" ${part/--epochs 30/--epochs 41} -o whole
 cp "$arrays/discs_test.npz" other.npz
 check "and those of other data" refuses "data is '" "$prevail" ${part/$arrays\/discs.npz/other.npz} -o whole
+cell=whole/cells/convnet_balanced_iw_0.01_fold2.json
+sed -i 's/"freeze-low":"false",//' $cell
+check "a cell from before there was an option is taken" whole
+check "with the same result" same whole stopped
+sed -i 's/"settings":{/"settings":{"later":"1",/' $cell
+check "one with a setting unknown here is not" refuses "which has a setting 'later'" "$prevail" $part -o whole
 truncate -s 300 whole/cells/convnet_balanced_iw_0.01_fold2.json
 check "a damaged cell is refused" refuses "is damaged; remove it" "$prevail" $part -o whole
 
@@ -135,7 +142,7 @@ done
 # ---- against cv: the same folds, fits and metrics ----------------------------------------------------------------------
 small="convnet:views=3,size=12,low=4,channels=8-8,features=8"
 "$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
-    --loss iw --epochs 3 --rate 0.003 --json --quiet >cv.json 2>/dev/null
+    --loss iw --epochs 2 --rate 0.003 --json --quiet >cv.json 2>/dev/null
 ratings() { "$prevail" study ratings --quick --data "$arrays/graded.npz" --group patient -o ratings --quiet >ratings.txt; }
 folds_of() { sed -n '/"parts"/,$p' cv.json | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
 in_study() { sed -n "s/^convnet,balanced,0.9,iw,own,$1,[^,]*,[^,]*,//p" ratings/metrics.csv; }

@@ -106,6 +106,16 @@ void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment);
 /* Whether a metric changes with the prevalence of the population it is stated for. */
 bool pv_metric_depends(const pv_metric_row *row, int classes);
 
+/* ---- grades --------------------------------------------------------------------------------------------------------
+ * Ordered labels as two sides of a middle one (the paper's section 9: below 3 benign, above 3 malignant). The targets:
+ * frequency [n][2] of a row's votes below and above, and its weight [n], what it had times the share of its votes on
+ * either side. *uncertain counts the rows with more than half of their votes on the middle grade; their weight is 0.
+ * Refused: a middle that is the first or last label; uncertain rows only. */
+PV_MUST_USE pv_status pv_binarise(pv_ctx *ctx, const pv_targets *targets, int middle, double *frequency, double *weight,
+                                  size_t *uncertain);
+/* The predictions: log_p [n][classes] to sides [n][2], log p(side | not the middle). In place is fine. */
+void pv_binarise_log(size_t n, int classes, int middle, const double *log_p, double *sides);
+
 /* ---- curves --------------------------------------------------------------------------------------------------------
  * One label against all others. A curve is a table of numbers: for plotting, in any tool. Undefined is NaN. A threshold
  * t calls rows of probability p >= t positive. Intervals: Wilson's for shares; for predictive values those of the

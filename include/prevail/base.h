@@ -18,6 +18,16 @@ extern "C" {
 
 /* The kernels in use on this processor: "avx512", "avx2" or "baseline". */
 const char *pv_kernels(void);
+/* The instruction set that oneDNN found for convolutions: "avx512_core", say. */
+const char *pv_convolution_isa(void);
+
+typedef struct pv_library {
+    const char *name;
+    char version[32];
+} pv_library;
+
+/* The libraries in use and their versions, found at run time, into list [room]; returns how many there are. */
+size_t pv_libraries(pv_library *list, size_t room);
 
 #if defined(__GNUC__)
 #define PV_MUST_USE __attribute__((warn_unused_result))
@@ -58,7 +68,8 @@ const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
     X(MAX_TIME, "max_time")                                                                                            \
     X(DIVERGED, "diverged")                                                                                            \
     X(INTERRUPTED, "interrupted")                                                                                      \
-    X(NO_PROGRESS, "no_progress")
+    X(NO_PROGRESS, "no_progress")                                                                                      \
+    X(EARLY, "early") /* the validation score got no better for as long as was allowed */
 
 typedef enum pv_stop {
 #define PV_STOP_ENUM(name, word) PV_STOP_##name,
@@ -84,9 +95,12 @@ typedef enum pv_log_level { PV_LOG_INFO, PV_LOG_WARNING } pv_log_level;
 typedef struct pv_progress {
     const char *what; /* "fit" */
     size_t step;
-    size_t steps;   /* 0 where unknown */
-    double value;   /* loss or bound; NaN where there is none */
-    double seconds; /* since the work began */
+    size_t steps;      /* 0 where unknown */
+    double value;      /* loss or bound; NaN where there is none */
+    double seconds;    /* since the work began */
+    size_t rows;       /* rows (or images) a step; 0: it does not count them */
+    double validation; /* latest score of the validation rows; 0: there is none */
+    double marginal;   /* p(y|w) of the last label, as the loss takes it; 0: there is none */
 } pv_progress;
 
 /* Need not bear several threads: calls from a context, and from those the library makes of it for threads of its own,
@@ -135,6 +149,38 @@ bool pv_ctx_interrupted(const pv_ctx *ctx);
 typedef pv_status (*pv_job)(pv_ctx *ctx, void *state, size_t index);
 PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
                                   void *state, size_t *finished);
+
+/* ---- checkpoints ---------------------------------------------------------------------------------------------------
+ * What long work has got so far, in a file that it can be continued from, to exactly the result of work that was never
+ * interrupted. A checkpoint belongs to a context; pv_fit, pv_cross_validate, pv_hold_out and the posteriors keep in it
+ * what they need, each under the scope of its context, and take it up again. Without one they do nothing of the kind.
+ */
+
+/* Every so many seconds the file is written, and when the work is interrupted. A path that exists is refused without
+ * resume; with it, one that does not exist is fine: the work begins. */
+PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
+bool pv_checkpoint_resumed(const pv_ctx *ctx);           /* the file was there */
+PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx);  /* now; nothing without a checkpoint */
+PV_MUST_USE pv_status pv_checkpoint_finish(pv_ctx *ctx); /* the work is done: removes the file, and closes */
+void pv_checkpoint_close(pv_ctx *ctx);                   /* leaves the file */
+
+/* For work of the caller's own. A state is some blocks of memory, kept and recalled in the same order and sizes. */
+typedef struct pv_field {
+    void *data;
+    size_t size; /* bytes */
+} pv_field;
+
+/* Names of entries below begin with what/index/ until it is left; returns what pv_checkpoint_leave takes. */
+size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index);
+void pv_checkpoint_leave(pv_ctx *ctx, size_t entered);
+/* What the work is, as lines NAME=VALUE. Fails with PV_ERR_USAGE, naming what differs, where the file has other facts.
+ */
+PV_MUST_USE pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts);
+bool pv_checkpoint_due(pv_ctx *ctx); /* time to keep a state, or interrupted; false without a checkpoint */
+PV_MUST_USE pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field, size_t n);
+PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *field, size_t n, bool *found);
+size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* bytes of a state; 0: there is none */
+void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys begin so */
 
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing

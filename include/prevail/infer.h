@@ -55,7 +55,10 @@ typedef struct pv_fit_options {
     double tolerance;      /* full batch: largest entry of the gradient per row */
     int64_t epochs;        /* minibatch */
     double rate;           /* minibatch: Adam's learning rate; 0: 0.01, and 0.0002 for networks */
-    double auxiliary_rate; /* of the auxiliary network, as a multiple of rate */
+    const char *schedule;  /* minibatch: "cosine", "constant", "step:10:0.5", "warmup:2,cosine" */
+    double validation;     /* minibatch: share of the rows held out to be scored each epoch; 0: none */
+    int64_t patience;      /* epochs without a better score before training stops, the best kept; 0: it does not */
+    double auxiliary_rate; /* of the auxiliary network's bias, as a multiple of rate; 0: it follows the rows */
     double auxiliary_sparsity;
     int64_t draws;      /* posteriors: kept with the model (hmc: in all chains) */
     int64_t components; /* vi */
@@ -111,7 +114,9 @@ typedef struct pv_classifier {
     double *design;       /* [classes], label shares of the training data */
     double *log_marginal; /* [classes], log p(y|w) of the likelihood the model outputs; for plain, log design */
     size_t rows;
-    size_t dropped; /* rows with missing cells, left out */
+    size_t dropped;         /* rows with missing cells, left out */
+    size_t validation_rows; /* held out; not among rows. Not kept in model files */
+    double validation;      /* their score at w; NaN: there are none. Not kept in model files */
     uint64_t data_hash;
     char *source;        /* name of the data */
     char *sample_source; /* of the population sample; NULL: there was none */
@@ -148,6 +153,7 @@ typedef struct pv_fit_input {
     const char *source;
     uint64_t data_hash;
     const char *command;
+    const int32_t *group; /* [data->rows]: rows of one group are held out for validation together; NULL: none */
 } pv_fit_input;
 
 PV_MUST_USE pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,

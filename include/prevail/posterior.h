@@ -22,7 +22,11 @@ extern "C" {
  *             is the context the clone is to use.
  *   estimate  optional: an unbiased estimate at count points w [count][dims], another one at each call (a minibatch of
  *             the data, say): values [count], gradients [count][dims]. vi takes its steps with it; all else is exact.
+ *   memory    optional: what a state remembers from one evaluation to the next (where an inner solution began, say),
+ * for checkpoints; at most PV_MEMORY_FIELDS. Returns how many. Without, a state must remember nothing. source_memory,
+ * source_recalled   optional: the same of source; what was put back into it is to be checked.
  */
+enum { PV_MEMORY_FIELDS = 16 };
 typedef struct pv_density {
     size_t dims;
     void *state;
@@ -31,6 +35,9 @@ typedef struct pv_density {
     void (*release)(pv_ctx *ctx, void *copy);
     void *source;
     pv_status (*estimate)(pv_ctx *ctx, void *source, size_t count, const double *w, double *values, double *gradients);
+    size_t (*memory)(void *state, pv_field *field);
+    size_t (*source_memory)(void *source, pv_field *field);
+    pv_status (*source_recalled)(pv_ctx *ctx, void *source);
 } pv_density;
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */

@@ -22,6 +22,16 @@ PV_MUST_USE pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classi
                                         double *log_p, double *log_marginal, const pv_target_options *unknown,
                                         pv_target_prevalence **found);
 
+/* ---- ensembles -----------------------------------------------------------------------------------------------------
+ * The mean of several classifiers' probabilities in one population. Whether other may join first: the same labels and
+ * columns (or arrays), and for TRUE the same stated prevalence. name is other's, for messages. */
+PV_MUST_USE pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other,
+                                        const char *name, pv_target_population population);
+/* mean [count], the logarithm of the mean of so many members' probabilities, becomes that with log_p's one more. */
+void pv_ensemble_add(size_t count, size_t members, const double *log_p, double *mean);
+
+/* ---- validation -------------------------------------------------------------------------------------------------- */
+
 typedef struct pv_validation_options {
     int64_t folds;                    /* 3 */
     int64_t repeats;                  /* 1: how often, with other folds */

@@ -7,11 +7,24 @@
 
 #include "prevail/base.h"
 
+typedef struct pv_checkpoint pv_checkpoint;
+enum { PV_SCOPE_SIZE = 256 };
+
 struct pv_ctx {
     pv_ctx_options options;
     pv_error error;
     volatile sig_atomic_t interrupted;
+    pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
+    char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */
+    double kept;               /* when this context last kept a state */
 };
+
+/* The parent's checkpoint, with the scope of one of its jobs. */
+void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *what, size_t index);
+/* A state has sensible sizes and senseless contents. */
+pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what);
+/* For tests: the interruption comes at the call of pv_checkpoint_due of this number, from 1. */
+void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls);
 
 /* Memory through the context's allocator; count * size is checked for overflow. The new block is zeroed. On failure
  * *block is NULL and the status is PV_ERR_MEMORY. */

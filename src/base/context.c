@@ -46,6 +46,8 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
 
 void pv_ctx_free(pv_ctx *ctx) {
     if (ctx)
+        pv_checkpoint_close(ctx);
+    if (ctx)
         ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
 

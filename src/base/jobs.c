@@ -71,7 +71,11 @@ static void done(crew *c, const worker *w, pv_status status) {
 #pragma omp atomic write
             c->stop = true;
         }
-        pv_progress progress = {c->what, c->finished, c->jobs, (double)NAN, pv__seconds() - c->began};
+        pv_progress progress = {.what = c->what,
+                                .step = c->finished,
+                                .steps = c->jobs,
+                                .value = (double)NAN,
+                                .seconds = pv__seconds() - c->began};
         pv__progress(c->parent, &progress);
     }
 }
@@ -125,6 +129,8 @@ static void run_team(crew *c, pv_job job, void *state, int team) {
             if (stop)
                 continue;
             w.job = i;
+            if (w.ctx)
+                pv__checkpoint_inherit(w.ctx, c->parent, c->what, i);
             done(c, &w, status == PV_OK ? job(w.ctx, state, i) : status);
         }
         pv_ctx_free(w.ctx);

@@ -229,3 +229,14 @@ pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {
     return (pv_auxiliary_view){auxiliary->bias.value,      auxiliary->bias.gradient, auxiliary->offset.value,
                                auxiliary->offset.gradient, auxiliary->matrix.value,  auxiliary->matrix.gradient};
 }
+
+size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field) {
+    const trained *part[] = {&auxiliary->bias, &auxiliary->offset, &auxiliary->matrix};
+    size_t n = 0;
+    field[n++] = (pv_field){&auxiliary->steps, sizeof auxiliary->steps};
+    for (size_t i = 0; i < 3; i++) {
+        field[n++] = (pv_field){part[i]->value, part[i]->n * sizeof *part[i]->value};
+        field[n++] = (pv_field){part[i]->mean, 2 * part[i]->n * sizeof *part[i]->mean}; /* and square */
+    }
+    return n;
+}

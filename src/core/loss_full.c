@@ -308,3 +308,12 @@ const double *pv_full_loss_theta(const pv_full_loss *full) {
 void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
     memcpy(full->counts, counts, (size_t)full->targets.classes * sizeof *counts);
 }
+
+size_t pv__full_loss_fields(pv_full_loss *full, pv_field *field) {
+    size_t size = (size_t)full->targets.classes * sizeof(double);
+    if (full->loss != PV_LOSS_IG || full->marginal != PV_MARGINAL_PROFILE)
+        return 0;
+    field[0] = (pv_field){full->profile.log_lambda, size};
+    field[1] = (pv_field){full->profile.multiplier, size};
+    return 2;
+}

@@ -180,6 +180,25 @@ static pv_status take_votes(pv_ctx *ctx, pv_images *images, pv_dataset *data) {
     return PV_OK;
 }
 
+/* The file's row of the first image with a vote of this grade, from 0; SIZE_MAX where there is none. */
+static size_t first_voted(const pv_images *images, size_t grade) {
+    size_t i = 0, k = (size_t)images->classes;
+    while (i < images->rows && !(images->frequency[i * k + grade] > 0))
+        i++;
+    return i < images->rows ? images->index[i] : SIZE_MAX;
+}
+
+/* A grade above all others that leaves a gap is no grade, but a slip of the pen. */
+static pv_status check_grades(pv_ctx *ctx, const pv_images *images, const char *votes) {
+    for (size_t grade = 0; images->frequency && grade < (size_t)images->classes; grade++)
+        if (first_voted(images, grade) == SIZE_MAX)
+            return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
+                               "array '%s' has a vote of %d for image [%zu], but none of %zu; grades are 1 to K, each "
+                               "with a vote at least",
+                               votes, images->classes, first_voted(images, (size_t)images->classes - 1), grade + 1);
+    return PV_OK;
+}
+
 /* Each row's image: of the compacted rows with votes, else of the file. */
 static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *data->image_row, &data->image_row));
@@ -212,6 +231,7 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *data, &data));
     PV_GOTO(fail, read_images(ctx, table, &wanted, &data->images));
     if (o->votes) {
+        PV_GOTO(fail, check_grades(ctx, data->images, o->votes));
         PV_GOTO(fail, take_votes(ctx, data->images, data));
         *labels = data->images->labels;
         data->images->labels = NULL;
@@ -244,15 +264,17 @@ fail:
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
 /* The file's classes (grades, or below and above) among the model's. */
-static pv_status match_votes(pv_ctx *ctx, const pv_images *images, char *const *labels, int classes, pv_dataset *data) {
+static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const char *votes, char *const *labels, int classes,
+                             pv_dataset *data) {
     size_t from = (size_t)images->classes, to = (size_t)classes;
     double *wide = NULL;
     data->classes = classes;
     if (!data->frequency)
         return PV_OK; /* below and above, as in training */
     if (from > to)
-        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "has votes up to %zu; the model's grades end at %s",
-                           from, labels[to - 1]);
+        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
+                           "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s", votes, from,
+                           first_voted(images, from - 1), labels[to - 1]);
     PV_TRY(pv__alloc(ctx, data->rows, to * sizeof *wide, &wide));
     for (size_t i = 0; i < data->rows; i++)
         memcpy(wide + i * to, data->frequency + i * from, from * sizeof *wide);
@@ -292,7 +314,7 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     PV_GOTO(fail, check_layout(ctx, e, data->images));
     if (votes) {
         PV_GOTO(fail, take_votes(ctx, data->images, data));
-        PV_GOTO(fail, match_votes(ctx, data->images, labels, classes, data));
+        PV_GOTO(fail, match_votes(ctx, data->images, e->votes, labels, classes, data));
     } else {
         PV_GOTO(fail, pv__labels_apply(ctx, table, roles, labels, classes, data));
     }

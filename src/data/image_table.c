@@ -47,6 +47,12 @@ static pv_status add_column(reader *r, const pv_array *array, const char *name, 
     return PV_OK;
 }
 
+static bool asked_for(const reader *r, const char *name) {
+    const pv_csv_options *o = r->options;
+    return o && (listed(o->text, o->n_text, name) || (o->keep && listed(o->keep, o->n_keep, name)) ||
+                 listed(o->number, o->n_number, name));
+}
+
 /* Members of one or two dimensions and the images' length. Large ones are images, and stay packed. */
 static pv_status add_members(reader *r) {
     size_t count = pv_archive_count(r->archive);
@@ -55,12 +61,16 @@ static pv_status add_members(reader *r) {
         int dims;
         size_t rows;
         PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
+        const char *name = pv_archive_name(r->archive, m);
+        if (dims >= 1 && dims <= 2 && rows != r->rows && asked_for(r, name))
+            return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "array '%s' has %zu rows, the images %zu",
+                               pv__show(name).text, rows, r->rows);
         if (dims < 1 || dims > 2 || rows != r->rows || pv__archive_size(r->archive, m) > COLUMN_BYTES)
             continue;
         PV_TRY(pv_archive_array(r->ctx, r->archive, m, &a));
         size_t width = a.dims == 2 ? a.shape[1] : 1;
         for (size_t i = 0; width <= WIDTH_MAX && i < width; i++)
-            PV_TRY(add_column(r, &a, pv_archive_name(r->archive, m), i, a.dims == 2));
+            PV_TRY(add_column(r, &a, name, i, a.dims == 2));
     }
     return PV_OK;
 }

@@ -54,6 +54,7 @@ struct pv__batches {
     int shown;              /* which is this one */
     pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
     bool ahead;             /* it has been given one */
+    uint64_t *saved;        /* for checkpoints: taken, extra, ahead; counts; of each deck dealt and shuffles */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -200,6 +201,7 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(size_t), &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, 2 * k, sizeof(double), &made->full));
     made->expected = made->full + k;
+    PV_GOTO(fail, pv__alloc(ctx, 3 + 3 * k, sizeof(uint64_t), &made->saved));
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
     if (!problem->targets.label)
         PV_GOTO(fail, make_strata(ctx, made));
@@ -231,6 +233,7 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     pv__free(ctx, batches->counts);
     pv__free(ctx, batches->full);
     pv__free(ctx, batches->stratum);
+    pv__free(ctx, batches->saved);
     pv__free(ctx, batches);
 }
 
@@ -273,11 +276,11 @@ static void cut_now(const pv__batches *b, const slot *s) {
         cut_row(b, s, i);
 }
 
-/* Draws the rows of a batch; views are still to be cut. */
-static void draw(pv__batches *b, slot *s) {
+/* What is known of the rows that were dealt; views are still to be cut. */
+static void describe(const pv__batches *b, slot *s, uint64_t first) {
     const pv_targets *all = &b->problem->targets;
     size_t inputs = (size_t)pv_model_inputs(b->problem->model), k = (size_t)b->classes;
-    deal_batch(b, s->rows);
+    s->first = first;
     for (size_t i = 0; i < b->size; i++) {
         size_t n = s->rows[i];
         if (b->problem->x)
@@ -290,8 +293,13 @@ static void draw(pv__batches *b, slot *s) {
         }
         s->weight[i] = pv__weight(all, n);
     }
-    s->first = b->taken;
-    b->taken += b->size;
+}
+
+/* The rows of the slot that is not shown are dealt: gives its views to the loader. */
+static void load_ahead(pv__batches *b, uint64_t first) {
+    describe(b, &b->slots[!b->shown], first);
+    pv__background_start(b->loader);
+    b->ahead = true;
 }
 
 pv__batch pv__batches_next(pv__batches *b) {
@@ -299,14 +307,16 @@ pv__batch pv__batches_next(pv__batches *b) {
         pv__background_wait(b->loader);
         b->shown = !b->shown;
     } else {
-        draw(b, &b->slots[b->shown]);
+        deal_batch(b, b->slots[b->shown].rows);
+        describe(b, &b->slots[b->shown], b->taken);
+        b->taken += b->size;
         if (b->problem->data)
             cut_now(b, &b->slots[b->shown]);
     }
     if (b->loader) {
-        draw(b, &b->slots[!b->shown]);
-        pv__background_start(b->loader);
-        b->ahead = true;
+        deal_batch(b, b->slots[!b->shown].rows);
+        load_ahead(b, b->taken);
+        b->taken += b->size;
     }
     const slot *s = &b->slots[b->shown];
     pv_targets targets = {b->size, b->classes, s->label, s->frequency, b->problem->targets.weight ? s->weight : NULL};
@@ -332,6 +342,56 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
     if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
         loss.design.population.prevalence_n = pv__known_strength(b->problem);
     return loss;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* Where a batch is drawn ahead its rows are kept too: the decks have dealt them. */
+size_t pv__batches_fields(pv__batches *b, pv_field *field) {
+    size_t k = (size_t)b->classes;
+    uint64_t *saved = b->saved;
+    *saved++ = b->taken;
+    *saved++ = b->extra;
+    *saved++ = b->ahead;
+    for (size_t y = 0; y < k; y++) {
+        *saved++ = b->counts[y];
+        *saved++ = b->decks[y].dealt;
+        *saved++ = b->decks[y].shuffles;
+    }
+    field[0] = (pv_field){b->saved, (3 + 3 * k) * sizeof *b->saved};
+    field[1] = (pv_field){b->store, b->problem->n * sizeof *b->store};
+    field[2] = (pv_field){b->slots[!b->shown].rows, b->loader ? b->size * sizeof(size_t) : 0};
+    return 3;
+}
+
+static bool rows_fit(const pv__batches *b, size_t n, const size_t *rows) {
+    for (size_t i = 0; i < n; i++)
+        if (rows[i] >= b->problem->n)
+            return false;
+    return true;
+}
+
+pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *b) {
+    size_t k = (size_t)b->classes, rows = 0;
+    const uint64_t *saved = b->saved;
+    b->taken = *saved++;
+    b->extra = (size_t)*saved++;
+    bool ahead = *saved++ != 0, good = b->extra < k && (!ahead || (b->loader && b->taken >= b->size));
+    for (size_t y = 0; y < k; y++) {
+        b->counts[y] = (size_t)*saved++;
+        b->decks[y].dealt = (size_t)*saved++;
+        b->decks[y].shuffles = *saved++;
+        good = good && b->decks[y].dealt <= b->decks[y].n && b->counts[y] <= b->size;
+        rows += b->kind == COUNTS || b->kind == OPTIMAL ? b->counts[y] : 0;
+    }
+    good = good && (rows == b->size || b->kind == UNIFORM || b->kind == BALANCED);
+    slot *next = &b->slots[!b->shown];
+    if (!good || !rows_fit(b, b->problem->n, b->store) || (ahead && !rows_fit(b, b->size, next->rows)))
+        return pv__checkpoint_damaged(ctx, "its batches are not of these rows");
+    set_shares(b);
+    if (ahead)
+        load_ahead(b, b->taken - b->size);
+    return PV_OK;
 }
 
 /* ---- optimal ----------------------------------------------------------------------------------------------------- */

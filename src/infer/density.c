@@ -270,6 +270,14 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     return status;
 }
 
+/* Where the profile's inner problem starts the next time. */
+static size_t memory(void *from, pv_field *field) {
+    state *s = from;
+    field[0] = (pv_field){&s->log_lambda, sizeof s->log_lambda};
+    pv_full_loss *full = pv__objective_loss(s->objective);
+    return 1 + (full ? pv__full_loss_fields(full, field + 1) : 0);
+}
+
 pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *density) {
     state *made = NULL;
     pv_status status = make_state(ctx, problem, NULL, &made);
@@ -277,8 +285,12 @@ pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *d
         release(ctx, made);
         made = NULL;
     }
-    *density = (pv_density){
-        .dims = pv_model_params(problem->model), .state = made, .eval = eval, .clone = clone, .release = release};
+    *density = (pv_density){.dims = pv_model_params(problem->model),
+                            .state = made,
+                            .eval = eval,
+                            .clone = clone,
+                            .release = release,
+                            .memory = memory};
     return status;
 }
 

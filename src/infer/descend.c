@@ -114,7 +114,10 @@ static int progress(void *instance, const lbfgsfloatval_t *u, const lbfgsfloatva
     r->accepted = value;
     memcpy(r->u, u, r->params * sizeof *u);
     memcpy(r->du, du, r->params * sizeof *du);
-    pv_progress now = {"fit", (size_t)(r->before + k), 0, value + r->offset, pv__seconds() - r->began};
+    pv_progress now = {.what = "fit",
+                       .step = (size_t)(r->before + k),
+                       .value = value + r->offset,
+                       .seconds = pv__seconds() - r->began};
     pv__progress(r->ctx, &now);
     if (pv__interrupted(r->ctx))
         r->stop = PV_STOP_INTERRUPTED;

@@ -179,6 +179,20 @@ static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, 
     return set_auxiliary(ctx, e);
 }
 
+/* The exact density's state is the engine's to keep. */
+static size_t source_memory(void *source, pv_field *field) {
+    pv__estimator *e = source;
+    field[0] = (pv_field){&e->step, sizeof e->step};
+    field[1] = (pv_field){e->log_q, e->classes * sizeof *e->log_q};
+    size_t n = 2 + pv__batches_fields(e->batches, field + 2);
+    return n + (e->auxiliary ? pv__auxiliary_fields(e->auxiliary, field + n) : 0);
+}
+
+static pv_status source_recalled(pv_ctx *ctx, void *source) {
+    const pv__estimator *e = source;
+    return pv__batches_recalled(ctx, e->batches);
+}
+
 pv_status pv__estimator_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__estimator **estimator,
                             pv_density *density) {
     *estimator = NULL;
@@ -192,6 +206,8 @@ pv_status pv__estimator_new(pv_ctx *ctx, const pv__problem *problem, const doubl
     *density = made->exact;
     density->estimate = estimate;
     density->source = made;
+    density->source_memory = source_memory;
+    density->source_recalled = source_recalled;
     *estimator = made;
     return PV_OK;
 }

@@ -173,6 +173,13 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
                         "--intercept-prior");
     if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
+    if (problem->batch > 0) {
+        pv__schedule schedule;
+        PV_TRY(pv__schedule_parse(ctx, o->schedule, o->epochs, &schedule));
+    }
+    if (o->patience > 0 && o->validation == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "--patience %lld needs validation rows: add --validation 0.2",
+                        (long long)o->patience);
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "--prior laplace with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
@@ -180,9 +187,9 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
 
 /* Options that were set and have no part in this fit: said aloud, since whoever set them expects something. */
 static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
-    static const char *const minibatch[] = {"design", "population-weight", "epoch-weight",
-                                            "direct", "implementation",    "epochs",
-                                            "rate",   "auxiliary-rate",    "auxiliary-sparsity"};
+    static const char *const minibatch[] = {
+        "design", "population-weight", "epoch-weight",       "direct",   "implementation", "epochs",
+        "rate",   "auxiliary-rate",    "auxiliary-sparsity", "schedule", "validation",     "patience"};
     static const char *const full[] = {"max-iter", "tolerance"};
     static const char *const ml[] = {"prior", "intercept-prior"};
     static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
@@ -193,7 +200,7 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
         size_t count;
         bool idle;
         const char *why;
-    } groups[] = {{minibatch, 9, problem->batch == 0, "the full batch"},
+    } groups[] = {{minibatch, 12, problem->batch == 0, "the full batch"},
                   {full, 2, problem->batch > 0, "minibatches"},
                   {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
                   {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
@@ -340,8 +347,35 @@ static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
                                         : PV_OK;
 }
 
-pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *given, pv_classifier **classifier) {
-    *classifier = NULL;
+static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, pv_classifier *c) {
+    pv__holdout *holdout = NULL;
+    pv_status status;
+    if (held)
+        PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->labels, &holdout));
+    pv__solution solution = {
+        .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
+    PV_GOTO(done,
+            problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
+    if (problem->options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
+        PV_GOTO(done, pv__fit_posterior(ctx, problem, &solution, c));
+    for (int y = 0; problem->estimated && y < c->classes; y++)
+        c->prevalence[y] = exp(c->log_marginal[y]);
+    c->validation = solution.score;
+    c->stop = solution.stop;
+    c->iterations = solution.iterations;
+    c->passes = solution.passes;
+    c->loss_value = solution.value;
+    bool whole = c->stop != PV_STOP_INTERRUPTED && (!c->posterior || c->posterior->stop != PV_STOP_INTERRUPTED);
+    if (whole && c->stop != PV_STOP_DIVERGED) /* the last good state stays */
+        PV_GOTO(done, pv__fitted_keep(ctx, c));
+done:
+    pv__holdout_free(ctx, holdout);
+    return status;
+}
+
+/* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
+static pv_status fit_rows(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_fit_options *given,
+                          pv_classifier **classifier) {
     pv_fit_options resolved = *given, *options = &resolved;
     if (options->rate == 0)
         options->rate = input->data->images ? 2e-4 : 0.01;
@@ -352,21 +386,16 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *g
     pv_status status;
     PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
     PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
+    PV_GOTO(done, pv__fit_facts(ctx, input, held, c->model, given));
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     if (options->trace && problem.batch > 0)
         PV_GOTO(done, pv__trace_new(ctx, c->classes, &c->trace));
-    pv__solution solution = {.w = c->w, .log_marginal = c->log_marginal, .trace = c->trace};
-    PV_GOTO(done,
-            problem.batch > 0 ? pv__fit_minibatch(ctx, &problem, &solution) : pv__fit_full(ctx, &problem, &solution));
-    if (options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, pv__fit_posterior(ctx, &problem, &solution, c));
-    for (int y = 0; problem.estimated && y < c->classes; y++)
-        c->prevalence[y] = exp(c->log_marginal[y]);
-    c->stop = solution.stop;
-    c->iterations = solution.iterations;
-    c->passes = solution.passes;
-    c->loss_value = solution.value;
+    c->validation_rows = held ? held->rows : 0;
+    bool found;
+    PV_GOTO(done, pv__fitted_recall(ctx, c, &found));
+    if (!found)
+        PV_GOTO(done, solve(ctx, &problem, held, c));
     c->seconds = pv__seconds() - began;
     *classifier = c;
 done:
@@ -376,5 +405,24 @@ done:
     pv__free(ctx, problem.joined_label);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
+    return status;
+}
+
+pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_classifier **classifier) {
+    *classifier = NULL;
+    bool minibatches =
+        strcmp(options->batch, "full") != 0 && (input->data->images || strcmp(options->batch, "auto") != 0);
+    if (!(options->validation > 0) || !minibatches)
+        return fit_rows(ctx, input, NULL, options, classifier);
+    pv_dataset *learn = NULL, *held = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__holdout_split(ctx, input, options, &learn, &held));
+    pv_fit_input part = *input;
+    part.data = learn;
+    learn->dropped = input->data->dropped;
+    status = fit_rows(ctx, &part, held, options, classifier);
+done:
+    pv_dataset_free(ctx, learn);
+    pv_dataset_free(ctx, held);
     return status;
 }

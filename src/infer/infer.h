@@ -55,6 +55,32 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
+/* ---- validation rows (holdout.c) ----------------------------------------------------------------------------------
+ */
+
+typedef struct pv__holdout pv__holdout;
+/* The rows to learn from and those held out; the caller frees both, also on failure. */
+pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_dataset **learn,
+                            pv_dataset **held);
+/* Borrows problem and held. On failure *holdout holds what there is, to be freed. */
+pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, char *const *labels,
+                          pv__holdout **holdout);
+void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout);
+pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *holdout, const double *w, double *score);
+
+/* ---- learning rates (schedule.c) ----------------------------------------------------------------------------------
+ */
+
+typedef enum pv__schedule_kind { PV_SCHEDULE_COSINE, PV_SCHEDULE_CONSTANT, PV_SCHEDULE_STEP } pv__schedule_kind;
+typedef struct pv__schedule {
+    pv__schedule_kind kind;
+    double epochs, warmup; /* in all; of the warm-up */
+    double every, factor;  /* step */
+} pv__schedule;
+pv_status pv__schedule_parse(pv_ctx *ctx, const char *text, int64_t epochs, pv__schedule *schedule);
+/* The rate's share for a step that goes from epoch to next, counted as real numbers from 0. */
+double pv__schedule_at(const pv__schedule *schedule, double epoch, double next);
+
 /* What inference leaves in the caller's hands. */
 typedef struct pv__solution {
     double *w;            /* [params]; holds the start on entry */
@@ -63,7 +89,9 @@ typedef struct pv__solution {
     pv_stop stop;
     int64_t iterations;
     double passes;
-    pv_trace *trace; /* filled by minibatches; NULL: not asked for */
+    pv_trace *trace;      /* filled by minibatches; NULL: not asked for */
+    pv__holdout *holdout; /* validation rows; NULL: none */
+    double score;         /* theirs at w */
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */
@@ -83,6 +111,10 @@ void pv__trace_free(pv_ctx *ctx, pv_trace *trace);
 /* Appends an epoch; log p(y|w) as used and exact, [classes]. */
 pv_status pv__trace_add(pv_ctx *ctx, pv_trace *trace, const pv_trace_row *row, const double *log_used,
                         const double *log_exact);
+
+/* In the checkpoint; back from it, with at most `most` epochs. */
+pv_status pv__trace_keep(pv_ctx *ctx, pv_trace *trace);
+pv_status pv__trace_recall(pv_ctx *ctx, pv_trace *trace, size_t most);
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
 
@@ -170,6 +202,9 @@ pv__batch pv__batches_next(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
 /* The loss of a batch as an estimate of the full data's. It borrows from the problem and the batches. */
 pv_batch_loss pv__batches_loss(const pv__batches *batches);
+/* What a checkpoint keeps of them; after it was put back, checks it and takes it up. */
+size_t pv__batches_fields(pv__batches *batches, pv_field *field /* [3] */);
+pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *batches);
 /* The counts of `optimal`, from the variance within classes of each row's own gradient. */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
@@ -181,6 +216,7 @@ typedef struct pv__follower pv__follower;
 /* Starts with a pass over all rows at w. On failure *follower holds what there is, to be freed. */
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);
 void pv__follower_free(pv_ctx *ctx, pv__follower *follower);
+size_t pv__follower_fields(pv__follower *follower, pv_field *field); /* of a checkpoint */
 /* Moves the auxiliary network's bias [classes] by what a batch tells at the w of its log-likelihoods; log_q [classes]
  * is the network's output there, log_target [classes] what it should have been. */
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
@@ -192,6 +228,14 @@ double pv__beta_cdf(double x, double a, double b);
 
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);
+
+/* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
+pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
+                        const pv_fit_options *options);
+
+/* A fit that is done: into the checkpoint, and back; nothing without one. */
+pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *classifier);
+pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *classifier, bool *found);
 
 /* JSON text of version, command and options; the caller frees with pv__free. */
 pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **record);

@@ -2,12 +2,16 @@
  *
  *   for each batch:  forward;  log q from the auxiliary network;  main and auxiliary losses;  backward;  step both
  *
- * Adam with a cosine schedule from the given rate to zero, so that the last steps average the batches' noise away.
+ * Adam, its rate by a schedule (schedule.c). After each epoch the validation rows are scored (holdout.c), where there
+ * are any. The state below is all there is: written to a checkpoint between two steps, it continues to the same bytes.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/infer.h"
+
+/* Loss per row beyond which nothing is being learned: the label has a probability below exp(-100). */
+static const double ABSURD = 100;
 
 typedef struct trainer {
     pv_ctx *ctx;
@@ -19,18 +23,26 @@ typedef struct trainer {
     pv_batch_loss loss;
     pv_model_work *work;
     size_t params, classes, size;
-    double *w;                         /* the solution's */
-    double *dw, *mean, *square, *good; /* [params]; good: the last epoch's finite parameters */
-    double *loglik, *dloglik;          /* [size][classes] */
-    double *log_q, *log_target;        /* [classes] */
-    int64_t step, steps, epoch;        /* epoch: steps of one */
-    double value, smooth, rate;        /* of the last step */
-    double busy;                       /* seconds of this epoch's steps */
-    pv_trace *trace;                   /* NULL: none */
+    double *w;                                /* the solution's */
+    double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
+    double *loglik, *dloglik;                 /* [size][classes] */
+    double *log_q, *log_target;               /* [classes] */
+    int64_t steps, epoch;                     /* in all; of one epoch */
+    pv__schedule schedule;
+    pv_trace *trace;      /* NULL: none */
+    pv__holdout *holdout; /* NULL: none */
+    struct progress {     /* what changes from step to step, beside the arrays */
+        int64_t step, best_epoch;
+        double value, smooth, rate; /* of the last step */
+        double busy;                /* seconds of this epoch's steps */
+        double first;               /* loss of the first step */
+        double score, best_score;   /* of the validation rows, after the last epoch and the best */
+    } at;
 } trainer;
 
 static double rate_factor(const trainer *t) {
-    return 0.5 * (1 + cos(3.14159265358979323846 * (double)t->step / (double)t->steps));
+    double steps = (double)t->epoch;
+    return pv__schedule_at(&t->schedule, (double)t->at.step / steps, (double)(t->at.step + 1) / steps);
 }
 
 /* The prior's slope and Adam's step for a chunk of parameters. */
@@ -44,18 +56,18 @@ static void step_chunk(trainer *t, size_t chunk) {
         memset(dw, 0, (low < begin ? 0 : low - begin < n ? low - begin : n) * sizeof *dw);
     }
     pv__adam update = {n, dw, t->mean + begin, t->square + begin, w};
-    pv__core_kernels_get()->adam(&update, t->rate, (double)t->step + 1);
+    pv__core_kernels_get()->adam(&update, t->at.rate, (double)t->at.step + 1);
 }
 
 static pv_status train_step(trainer *t) {
     const pv_model *model = t->problem->model;
     pv__batch batch = pv__batches_next(t->batches);
-    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->step,
+    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
                          t->problem->options->freeze_low);
     pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
-    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->value,
+    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
@@ -64,9 +76,9 @@ static pv_status train_step(trainer *t) {
                                  pv_auxiliary_parameters(t->auxiliary).bias));
     if (t->auxiliary)
         pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
-    t->rate = t->problem->options->rate * rate_factor(t);
+    t->at.rate = t->problem->options->rate * rate_factor(t);
     PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
-    t->step++;
+    t->at.step++;
     return PV_OK;
 }
 
@@ -81,7 +93,10 @@ pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
 
 static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {
-    *t = (trainer){.ctx = ctx, .problem = problem, .w = solution->w, .trace = solution->trace};
+    *t = (trainer){
+        .ctx = ctx, .problem = problem, .w = solution->w, .trace = solution->trace, .holdout = solution->holdout};
+    t->at.score = t->at.best_score = (double)NAN;
+    PV_TRY(pv__schedule_parse(ctx, problem->options->schedule, problem->options->epochs, &t->schedule));
     t->params = pv_model_params(problem->model);
     t->classes = (size_t)problem->targets.classes;
     PV_TRY(pv__batches_new(ctx, problem, &t->batches));
@@ -89,10 +104,11 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->epoch = (int64_t)((problem->n + t->size - 1) / t->size);
     t->steps = problem->options->epochs * t->epoch;
     PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
-    PV_TRY(pv__alloc(ctx, t->params, 4 * sizeof(double), &t->dw));
+    PV_TRY(pv__alloc(ctx, t->params, 5 * sizeof(double), &t->dw));
     t->mean = t->dw + t->params;
     t->square = t->mean + t->params;
     t->good = t->square + t->params;
+    t->best = t->good + t->params;
     PV_TRY(pv__alloc(ctx, t->size, 2 * t->classes * sizeof(double), &t->loglik));
     t->dloglik = t->loglik + t->size * t->classes;
     PV_TRY(pv__alloc(ctx, 2 * t->classes, sizeof(double), &t->log_q));
@@ -122,11 +138,50 @@ static void trainer_free(trainer *t) {
     pv__free(t->ctx, t->log_q);
 }
 
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+enum { FIELDS = 24 };
+
+static size_t fields_of(trainer *t, pv_field *field) {
+    size_t n = 0;
+    field[n++] = (pv_field){&t->at, sizeof t->at};
+    field[n++] = (pv_field){t->w, t->params * sizeof *t->w};
+    field[n++] = (pv_field){t->mean, 4 * t->params * sizeof *t->mean}; /* and what follows it */
+    field[n++] = (pv_field){t->log_q, 2 * t->classes * sizeof *t->log_q};
+    n += pv__batches_fields(t->batches, field + n);
+    if (t->auxiliary)
+        n += pv__auxiliary_fields(t->auxiliary, field + n);
+    if (t->follower)
+        n += pv__follower_fields(t->follower, field + n);
+    return n;
+}
+
+static pv_status keep(trainer *t) {
+    pv_field field[FIELDS];
+    size_t n = fields_of(t, field);
+    if (t->trace)
+        PV_TRY(pv__trace_keep(t->ctx, t->trace));
+    return pv_checkpoint_keep(t->ctx, "minibatch", field, n);
+}
+
+static pv_status recall(trainer *t) {
+    pv_field field[FIELDS];
+    size_t n = fields_of(t, field);
+    bool found;
+    PV_TRY(pv_checkpoint_recall(t->ctx, "minibatch", field, n, &found));
+    if (!found)
+        return PV_OK;
+    if (t->at.step < 1 || t->at.step > t->steps)
+        return pv__checkpoint_damaged(t->ctx, "its step is not one of the training's");
+    PV_TRY(pv__batches_recalled(t->ctx, t->batches));
+    return t->trace ? pv__trace_recall(t->ctx, t->trace, (size_t)(t->at.step / t->epoch)) : PV_OK;
+}
+
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static pv_status begin_epoch(trainer *t) {
     memcpy(t->good, t->w, t->params * sizeof *t->w);
-    t->busy = 0;
+    t->at.busy = 0;
     return pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q);
 }
 
@@ -151,52 +206,116 @@ static pv_status trace_epoch(trainer *t) {
     PV_GOTO(done,
             pv_plugin_log_marginal(t->ctx, &problem->targets,
                                    problem->has_prevalence ? problem->population.prevalence : NULL, loglik, exact));
-    pv_trace_row row = {.epoch = t->step / t->epoch,
-                        .step = t->step,
-                        .loss = t->smooth,
-                        .rate = t->rate,
-                        .validation = (double)NAN,
-                        .speed = t->busy > 0 ? (double)t->epoch * (double)t->size / t->busy : (double)NAN};
+    pv_trace_row row = {.epoch = t->at.step / t->epoch,
+                        .step = t->at.step,
+                        .loss = t->at.smooth,
+                        .rate = t->at.rate,
+                        .validation = t->at.score,
+                        .speed = t->at.busy > 0 ? (double)t->epoch * (double)t->size / t->at.busy : (double)NAN};
     status = pv__trace_add(t->ctx, t->trace, &row, used, exact);
 done:
     pv__free(t->ctx, loglik);
     return status;
 }
 
-static pv_status train(trainer *t, pv_stop *stop) {
-    double began = pv__seconds(), shown = began;
-    *stop = PV_STOP_COMPLETED;
-    while (t->step < t->steps) {
-        if (t->step % t->epoch == 0)
-            PV_TRY(begin_epoch(t));
-        double before = pv__seconds();
-        PV_TRY(train_step(t));
-        double now = pv__seconds();
-        t->busy += now - before;
-        t->smooth = t->step == 1 ? t->value : 0.99 * t->smooth + 0.01 * t->value;
-        if (!isfinite(t->value)) {
-            memcpy(t->w, t->good, t->params * sizeof *t->w);
-            *stop = PV_STOP_DIVERGED;
-            return PV_OK;
-        }
-        if (t->trace && t->step % t->epoch == 0)
-            PV_TRY(trace_epoch(t));
-        if (now - shown > 0.1) {
-            shown = now;
-            pv_progress progress = {"fit", (size_t)t->step, (size_t)t->steps, t->smooth, now - began};
-            pv__progress(t->ctx, &progress);
-        }
-        if (pv__interrupted(t->ctx)) {
-            *stop = PV_STOP_INTERRUPTED;
-            return PV_OK;
-        }
+static bool patience_ended(const trainer *t) {
+    int64_t patience = t->problem->options->patience;
+    return t->holdout && patience > 0 && t->at.step >= t->epoch && t->at.step / t->epoch - t->at.best_epoch >= patience;
+}
+
+static pv_status validate_epoch(trainer *t) {
+    int64_t epoch = t->at.step / t->epoch;
+    PV_TRY(pv__holdout_score(t->ctx, t->holdout, t->w, &t->at.score));
+    if (epoch == 1 || t->at.score < t->at.best_score) {
+        t->at.best_score = t->at.score;
+        t->at.best_epoch = epoch;
+        memcpy(t->best, t->w, t->params * sizeof *t->w);
     }
     return PV_OK;
 }
 
-/* The loss of all rows with the marginal summed over all of them, and the prior's. */
-static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double *loglik, const double *w,
-                           double *value) {
+static pv_status end_epoch(trainer *t, bool *enough) {
+    if (t->holdout)
+        PV_TRY(validate_epoch(t));
+    *enough = patience_ended(t);
+    return t->trace ? trace_epoch(t) : PV_OK;
+}
+
+static double mass_of(const pv__problem *problem) {
+    double rows = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        rows += problem->mass[y];
+    return rows;
+}
+
+/* Not finite, or far above where it began: steps too long for the loss. */
+static bool has_diverged(const trainer *t) {
+    double worst = 10 * fabs(t->at.first) + ABSURD * mass_of(t->problem);
+    return !isfinite(t->at.value) || t->at.smooth > worst;
+}
+
+static void show(const trainer *t, double seconds) {
+    double marginal = t->loss.loss == PV_LOSS_PLAIN ? 0 : exp(t->log_q[t->classes - 1]);
+    pv_progress progress = {.what = "fit",
+                            .step = (size_t)t->at.step,
+                            .steps = (size_t)t->steps,
+                            .value = t->at.smooth,
+                            .seconds = seconds,
+                            .rows = t->size,
+                            .validation = isnan(t->at.score) ? 0 : t->at.score,
+                            .marginal = marginal};
+    pv__progress(t->ctx, &progress);
+}
+
+static pv_status one_step(trainer *t) {
+    if (t->at.step % t->epoch == 0)
+        PV_TRY(begin_epoch(t));
+    double before = pv__seconds();
+    PV_TRY(train_step(t));
+    t->at.busy += pv__seconds() - before;
+    if (t->at.step == 1)
+        t->at.first = t->at.smooth = t->at.value;
+    t->at.smooth = 0.99 * t->at.smooth + 0.01 * t->at.value;
+    return PV_OK;
+}
+
+static pv_status train(trainer *t, pv_stop *stop) {
+    double began = pv__seconds(), shown = began;
+    int64_t from = t->at.step;
+    bool enough = patience_ended(t);
+    *stop = PV_STOP_COMPLETED;
+    while (t->at.step < t->steps && !enough) {
+        PV_TRY(one_step(t));
+        if (has_diverged(t)) {
+            memcpy(t->w, t->good, t->params * sizeof *t->w);
+            *stop = PV_STOP_DIVERGED;
+            return PV_OK;
+        }
+        if (t->at.step % t->epoch == 0)
+            PV_TRY(end_epoch(t, &enough));
+        if (pv_checkpoint_due(t->ctx))
+            PV_TRY(keep(t));
+        if (pv__seconds() - shown > 0.1) {
+            shown = pv__seconds();
+            show(t, (shown - began) * (double)t->at.step / (double)(t->at.step - from));
+        }
+        if (pv__interrupted(t->ctx) && t->at.step < t->steps && !enough) {
+            *stop = PV_STOP_INTERRUPTED;
+            return PV_OK;
+        }
+    }
+    if (t->ctx->checkpoint)
+        PV_TRY(keep(t));
+    *stop = enough ? PV_STOP_EARLY : PV_STOP_COMPLETED;
+    if (t->holdout && t->problem->options->patience > 0) {
+        memcpy(t->w, t->best, t->params * sizeof *t->w);
+        t->at.score = t->at.best_score;
+    }
+    return PV_OK;
+}
+
+/* The loss of all rows with the marginal summed over all of them; the prior's comes beside it. */
+static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double *loglik, double *value) {
     const pv_fit_options *options = problem->options;
     const pv_targets *targets = &problem->targets;
     size_t k = (size_t)targets->classes;
@@ -216,18 +335,15 @@ static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double
             factor[y] = options->loss == PV_LOSS_IW ? problem->population.prevalence[y] / problem->design[y] : 1;
         *value = pv__data_term(targets, factor, loglik, dloglik, false);
     }
-    for (size_t i = 0; i < pv_model_params(problem->model); i++) {
-        double slope;
-        *value += pv__prior_at(problem, i, w[i], &slope);
-    }
 done:
     pv_full_loss_free(ctx, full);
     pv__free(ctx, dloglik);
     return status;
 }
 
-/* The full-data loss and marginal at the end, where the batches' are only estimates. */
-static pv_status finish(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+/* The full-data loss and marginal at the end, where the batches' are only estimates. Where it is above the first
+ * step's, by more than that one's noise, nothing was learned: the rate was too high. */
+static pv_status finish(pv_ctx *ctx, const pv__problem *problem, double first, pv__solution *solution) {
     const pv_fit_options *options = problem->options;
     size_t k = (size_t)problem->targets.classes;
     bool ig = options->loss == PV_LOSS_IG, selection = ig && options->marginal == PV_MARGINAL_PROFILE;
@@ -245,7 +361,13 @@ static pv_status finish(pv_ctx *ctx, const pv__problem *problem, pv__solution *s
         PV_GOTO(done, pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
                                              solution->log_marginal));
     }
-    status = full_loss(ctx, problem, loglik, solution->w, &solution->value);
+    PV_GOTO(done, full_loss(ctx, problem, loglik, &solution->value));
+    if (solution->stop == PV_STOP_COMPLETED && !(solution->value <= first + 0.25 * mass_of(problem)))
+        solution->stop = PV_STOP_DIVERGED;
+    for (size_t i = 0; i < pv_model_params(problem->model); i++) {
+        double slope;
+        solution->value += pv__prior_at(problem, i, solution->w[i], &slope);
+    }
 done:
     pv__free(ctx, loglik);
     return status;
@@ -255,8 +377,12 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
     trainer t;
     pv_status status = trainer_new(ctx, problem, solution, &t);
     if (status == PV_OK)
+        status = recall(&t);
+    if (status == PV_OK)
         status = train(&t, &solution->stop);
-    solution->iterations = t.step;
+    solution->iterations = t.at.step;
+    solution->score = t.at.score;
+    double first = t.at.first;
     trainer_free(&t);
-    return status == PV_OK ? finish(ctx, problem, solution) : status;
+    return status == PV_OK ? finish(ctx, problem, first, solution) : status;
 }

@@ -377,12 +377,13 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
     int marginal = index_of(json_string_value(json_object_get(r->root, "marginal")), marginal_word,
                             PV_MARGINAL_AUXILIARY_LINEAR + 1);
-    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_NO_PROGRESS + 1);
+    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_EARLY + 1);
     if (loss < 0 || marginal < 0 || stop < 0)
         return damaged(r, "its loss, marginal or stop reason is unknown");
     c->loss = (pv_loss)loss;
     c->marginal = (pv_marginal)marginal;
     c->stop = (pv_stop)stop;
+    c->validation = (double)NAN;
     c->iterations = json_integer_value(json_object_get(fit, "iterations"));
     c->passes = json_number_value(json_object_get(fit, "passes"));
     json_t *value = json_object_get(fit, "loss");
@@ -433,7 +434,7 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     for (int i = 0; i < 3; i++)
         if (strcmp(kind, posterior_words[i]) == 0)
             p->kind = (pv_posterior_kind)i;
-    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_NO_PROGRESS + 1);
+    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_EARLY + 1);
     p->stop = stop < 0 ? PV_STOP_COMPLETED : (pv_stop)stop;
     p->iterations = json_integer_value(json_object_get(from, "iterations"));
     p->elbo = number_or_nan(json_object_get(from, "elbo"));

@@ -66,7 +66,16 @@ const pv_option pv_fit_option_table[] = {
      "Full batch: stop when no entry of the gradient exceeds this, per row."},
     {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
     {"rate", PV_OPTION_REAL, AT(rate), "0", 0, 1e3, NULL, NULL,
-     "Minibatches: Adam's learning rate, falling to zero along a cosine. 0: 0.01, and 0.0002 for images."},
+     "Minibatches: Adam's learning rate, as --schedule begins. 0: 0.01, and 0.0002 for images."},
+    {"schedule", PV_OPTION_TEXT, AT(schedule), "cosine", 0, 0, NULL, "cosine|constant|step:E:F|warmup:E,...",
+     "Minibatches: how the learning rate moves. cosine: falls to zero along a cosine. step:E:F: times F after every E "
+     "epochs. warmup:E,cosine and so on: first up in a line over E epochs."},
+    {"validation", PV_OPTION_REAL, AT(validation), "0", 0, 0.5, NULL, "SHARE",
+     "Minibatches: hold out about this share of the rows, label by label (whole groups with --group), and score them "
+     "after each epoch: negative log-likelihood in the stated population."},
+    {"patience", PV_OPTION_INT, AT(patience), "0", 0, 1e9, NULL, "EPOCHS",
+     "With --validation: stop after so many epochs without a better score; the parameters of the best one are kept. 0: "
+     "run all epochs and keep the last."},
     {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "0", 0, 1e6, NULL, NULL,
      "Learning rate of the auxiliary network's bias, as a multiple of --rate (the paper's way; vi: 10 for 0). 0: the "
      "bias "

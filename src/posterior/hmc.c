@@ -209,6 +209,58 @@ static pv_status hand_up(pv_ctx *ctx, const chain *c, pv_status status) {
     return status != PV_OK && c->ctx && c->ctx != ctx ? pv__ctx_adopt(ctx, c->ctx) : status;
 }
 
+/* ---- checkpoints: of each chain, between two iterations ---------------------------------------------------------- */
+
+enum { FIELDS = 12 + PV_MEMORY_FIELDS };
+
+static size_t fields_of(chain *c, int64_t draws, pv_field *field) {
+    pv__nuts *nuts = &c->nuts;
+    size_t n = 0, d = nuts->dims * sizeof(double);
+    field[n++] = (pv_field){&c->adapt, sizeof c->adapt}; /* its pointers are put right after a recall */
+    field[n++] = (pv_field){c->sums, 2 * d};
+    field[n++] = (pv_field){&c->iteration, sizeof c->iteration};
+    field[n++] = (pv_field){&c->drawn, sizeof c->drawn};
+    field[n++] = (pv_field){&c->divergences, sizeof c->divergences};
+    field[n++] = (pv_field){&c->max_depth_hits, sizeof c->max_depth_hits};
+    field[n++] = (pv_field){&c->acceptance, sizeof c->acceptance};
+    field[n++] = (pv_field){c->draws, (size_t)draws * d};
+    field[n++] = (pv_field){&nuts->step, sizeof nuts->step};
+    field[n++] = (pv_field){nuts->scale, d};
+    field[n++] = (pv_field){nuts->at.u, 2 * d}; /* the gradient follows */
+    field[n++] = (pv_field){&nuts->at.value, sizeof nuts->at.value};
+    return n + (nuts->density->memory ? nuts->density->memory(nuts->state, field + n) : 0);
+}
+
+static pv_status keep(pv_ctx *ctx, const pv_hmc_options *options, chain *chains) {
+    for (size_t i = 0; i < (size_t)options->chains; i++) {
+        pv_field field[FIELDS];
+        char key[32];
+        snprintf(key, sizeof key, "hmc/%zu", i);
+        size_t n = fields_of(&chains[i], options->draws, field);
+        PV_TRY(pv_checkpoint_keep(ctx, key, field, n));
+    }
+    return PV_OK;
+}
+
+static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chains) {
+    for (size_t i = 0; i < (size_t)options->chains; i++) {
+        chain *c = &chains[i];
+        pv_field field[FIELDS];
+        char key[32];
+        bool found;
+        snprintf(key, sizeof key, "hmc/%zu", i);
+        size_t n = fields_of(c, options->draws, field);
+        PV_TRY(pv_checkpoint_recall(ctx, key, field, n, &found));
+        c->adapt.mean = c->sums;
+        c->adapt.squares = c->sums + c->nuts.dims;
+        int64_t after = c->iteration - options->warmup;
+        if (c->iteration < 0 || after > options->draws || c->drawn != (after > 0 ? after : 0) ||
+            c->adapt.warmup != options->warmup)
+            return pv__checkpoint_damaged(ctx, "a chain's iteration is not one of the sampler's");
+    }
+    return PV_OK;
+}
+
 /* Threads meet after each stretch of iterations, so that all chains are about as far. Stretches grow with
  * the run until they take a noticeable time: where other work holds the processors a meeting is dear. No draw depends
  * on their lengths. */
@@ -218,21 +270,30 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
     double began = pv__seconds(), now = began;
     if (team > count)
         team = count;
-    for (int64_t until = 0; until < total && !pv__interrupted(ctx);) {
+    PV_TRY(recall(ctx, options, chains));
+    int64_t least = total;
+    for (int i = 0; i < count; i++)
+        least = chains[i].iteration < least ? chains[i].iteration : least;
+    for (int64_t until = least; until < total && !pv__interrupted(ctx);) {
         until = until + stretch < total ? until + stretch : total;
 #pragma omp parallel for num_threads(team) schedule(dynamic)
         for (int i = 0; i < count; i++)
             advance(&chains[i], until);
         for (int i = 0; i < count; i++)
             PV_TRY(hand_up(ctx, &chains[i], chains[i].status));
+        if (pv_checkpoint_due(ctx))
+            PV_TRY(keep(ctx, options, chains));
         double took = pv__seconds() - now;
         now += took;
         if (took < 0.1 && stretch < until / 8)
             stretch *= 2;
         else if (took > 0.4 && stretch > 1)
             stretch /= 2;
-        pv_progress progress = {"hmc", (size_t)chains[0].iteration, (size_t)total, chains[0].nuts.at.value,
-                                now - began};
+        pv_progress progress = {.what = "hmc",
+                                .step = (size_t)chains[0].iteration,
+                                .steps = (size_t)total,
+                                .value = chains[0].nuts.at.value,
+                                .seconds = now - began};
         pv__progress(ctx, &progress);
     }
     return PV_OK;

@@ -60,18 +60,19 @@ typedef struct run {
     const pv__vi_kernels *kernels;
     pv__vi_target *target;
     pv__vi_mix mix, average, best;
-    double averaged; /* number of iterates in average */
     double *block;
     double *eps, *u, *h, *dlog_q;      /* [dims][stride] */
     double *log_p, *log_q;             /* [stride] */
     double *value;                     /* [components], E_k[f] */
     double *gradient, *first, *second; /* [components][each], Adam's */
     double *buffer, *scratch;
-    double elbo;
-    moments window, before, after; /* before, after: the halves of the last fifth */
-    double best_window;
+    struct {
+        int64_t iterations;
+        double elbo, best_window;
+        double averaged;               /* number of iterates in average */
+        moments window, before, after; /* before, after: the halves of the last fifth */
+    } at;
     pv_stop stop;
-    int64_t iterations;
 } run;
 
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ static pv_status run_new(pv_ctx *ctx, const pv_density *density, const double *w
     r->padded = pv__vi_padded(r->samples);
     r->stride = k * r->padded;
     r->kernels = pv__vi_kernels_get();
-    r->best_window = -INFINITY;
+    r->at.best_window = -INFINITY;
     r->most = density->estimate ? HUGE_VAL : most_gradient;
     PV_TRY(pv__vi_mix_new(ctx, k, d, o->diagonal, &r->mix));
     PV_TRY(pv__vi_mix_new(ctx, k, d, o->diagonal, &r->average));
@@ -170,7 +171,7 @@ static pv_status sample(pv_ctx *ctx, run *r, int64_t step) {
 /* E_k[f] of each component and the bound; false where no point has a density above 0. */
 static bool evaluate(run *r) {
     double weights = 0;
-    r->elbo = 0;
+    r->at.elbo = 0;
     for (size_t k = 0; k < r->components; k++) {
         double sum = 0, inside = 0, weight = exp(r->mix.log_weight[k]);
         for (size_t p = k * r->padded; p < k * r->padded + r->samples; p++)
@@ -180,12 +181,12 @@ static bool evaluate(run *r) {
             }
         r->value[k] = inside > 0 ? sum / inside + log(inside / (double)r->samples) : -INFINITY;
         if (inside > 0) {
-            r->elbo += weight * r->value[k];
+            r->at.elbo += weight * r->value[k];
             weights += weight;
         }
     }
-    r->elbo = weights > 0 ? r->elbo / weights + log(weights) : -INFINITY;
-    return isfinite(r->elbo);
+    r->at.elbo = weights > 0 ? r->at.elbo / weights + log(weights) : -INFINITY;
+    return isfinite(r->at.elbo);
 }
 
 static double clamp(double x, double most) {
@@ -199,7 +200,7 @@ static void gradients(run *r) {
                           g, g + r->dims);
         for (size_t i = 0; i + 1 < r->each; i++)
             g[i] = clamp(g[i] / (double)r->samples, r->most);
-        g[r->each - 1] = clamp(r->value[k] - r->elbo, r->most);
+        g[r->each - 1] = clamp(r->value[k] - r->at.elbo, r->most);
     }
 }
 
@@ -227,7 +228,7 @@ static void move_full(size_t d, const double *move, double *mean, double *c) {
 
 static void move(run *r, double rate) {
     size_t d = r->dims;
-    r->kernels->adam(r->components * r->each, rate, (double)r->iterations, r->gradient, r->first, r->second);
+    r->kernels->adam(r->components * r->each, rate, (double)r->at.iterations, r->gradient, r->first, r->second);
     for (size_t k = 0; k < r->components; k++) {
         const double *by = r->gradient + k * r->each;
         double *mean = r->mix.mean + k * d, *c = r->mix.factor + k * r->mix.size;
@@ -250,18 +251,18 @@ static void add_to_mean(size_t n, double share, const double *x, double *mean) {
 /* What the run remembers of a step: memory does not grow with their number. */
 static void remember(run *r, double progress) {
     size_t k = r->components;
-    moments_add(&r->window, r->elbo);
-    if (r->window.n >= WINDOW) {
-        if (r->window.mean > r->best_window) {
-            r->best_window = r->window.mean;
+    moments_add(&r->at.window, r->at.elbo);
+    if (r->at.window.n >= WINDOW) {
+        if (r->at.window.mean > r->at.best_window) {
+            r->at.best_window = r->at.window.mean;
             pv__vi_mix_copy(&r->mix, &r->best);
         }
-        r->window = (moments){0};
+        r->at.window = (moments){0};
     }
     if (progress > 0.8)
-        moments_add(progress > 0.9 ? &r->after : &r->before, r->elbo);
+        moments_add(progress > 0.9 ? &r->at.after : &r->at.before, r->at.elbo);
     if (progress > averaged_from) {
-        double share = 1 / ++r->averaged;
+        double share = 1 / ++r->at.averaged;
         add_to_mean(k, share, r->mix.log_weight, r->average.log_weight);
         add_to_mean(k * r->dims, share, r->mix.mean, r->average.mean);
         add_to_mean(k * r->mix.size, share, r->mix.factor, r->average.factor);
@@ -280,24 +281,63 @@ static bool is_finite(const pv__vi_mix *mix) {
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static bool has_settled(const run *r) {
-    const moments *a = &r->before, *b = &r->after;
+    const moments *a = &r->at.before, *b = &r->at.after;
     if (a->n < 2 || b->n < 2)
         return false;
     double noise = sqrt(a->squares / (a->n - 1) / a->n + b->squares / (b->n - 1) / b->n);
     return fabs(b->mean - a->mean) <= 3 * noise + settled;
 }
 
-static pv_status optimise(pv_ctx *ctx, run *r) {
+enum { FIELDS = 20 + PV_MEMORY_FIELDS + PV_VI_TARGET_FIELDS };
+
+static size_t fields_of(run *r, const pv_density *density, pv_field *field) {
+    size_t n = 0, k = r->components, moves = k * r->each * sizeof(double);
+    const pv__vi_mix *mix[] = {&r->mix, &r->average, &r->best};
+    field[n++] = (pv_field){&r->at, sizeof r->at};
+    field[n++] = (pv_field){r->first, moves};
+    field[n++] = (pv_field){r->second, moves};
+    for (size_t i = 0; i < 3; i++) {
+        field[n++] = (pv_field){mix[i]->log_weight, k * sizeof(double)};
+        field[n++] = (pv_field){mix[i]->mean, k * r->dims * sizeof(double)};
+        field[n++] = (pv_field){mix[i]->factor, k * mix[i]->size * sizeof(double)};
+        field[n++] = (pv_field){mix[i]->inverse, k * mix[i]->size * sizeof(double)};
+        field[n++] = (pv_field){mix[i]->log_det, k * sizeof(double)};
+    }
+    if (density->source_memory)
+        n += density->source_memory(density->source, field + n);
+    return n + pv__vi_target_fields(r->target, field + n);
+}
+
+static pv_status keep(pv_ctx *ctx, run *r, const pv_density *density) {
+    pv_field field[FIELDS];
+    size_t n = fields_of(r, density, field);
+    return pv_checkpoint_keep(ctx, "vi", field, n);
+}
+
+static pv_status recall(pv_ctx *ctx, run *r, const pv_density *density) {
+    pv_field field[FIELDS];
+    size_t n = fields_of(r, density, field);
+    bool found;
+    PV_TRY(pv_checkpoint_recall(ctx, "vi", field, n, &found));
+    if (found && (r->at.iterations < 0 || r->at.iterations > r->options.steps))
+        return pv__checkpoint_damaged(ctx, "its step is not one of the inference's");
+    return found && density->source_recalled ? density->source_recalled(ctx, density->source) : PV_OK;
+}
+
+static pv_status optimise(pv_ctx *ctx, run *r, const pv_density *density) {
     double began = pv__seconds();
     int64_t steps = r->options.steps;
-    for (int64_t step = 0; step < steps; step++) {
+    PV_TRY(recall(ctx, r, density));
+    for (int64_t step = r->at.iterations; step < steps; step++) {
+        if (pv_checkpoint_due(ctx))
+            PV_TRY(keep(ctx, r, density));
         if (pv__interrupted(ctx)) {
             r->stop = PV_STOP_INTERRUPTED;
             return PV_OK;
         }
         PV_TRY(sample(ctx, r, step));
-        r->iterations = step + 1;
-        double progress = (double)r->iterations / (double)steps;
+        r->at.iterations = step + 1;
+        double progress = (double)r->at.iterations / (double)steps;
         double cosine = 0.5 * (1 + cos(3.14159265358979323846 * (double)step / (double)steps));
         bool sound = evaluate(r);
         if (sound) {
@@ -306,16 +346,16 @@ static pv_status optimise(pv_ctx *ctx, run *r) {
         }
         if (!sound || !is_finite(&r->mix)) {
             pv__vi_mix_copy(&r->best, &r->mix);
-            r->averaged = 0;
+            r->at.averaged = 0;
             r->stop = PV_STOP_DIVERGED;
             return PV_OK;
         }
         remember(r, progress);
-        if (r->iterations % WINDOW == 0)
+        if (r->at.iterations % WINDOW == 0)
             pv__progress(ctx, &(pv_progress){.what = "vi",
-                                             .step = (size_t)r->iterations,
+                                             .step = (size_t)r->at.iterations,
                                              .steps = (size_t)steps,
-                                             .value = r->elbo,
+                                             .value = r->at.elbo,
                                              .seconds = pv__seconds() - began});
     }
     r->stop = has_settled(r) ? PV_STOP_CONVERGED : PV_STOP_COMPLETED;
@@ -325,7 +365,7 @@ static pv_status optimise(pv_ctx *ctx, run *r) {
 static pv_status report(pv_ctx *ctx, run *r, pv_posterior *posterior) {
     size_t d = r->dims, k = r->components;
     pv_mixture *mixture = &posterior->mixture;
-    if (r->averaged > 0) {
+    if (r->at.averaged > 0) {
         pv__vi_mix_copy(&r->average, &r->mix);
         pv__vi_mix_refresh(&r->mix);
     }
@@ -333,7 +373,7 @@ static pv_status report(pv_ctx *ctx, run *r, pv_posterior *posterior) {
     posterior->dims = mixture->dims = d;
     posterior->count = (size_t)r->options.draws;
     posterior->stop = r->stop;
-    posterior->iterations = r->iterations;
+    posterior->iterations = r->at.iterations;
     posterior->acceptance = posterior->step_size = NAN;
     PV_TRY(pv__alloc(ctx, posterior->count, d * sizeof(double), &posterior->draws));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &mixture->weight));
@@ -358,7 +398,7 @@ pv_status pv_vi(pv_ctx *ctx, const pv_density *density, const double *w, const p
     pv_posterior *made = NULL;
     pv_status status;
     PV_GOTO(done, run_new(ctx, density, w, &r));
-    PV_GOTO(done, optimise(ctx, &r));
+    PV_GOTO(done, optimise(ctx, &r, density));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     PV_GOTO(done, report(ctx, &r, made));
     *posterior = made;

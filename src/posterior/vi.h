@@ -69,6 +69,10 @@ void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *target);
 pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *target, bool exact, size_t groups, size_t count, size_t padded,
                              const double *u, double *log_p, double *gradient);
 
+/* What the density and its copies remember, for checkpoints. */
+enum { PV_VI_TARGET_FIELDS = 9 * PV_MEMORY_FIELDS };
+size_t pv__vi_target_fields(pv__vi_target *target, pv_field *field /* [PV_VI_TARGET_FIELDS] */);
+
 /* Whether the density is above 0 at n points w [n][dims]. */
 pv_status pv__vi_target_inside(pv_ctx *ctx, pv__vi_target *target, size_t n, const double *w, bool *inside);
 

@@ -289,3 +289,14 @@ pv_status pv__vi_target_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__v
     pv__free(ctx, a);
     return PV_OK;
 }
+
+size_t pv__vi_target_fields(pv__vi_target *t, pv_field *field) {
+    const pv_density *density = t->density;
+    size_t n = 0;
+    if (density->memory) {
+        n = density->memory(density->state, field);
+        for (size_t i = 0; i < t->clones; i++)
+            n += density->memory(t->parts[i].state, field + n);
+    }
+    return n;
+}

@@ -45,7 +45,7 @@ static void mean_prevalence(size_t parts, size_t classes, const double *each, do
 
 /* Why the work ended that the predictions come from: the posterior's word, unless the fit before it found trouble. */
 static pv_stop last_stop(const pv_classifier *c) {
-    bool fine = c->stop == PV_STOP_CONVERGED || c->stop == PV_STOP_COMPLETED;
+    bool fine = c->stop == PV_STOP_CONVERGED || c->stop == PV_STOP_COMPLETED || c->stop == PV_STOP_EARLY;
     return c->posterior && fine ? c->posterior->stop : c->stop;
 }
 
@@ -104,6 +104,21 @@ static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status stat
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
+/* Groups of the rows that a fold learns from, for validation rows; NULL: there are none. */
+static pv_status take_groups(pv_ctx *ctx, const work *w, size_t at, int32_t **group) {
+    const pv_dataset *data = w->input->data;
+    const int32_t *fold = w->v->fold + at / w->v->folds * data->rows;
+    size_t count = 0;
+    *group = NULL;
+    if (!w->input->group)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof **group, group));
+    for (size_t i = 0; i < data->rows; i++)
+        if ((size_t)fold[i] != at % w->v->folds)
+            (*group)[count++] = w->input->group[i];
+    return PV_OK;
+}
+
 /* All rows of the population sample, on the fold's scale. *sample is NULL where there is none. */
 static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_encoding *scaled, pv_dataset **sample) {
     const pv_dataset *all = w->input->sample;
@@ -126,6 +141,7 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     const pv_encoding *encoding = w->input->encoding;
     pv_dataset *learn = NULL, *judge = NULL, *sample = NULL;
     size_t *rows = NULL;
+    int32_t *group = NULL;
     pv_encoding scaled = *encoding;
     scaled.source = NULL;
     pv_status status;
@@ -137,7 +153,9 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     pv_dataset_rescale(encoding, &scaled, learn);
     pv_dataset_rescale(encoding, &scaled, judge);
     PV_GOTO(done, take_sample(ctx, w, &scaled, &sample));
+    PV_GOTO(done, take_groups(ctx, w, at, &group));
     pv_fit_input input = *w->input;
+    input.group = group;
     input.data = learn;
     input.sample = sample;
     input.encoding = &scaled;
@@ -147,6 +165,7 @@ done:
     pv_dataset_free(ctx, judge);
     pv_dataset_free(ctx, sample);
     pv__free(ctx, scaled.source);
+    pv__free(ctx, group);
     pv__free(ctx, rows);
     return name_fold(ctx, w, at, status);
 }
@@ -179,8 +198,15 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     v->elsewhere = strcmp(w->how->population, "true") != 0;
     if (strcmp(w->how->population, "unknown") == 0)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_target_prevalence *), &v->target));
-    PV_GOTO(done, hold_out ? fit_and_predict(ctx, w, w->input, v->data, NULL, 0)
-                           : pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished));
+    if (hold_out) {
+        size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);
+        status = fit_and_predict(ctx, w, w->input, v->data, NULL, 0);
+        pv_checkpoint_leave(ctx, entered);
+    } else {
+        status = pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished);
+    }
+    if (status != PV_OK)
+        goto done;
     if (v->prevalence)
         mean_prevalence(parts, classes, w->prevalence, v->prevalence);
     mean_prevalence(parts, classes, w->population, v->population);
@@ -191,6 +217,16 @@ done:
     pv__free(ctx, w->prevalence);
     pv__free(ctx, w->population);
     return status;
+}
+
+/* What the validation is, for its checkpoint; the fits say of themselves what they are. */
+static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
+    const pv_validation *v = w->v;
+    char text[512];
+    snprintf(text, sizeof text,
+             "--folds=%zu\n--repeats=%zu\nthe population=%.100s\n--holdout=%s\nthe rows judged=%zu\n", v->folds,
+             v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows);
+    return pv_checkpoint_facts(ctx, text);
 }
 
 static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
@@ -205,6 +241,7 @@ static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_o
         PV_GOTO(fail, pv_folds_make(ctx, data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
                                     v->fold + r * data->rows));
     work w = {.input = input, .options = options, .how = how, .v = v};
+    PV_GOTO(fail, facts(ctx, &w, held_out != NULL));
     PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
     v->seconds = pv__seconds() - began;
     *validation = v;
@@ -292,7 +329,8 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
         add_share(classes, share, member[k]->population, v->population);
         add_share(classes, share, member[k]->stated, v->stated);
         for (size_t f = 0; f < parts; f++)
-            if (empty || v->stop[f] == PV_STOP_CONVERGED || v->stop[f] == PV_STOP_COMPLETED)
+            if (empty || v->stop[f] == PV_STOP_CONVERGED || v->stop[f] == PV_STOP_COMPLETED ||
+                v->stop[f] == PV_STOP_EARLY)
                 v->stop[f] = member[k]->stop[f]; /* the first that found trouble, if one did */
         empty = false;
     }

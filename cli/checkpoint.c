@@ -1,0 +1,50 @@
+/* --checkpoint and --resume: long work that can be continued. */
+#include "common.h"
+
+#include <string.h>
+#include <unistd.h>
+
+const pv_option cli_checkpoint_table[] = {
+    {"checkpoint", PV_OPTION_TEXT, offsetof(cli_checkpoint, path), NULL, 0, 0, NULL, "FILE",
+     "Write there what there is, every so often and when interrupted; removed when all is done."},
+    {"checkpoint-every", PV_OPTION_REAL, offsetof(cli_checkpoint, every), "60", 0.001, 1e9, NULL, "SECONDS",
+     "How often, at most."},
+    {"resume", PV_OPTION_FLAG, offsetof(cli_checkpoint, resume), NULL, 0, 0, NULL, NULL,
+     "Continue from --checkpoint, to exactly the result of a run that was never interrupted. The other options and the "
+     "data "
+     "must be the same. Where there is no such file the work begins."},
+    CLI_OPTION_END};
+
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output) {
+    if (!options->path && (options->resume || cli_given(call, "checkpoint-every")))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --checkpoint FILE",
+                         options->resume ? "resume" : "checkpoint-every");
+    if (!options->path)
+        return CLI_OK;
+    if (strcmp(options->path, "-") == 0 || (output && strcmp(options->path, output) == 0))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint %s: give a file of its own", options->path);
+    int code = cli_check_output(call, options->path, input, output);
+    if (code != CLI_OK)
+        return code;
+    pv_status status = pv_checkpoint_open(call->ctx, options->path, options->every, options->resume);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (options->resume)
+        cli_note(call, pv_checkpoint_resumed(call->ctx) ? "continuing from %s" : "%s: no such file; beginning",
+                 options->path);
+    return CLI_OK;
+}
+
+int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) {
+    if (!options->path || !call->ctx)
+        return code;
+    if (code == CLI_OK || code == CLI_PROBLEMS) {
+        pv_status status = pv_checkpoint_finish(call->ctx);
+        return status == PV_OK ? code : cli_fail(call, status);
+    }
+    bool interrupted = pv_ctx_interrupted(call->ctx);
+    pv_checkpoint_close(call->ctx);
+    if (interrupted && access(options->path, F_OK) == 0)
+        cli_note(call, "to continue, repeat the command with --resume: %s has what there is", options->path);
+    return code;
+}

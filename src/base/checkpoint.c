@@ -1,0 +1,474 @@
+/* Checkpoints: what long work has got so far, in one file (docs/formats.md).
+ *
+ *   prevail-checkpoint 1
+ *   ENTRIES BYTES CHECKSUM      (decimal, decimal, XXH3-64 of the bytes in hexadecimal)
+ *   entries: length of the name, length of the data (64-bit little-endian each), name, data
+ *
+ * A checkpoint belongs to a context and to those made of it for threads. Entries are named by the scope of the context
+ * that keeps them ("folds/3/") and a key, so that each piece of work has its own and any set of them is a consistent
+ * whole. An entry `facts` says in words what the work of a scope is; it is compared before any state is taken from the
+ * file. Written as every output is: to a file beside it, synced, renamed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base.h"
+
+static const char MAGIC[] = "prevail-checkpoint 1\n";
+
+typedef struct entry {
+    char *name;
+    unsigned char *data;
+    size_t size;
+} entry;
+
+struct pv_checkpoint {
+    pv_ctx *owner;
+    char *path;
+    double every, written; /* seconds; when last */
+    entry *entries;
+    size_t count, room;
+    bool resumed;
+    int64_t interrupt_after; /* tests: calls of pv_checkpoint_due until an interruption; 0: never */
+};
+
+/* ---- entries; callers hold the lock ------------------------------------------------------------------------------ */
+
+static void full_name(const pv_ctx *ctx, const char *key, char *name, size_t size) {
+    snprintf(name, size, "%s%s", ctx->scope, key);
+}
+
+static entry *find(const pv_checkpoint *c, const char *name) {
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->entries[i].name, name) == 0)
+            return &c->entries[i];
+    return NULL;
+}
+
+static void entry_clear(pv_ctx *ctx, entry *e) {
+    pv__free(ctx, e->name);
+    pv__free(ctx, e->data);
+}
+
+static pv_status add(pv_ctx *ctx, pv_checkpoint *c, const char *name, size_t size, entry **added) {
+    if (c->count == c->room) {
+        size_t room = c->room ? 2 * c->room : 16;
+        PV_TRY(pv__resize(ctx, room, sizeof *c->entries, &c->entries));
+        c->room = room;
+    }
+    entry *e = &c->entries[c->count];
+    *e = (entry){.size = size};
+    pv_status status = pv__strdup(ctx, name, &e->name);
+    if (status == PV_OK)
+        status = pv__alloc(ctx, size, 1, &e->data);
+    if (status != PV_OK) {
+        entry_clear(ctx, e);
+        return status;
+    }
+    c->count++;
+    *added = e;
+    return PV_OK;
+}
+
+static size_t total_size(const pv_field *field, size_t n) {
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        size += field[i].size;
+    return size;
+}
+
+/* An entry of this name and size, new or anew. */
+static pv_status entry_for(pv_ctx *ctx, pv_checkpoint *c, const char *name, size_t size, entry **e) {
+    *e = find(c, name);
+    if (*e && (*e)->size != size) {
+        unsigned char *data;
+        PV_TRY(pv__alloc(ctx, size, 1, &data));
+        pv__free(ctx, (*e)->data);
+        (*e)->data = data;
+        (*e)->size = size;
+    }
+    return *e ? PV_OK : add(ctx, c, name, size, e);
+}
+
+static pv_status put(pv_ctx *ctx, pv_checkpoint *c, const char *name, const pv_field *field, size_t n) {
+    entry *e;
+    PV_TRY(entry_for(ctx, c, name, total_size(field, n), &e));
+    unsigned char *at = e->data;
+    for (size_t i = 0; i < n; i++) {
+        if (field[i].size)
+            memcpy(at, field[i].data, field[i].size);
+        at += field[i].size;
+    }
+    return PV_OK;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static pv_status damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
+    return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
+                       "is not a usable checkpoint: %s; remove it and begin anew, without --resume", what);
+}
+
+static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
+    uint64_t bytes = 0;
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    XXH3_64bits_reset(state);
+    for (size_t i = 0; i < c->count; i++) {
+        const entry *e = &c->entries[i];
+        uint64_t sizes[2] = {strlen(e->name), e->size};
+        XXH3_64bits_update(state, sizes, sizeof sizes);
+        XXH3_64bits_update(state, e->name, sizes[0]);
+        XXH3_64bits_update(state, e->data, sizes[1]);
+        bytes += sizeof sizes + sizes[0] + sizes[1];
+    }
+    unsigned long long sum = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    pv_output output;
+    PV_TRY(pv_output_open(ctx, c->path, &output));
+    fprintf(output.stream, "%s%zu %llu %016llx\n", MAGIC, c->count, (unsigned long long)bytes, sum);
+    for (size_t i = 0; i < c->count; i++) {
+        const entry *e = &c->entries[i];
+        uint64_t sizes[2] = {strlen(e->name), e->size};
+        fwrite(sizes, 1, sizeof sizes, output.stream);
+        fwrite(e->name, 1, sizes[0], output.stream);
+        fwrite(e->data, 1, sizes[1], output.stream);
+    }
+    c->written = pv__seconds();
+    return pv_output_commit(ctx, &output);
+}
+
+/* Names and data of the bytes read; every length is checked against what is left. */
+static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, const unsigned char *at, size_t left) {
+    enum { NAME_MAX_BYTES = 400 };
+    for (size_t i = 0; i < entries; i++) {
+        uint64_t sizes[2];
+        if (left < sizeof sizes)
+            return damaged(ctx, c, "an entry is cut short");
+        memcpy(sizes, at, sizeof sizes);
+        at += sizeof sizes;
+        left -= sizeof sizes;
+        char name[NAME_MAX_BYTES + 1] = {0};
+        if (sizes[0] > NAME_MAX_BYTES || sizes[0] > left || sizes[1] > left - sizes[0])
+            return damaged(ctx, c, "the size of an entry is wrong");
+        memcpy(name, at, sizes[0]);
+        if (strlen(name) != sizes[0] || find(c, name))
+            return damaged(ctx, c, "the name of an entry is wrong");
+        entry *e;
+        PV_TRY(add(ctx, c, name, sizes[1], &e));
+        if (sizes[1])
+            memcpy(e->data, at + sizes[0], sizes[1]);
+        at += sizes[0] + sizes[1];
+        left -= sizes[0] + sizes[1];
+    }
+    return left == 0 ? PV_OK : damaged(ctx, c, "something is added to it");
+}
+
+static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
+    char magic[sizeof MAGIC] = {0}, line[80];
+    struct stat about;
+    if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
+        return damaged(ctx, c, "it does not begin with 'prevail-checkpoint 1'");
+    size_t entries;
+    unsigned long long bytes, sum;
+    int used = 0;
+    if (!fgets(line, sizeof line, stream) || sscanf(line, "%zu %llu %16llx\n%n", &entries, &bytes, &sum, &used) != 3 ||
+        used == 0)
+        return damaged(ctx, c, "its second line is damaged");
+    long at = ftell(stream);
+    if (at < 0 || fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
+        return damaged(ctx, c, "it is no plain file");
+    if (about.st_size < at || bytes != (unsigned long long)(about.st_size - at))
+        return damaged(ctx, c, "it is cut short, or has something added");
+    unsigned char *data;
+    PV_TRY(pv__alloc(ctx, (size_t)bytes, 1, &data));
+    pv_status status = PV_OK;
+    if (fread(data, 1, (size_t)bytes, stream) != bytes)
+        status = damaged(ctx, c, "it cannot be read to its end");
+    else if (XXH3_64bits(data, (size_t)bytes) != sum)
+        status = damaged(ctx, c, "its checksum is wrong");
+    else
+        status = take_entries(ctx, c, entries, data, (size_t)bytes);
+    pv__free(ctx, data);
+    return status;
+}
+
+/* What a process that was killed while it wrote has left beside the file. */
+static void remove_leftovers(const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t length = strlen(base), folder_length = slash ? (size_t)(slash - path) + 1 : 0;
+    char name[4096];
+    if (folder_length + length + sizeof ".partial.XXXXXX" > sizeof name)
+        return;
+    memcpy(name, path, folder_length);
+    snprintf(name + folder_length, sizeof name - folder_length, ".");
+    DIR *folder = opendir(name);
+    for (const struct dirent *found; folder && (found = readdir(folder));)
+        if (strncmp(found->d_name, base, length) == 0 && strncmp(found->d_name + length, ".partial.", 9) == 0 &&
+            strlen(found->d_name) == length + 15) {
+            snprintf(name + folder_length, sizeof name - folder_length, "%s", found->d_name);
+            unlink(name);
+        }
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- a checkpoint and its context -------------------------------------------------------------------------------- */
+
+static void checkpoint_free(pv_ctx *ctx, pv_checkpoint *c) {
+    for (size_t i = 0; i < c->count; i++)
+        entry_clear(ctx, &c->entries[i]);
+    pv__free(ctx, c->entries);
+    pv__free(ctx, c->path);
+    pv__free(ctx, c);
+}
+
+pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume) {
+    pv_checkpoint *c;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
+    c->owner = ctx;
+    c->every = every;
+    c->written = pv__seconds();
+    struct stat about;
+    bool exists = stat(path, &about) == 0;
+    FILE *stream = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__strdup(ctx, path, &c->path));
+    if (exists && !resume) {
+        status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                             "exists: add --resume to continue from it, or remove it to begin anew");
+        goto fail;
+    }
+    if (resume)
+        remove_leftovers(path);
+    if (exists) {
+        PV_GOTO(fail, pv__file_open(ctx, path, &stream));
+        status = read_stream(ctx, c, stream);
+        fclose(stream);
+        if (status != PV_OK)
+            goto fail;
+        c->resumed = true;
+    }
+    ctx->checkpoint = c;
+    return PV_OK;
+fail:
+    checkpoint_free(ctx, c);
+    return status;
+}
+
+bool pv_checkpoint_resumed(const pv_ctx *ctx) {
+    return ctx->checkpoint && ctx->checkpoint->resumed;
+}
+
+void pv_checkpoint_close(pv_ctx *ctx) {
+    if (ctx->checkpoint && ctx->checkpoint->owner == ctx)
+        checkpoint_free(ctx, ctx->checkpoint);
+    ctx->checkpoint = NULL;
+}
+
+pv_status pv_checkpoint_finish(pv_ctx *ctx) {
+    pv_checkpoint *c = ctx->checkpoint;
+    if (!c)
+        return PV_OK;
+    pv_status status = PV_OK;
+    if (unlink(c->path) != 0 && errno != ENOENT)
+        status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0, "could not be removed: %s", strerror(errno));
+    pv_checkpoint_close(ctx);
+    return status;
+}
+
+pv_status pv_checkpoint_write(pv_ctx *ctx) {
+    pv_status status = PV_OK;
+    if (ctx->checkpoint) {
+#pragma omp critical(pv_checkpoint)
+        status = write_file(ctx, ctx->checkpoint);
+    }
+    return status;
+}
+
+/* ---- scopes ------------------------------------------------------------------------------------------------------ */
+
+void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *what, size_t index) {
+    child->checkpoint = parent->checkpoint;
+    child->kept = pv__seconds();
+    if (child->checkpoint)
+        snprintf(child->scope, sizeof child->scope, "%.120s%.40s/%zu/", parent->scope, what, index);
+}
+
+size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index) {
+    size_t before = strlen(ctx->scope);
+    snprintf(ctx->scope + before, sizeof ctx->scope - before, "%.40s/%zu/", what, index);
+    return before;
+}
+
+void pv_checkpoint_leave(pv_ctx *ctx, size_t entered) {
+    ctx->scope[entered] = '\0';
+}
+
+/* ---- keeping and recalling --------------------------------------------------------------------------------------- */
+
+bool pv_checkpoint_due(pv_ctx *ctx) {
+    pv_checkpoint *c = ctx->checkpoint;
+    if (!c)
+        return false;
+    int64_t left = 0;
+    if (c->interrupt_after > 0) {
+#pragma omp atomic capture
+        left = --c->interrupt_after;
+        if (left == 0) {
+            pv_ctx_interrupt(c->owner);
+            pv_ctx_interrupt(ctx);
+        }
+    }
+    return pv__interrupted(ctx) || pv__seconds() - ctx->kept >= c->every;
+}
+
+void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls) {
+    ctx->checkpoint->interrupt_after = calls;
+}
+
+pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field, size_t n) {
+    pv_checkpoint *c = ctx->checkpoint;
+    if (!c)
+        return PV_OK;
+    char name[PV_SCOPE_SIZE + 64];
+    full_name(ctx, key, name, sizeof name);
+    ctx->kept = pv__seconds();
+    pv_status status;
+#pragma omp critical(pv_checkpoint)
+    {
+        status = put(ctx, c, name, field, n);
+        if (status == PV_OK && (pv__seconds() - c->written >= c->every || pv__interrupted(c->owner)))
+            status = write_file(ctx, c);
+    }
+    return status;
+}
+
+size_t pv_checkpoint_size(pv_ctx *ctx, const char *key) {
+    size_t size = 0;
+    if (!ctx->checkpoint)
+        return 0;
+    char name[PV_SCOPE_SIZE + 64];
+    full_name(ctx, key, name, sizeof name);
+#pragma omp critical(pv_checkpoint)
+    {
+        const entry *e = find(ctx->checkpoint, name);
+        size = e ? e->size : 0;
+    }
+    return size;
+}
+
+pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *field, size_t n, bool *found) {
+    pv_checkpoint *c = ctx->checkpoint;
+    *found = false;
+    if (!c)
+        return PV_OK;
+    char name[PV_SCOPE_SIZE + 64];
+    full_name(ctx, key, name, sizeof name);
+    size_t size = total_size(field, n);
+    pv_status status = PV_OK;
+#pragma omp critical(pv_checkpoint)
+    {
+        const entry *e = find(c, name);
+        if (e && e->size != size) {
+            status = damaged(ctx, c, "an entry has not the size of what it is for");
+        } else if (e) {
+            const unsigned char *at = e->data;
+            for (size_t i = 0; i < n; at += field[i++].size)
+                if (field[i].size)
+                    memcpy(field[i].data, at, field[i].size);
+            *found = true;
+        }
+    }
+    return status;
+}
+
+void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix) {
+    pv_checkpoint *c = ctx->checkpoint;
+    if (!c)
+        return;
+    char name[PV_SCOPE_SIZE + 64];
+    full_name(ctx, prefix, name, sizeof name);
+    size_t length = strlen(name);
+#pragma omp critical(pv_checkpoint)
+    for (size_t i = c->count; i-- > 0;)
+        if (strncmp(c->entries[i].name, name, length) == 0) {
+            entry_clear(ctx, &c->entries[i]);
+            memmove(&c->entries[i], &c->entries[i + 1], (--c->count - i) * sizeof *c->entries);
+        }
+}
+
+pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what) {
+    return damaged(ctx, ctx->checkpoint, what);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
+
+/* The value of a line NAME=VALUE among such lines, and its length; NULL: there is none of that name. */
+static const char *value_of(const char *facts, const char *name, size_t length, size_t *size) {
+    for (const char *line = facts; *line;) {
+        size_t whole = strcspn(line, "\n");
+        if (whole > length && strncmp(line, name, length) == 0 && line[length] == '=') {
+            *size = whole - length - 1;
+            return line + length + 1;
+        }
+        line += whole + (line[whole] == '\n');
+    }
+    return NULL;
+}
+
+/* Names the first line of ours that theirs has not alike. */
+static pv_status compare(pv_ctx *ctx, const char *ours, const char *theirs, bool swapped) {
+    for (const char *line = ours; *line;) {
+        size_t whole = strcspn(line, "\n"), name = strcspn(line, "="), size = 0;
+        const char *other = value_of(theirs, line, name, &size);
+        const char *own = line + name + 1;
+        size_t own_size = whole > name ? whole - name - 1 : 0;
+        bool same = other && size == own_size && memcmp(own, other, size) == 0;
+        if (!same && !swapped)
+            return pv__fail_at(
+                ctx, PV_ERR_USAGE, ctx->checkpoint->path, 0, 0,
+                "is a checkpoint of other work: %.*s is %.*s here and %s%.*s there; repeat its options and "
+                "data, or begin anew with another --checkpoint",
+                (int)name, line, (int)(own_size < 120 ? own_size : 120), own, other ? "was " : "was not given",
+                other ? (int)(size < 120 ? size : 120) : 0, other ? other : "");
+        if (!other)
+            return pv__fail_at(
+                ctx, PV_ERR_USAGE, ctx->checkpoint->path, 0, 0,
+                "is a checkpoint of other work: %.*s was %.*s there and is not given here; repeat its options "
+                "and data, or begin anew with another --checkpoint",
+                (int)name, line, (int)(own_size < 120 ? own_size : 120), own);
+        line += whole + (line[whole] == '\n');
+    }
+    return PV_OK;
+}
+
+pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts) {
+    if (!ctx->checkpoint)
+        return PV_OK;
+    size_t size = pv_checkpoint_size(ctx, "facts");
+    if (size == 0) {
+        char *copy;
+        PV_TRY(pv__strdup(ctx, facts, &copy));
+        pv_field field = {copy, strlen(copy) + 1};
+        pv_status status = pv_checkpoint_keep(ctx, "facts", &field, 1);
+        pv__free(ctx, copy);
+        return status;
+    }
+    char *theirs;
+    bool found;
+    PV_TRY(pv__alloc(ctx, size + 1, 1, &theirs));
+    pv_status status = pv_checkpoint_recall(ctx, "facts", &(pv_field){theirs, size}, 1, &found);
+    if (status == PV_OK)
+        status = compare(ctx, facts, theirs, false);
+    if (status == PV_OK)
+        status = compare(ctx, theirs, facts, true);
+    pv__free(ctx, theirs);
+    return status;
+}

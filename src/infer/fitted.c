@@ -1,0 +1,139 @@
+/* A fit that is done, in a checkpoint: work of many fits (folds, members of a sweep, replicates) takes up those again.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+typedef struct summary {
+    int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, posterior_stop,
+        posterior_iterations, divergences, max_depth_hits;
+    double passes, loss_value, validation, elbo, elbo_se, acceptance, step_size;
+} summary;
+
+static summary summarise(const pv_classifier *c) {
+    const pv_posterior *p = c->posterior;
+    summary s = {.stop = c->stop,
+                 .iterations = c->iterations,
+                 .has_posterior = p != NULL,
+                 .passes = c->passes,
+                 .loss_value = c->loss_value,
+                 .validation = c->validation};
+    if (!p)
+        return s;
+    s.kind = p->kind;
+    s.count = (int64_t)p->count;
+    s.chains = (int64_t)p->chains;
+    s.components = (int64_t)p->mixture.components;
+    s.diagonal = p->mixture.diagonal;
+    s.posterior_stop = p->stop;
+    s.posterior_iterations = p->iterations;
+    s.divergences = p->divergences;
+    s.max_depth_hits = p->max_depth_hits;
+    s.elbo = p->elbo;
+    s.elbo_se = p->elbo_se;
+    s.acceptance = p->acceptance;
+    s.step_size = p->step_size;
+    return s;
+}
+
+static size_t add(pv_field *field, size_t n, double *values, size_t count) {
+    field[n] = (pv_field){values, values ? count * sizeof *values : 0};
+    return n + 1;
+}
+
+enum { FIELDS = 16 };
+
+/* The arrays after the summary; those that are not there have no bytes. */
+static size_t arrays_of(pv_classifier *c, pv_field *field) {
+    size_t k = (size_t)c->classes, params = pv_model_params(c->model), n = 0;
+    pv_posterior *p = c->posterior;
+    n = add(field, n, c->w, params);
+    n = add(field, n, c->log_marginal, k);
+    n = add(field, n, c->prevalence, k);
+    if (!p)
+        return n;
+    pv_mixture *m = &p->mixture;
+    n = add(field, n, p->draws, p->count * params);
+    n = add(field, n, c->draw_log_marginal, p->count * k);
+    n = add(field, n, p->rhat, params);
+    n = add(field, n, p->ess, params);
+    n = add(field, n, m->weight, m->components);
+    n = add(field, n, m->mean, m->components * params);
+    return add(field, n, m->factor, m->components * params * (m->diagonal ? 1 : params));
+}
+
+pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
+    if (!ctx->checkpoint)
+        return PV_OK;
+    summary s = summarise(c);
+    pv_field field[FIELDS];
+    size_t n = arrays_of(c, field);
+    PV_TRY(pv_checkpoint_keep(ctx, "fitted", &(pv_field){&s, sizeof s}, 1));
+    PV_TRY(pv_checkpoint_keep(ctx, "fitted arrays", field, n));
+    pv_checkpoint_drop(ctx, "minibatch");
+    pv_checkpoint_drop(ctx, "vi");
+    pv_checkpoint_drop(ctx, "hmc/");
+    return PV_OK;
+}
+
+/* Counts are held against the size of what is there before anything is asked for. */
+static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
+    size_t params = pv_model_params(c->model), k = (size_t)c->classes, most = bytes / sizeof(double);
+    if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
+        (uint64_t)s->components > most ||
+        params * (s->diagonal ? 1 : params) > most / ((size_t)s->components + 1) + 1 ||
+        s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_HMC || s->posterior_stop < 0 ||
+        s->posterior_stop > PV_STOP_EARLY || s->chains < 0)
+        return pv__checkpoint_damaged(ctx, "its posterior is damaged");
+    PV_TRY(pv__alloc(ctx, 1, sizeof *c->posterior, &c->posterior));
+    pv_posterior *p = c->posterior;
+    *p = (pv_posterior){.kind = (pv_posterior_kind)s->kind,
+                        .dims = params,
+                        .count = (size_t)s->count,
+                        .chains = (size_t)s->chains,
+                        .stop = (pv_stop)s->posterior_stop,
+                        .iterations = s->posterior_iterations,
+                        .divergences = s->divergences,
+                        .max_depth_hits = s->max_depth_hits,
+                        .elbo = s->elbo,
+                        .elbo_se = s->elbo_se,
+                        .acceptance = s->acceptance,
+                        .step_size = s->step_size};
+    pv_mixture *m = &p->mixture;
+    m->components = (size_t)s->components;
+    m->dims = s->components ? params : 0;
+    m->diagonal = s->diagonal != 0;
+    PV_TRY(pv__alloc(ctx, p->count, params * sizeof(double), &p->draws));
+    PV_TRY(pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
+    if (p->kind == PV_POSTERIOR_HMC) {
+        PV_TRY(pv__alloc(ctx, params, sizeof(double), &p->rhat));
+        return pv__alloc(ctx, params, sizeof(double), &p->ess);
+    }
+    PV_TRY(pv__alloc(ctx, m->components, sizeof(double), &m->weight));
+    PV_TRY(pv__alloc(ctx, m->components, params * sizeof(double), &m->mean));
+    return pv__alloc(ctx, m->components * params, (m->diagonal ? 1 : params) * sizeof(double), &m->factor);
+}
+
+pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
+    summary s;
+    PV_TRY(pv_checkpoint_recall(ctx, "fitted", &(pv_field){&s, sizeof s}, 1, found));
+    size_t bytes = pv_checkpoint_size(ctx, "fitted arrays");
+    if (!*found || !bytes) { /* killed between the two */
+        *found = false;
+        return PV_OK;
+    }
+    if (s.stop < 0 || s.stop > PV_STOP_EARLY)
+        return pv__checkpoint_damaged(ctx, "why a fit stopped is unknown");
+    if (s.has_posterior)
+        PV_TRY(new_posterior(ctx, &s, bytes, c));
+    pv_field field[FIELDS];
+    size_t n = arrays_of(c, field);
+    PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));
+    c->stop = (pv_stop)s.stop;
+    c->iterations = s.iterations;
+    c->passes = s.passes;
+    c->loss_value = s.loss_value;
+    c->validation = s.validation;
+    return c->trace ? pv__trace_recall(ctx, c->trace, SIZE_MAX) : PV_OK;
+}

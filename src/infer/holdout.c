@@ -1,0 +1,132 @@
+/* Validation rows: a share of the data that training does not see, and their score.
+ *
+ *   score  =  - sum_n v_n sum_y t_ny prevalence(y)/m_y log p(y|x_n,w),    m_y = sum_n v_n t_ny over these rows
+ *
+ * is the negative log-likelihood of a row of the stated population (soft labels included): label shares of the sample
+ * do not matter. Where the loss is plain, p(y|x,w) is first moved to that population, p(y|x,w) prevalence(y)/design(y),
+ * normalised; without a stated prevalence the rows count as they are.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+struct pv__holdout {
+    pv__problem problem; /* the validation rows as a problem of their own; borrows */
+    double *factor;      /* [classes], prevalence(y)/m_y */
+    double *shift;       /* [classes], log prevalence(y)/design(y) for plain, else 0 */
+    double *loglik;      /* [n][classes] */
+};
+
+enum { STREAM_SPLIT = 1 << 30 }; /* the repeat that pv_folds_make has for it: no cross-validation has so many */
+
+/* The number of folds and of those held out whose share is nearest, with a row of each label (or a group) for every
+ * fold.
+ */
+static void choose_folds(const pv_dataset *data, const int32_t *group, double share, int64_t *folds, int64_t *held) {
+    static const int64_t tried[] = {2, 3, 4, 5, 10, 20};
+    int64_t most = (int64_t)data->rows;
+    for (int y = 0; y < data->classes && !group; y++) {
+        int64_t count = 0;
+        for (size_t n = 0; n < data->rows; n++)
+            count += data->label[n] == y;
+        most = count > 0 && count < most ? count : most;
+    }
+    for (size_t n = 0, groups = 0; n < data->rows && group; n++) {
+        groups = (size_t)group[n] + 1 > groups ? (size_t)group[n] + 1 : groups;
+        most = (int64_t)groups / 2;
+    }
+    *folds = 2;
+    *held = 1;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        int64_t m = llround(share * (double)tried[i]);
+        m = m < 1 ? 1 : m;
+        bool nearer = fabs((double)m / (double)tried[i] - share) < fabs((double)*held / (double)*folds - share) - 1e-9;
+        if (tried[i] <= most && nearer) {
+            *folds = tried[i];
+            *held = m;
+        }
+    }
+}
+
+pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_dataset **learn,
+                            pv_dataset **held) {
+    const pv_dataset *data = input->data;
+    int64_t folds, first;
+    int32_t *fold;
+    size_t *row = NULL, kept = 0, out = data->rows;
+    choose_folds(data, input->group, options->validation, &folds, &first);
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *fold, &fold));
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
+    PV_GOTO(done,
+            pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, STREAM_SPLIT, fold));
+    for (size_t n = data->rows; n-- > 0;) /* learned from: at the front; held out: at the back; each in order */
+        if (fold[n] < first)
+            row[--out] = n;
+    for (size_t n = 0; n < data->rows; n++)
+        if (fold[n] >= first)
+            row[kept++] = n;
+    PV_GOTO(done, pv_dataset_take(ctx, data, kept, row, learn));
+    PV_GOTO(done, pv_dataset_take(ctx, data, data->rows - out, row + out, held));
+done:
+    pv__free(ctx, fold);
+    pv__free(ctx, row);
+    return status;
+}
+
+pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, char *const *labels,
+                          pv__holdout **holdout) {
+    size_t k = (size_t)problem->targets.classes;
+    PV_TRY(pv__alloc(ctx, 1, sizeof **holdout, holdout));
+    pv__holdout *h = *holdout;
+    h->problem = *problem;
+    h->problem.n = held->rows;
+    h->problem.x = held->x;
+    h->problem.data = held->images ? held : NULL;
+    h->problem.targets = pv_dataset_targets(held);
+    PV_TRY(pv__alloc(ctx, held->rows + 2, k * sizeof *h->loglik, &h->loglik));
+    h->factor = h->loglik + held->rows * k;
+    h->shift = h->factor + k;
+    double total = 0;
+    pv_label_mass(&h->problem.targets, h->factor);
+    for (size_t y = 0; y < k; y++) {
+        total += h->factor[y];
+        if (!(h->factor[y] > 0))
+            return pv__fail(ctx, PV_ERR_INPUT, "--validation: label '%s' has no row among the %zu held out; give more",
+                            labels[y], held->rows);
+    }
+    bool stated = problem->has_prevalence;
+    for (size_t y = 0; y < k; y++) {
+        h->factor[y] = stated ? problem->population.prevalence[y] / h->factor[y] : 1 / total;
+        if (stated && problem->options->loss == PV_LOSS_PLAIN)
+            h->shift[y] = log(problem->population.prevalence[y] / problem->design[y]);
+    }
+    return PV_OK;
+}
+
+void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout) {
+    if (!holdout)
+        return;
+    pv__free(ctx, holdout->loglik);
+    pv__free(ctx, holdout);
+}
+
+pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *h, const double *w, double *score) {
+    const pv_targets *targets = &h->problem.targets;
+    size_t k = (size_t)targets->classes;
+    PV_TRY(pv__objective_loglik(ctx, &h->problem, w, h->loglik));
+    *score = 0;
+    for (size_t n = 0; n < targets->n; n++) {
+        double *row = h->loglik + n * k;
+        for (size_t y = 0; y < k; y++)
+            row[y] += h->shift[y];
+        pv_log_softmax(targets->classes, row, row);
+        for (size_t y = 0; y < k; y++) {
+            double mass = pv__weight(targets, n) * pv__share(targets, n, (int)y);
+            if (mass > 0)
+                *score -= mass * h->factor[y] * row[y];
+        }
+    }
+    return PV_OK;
+}

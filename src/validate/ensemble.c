@@ -1,0 +1,77 @@
+/* Ensembles: the mean of several classifiers' probabilities, each in the population asked for.
+ *
+ *   p(y|x) = 1/M sum_m p_pop(y|x, w_m)
+ *
+ * Members need not have learned from the same rows: each encodes the table by its own means and standard deviations.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "prevail/validate.h"
+
+static bool same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static pv_status check_labels(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
+    if (other->classes != first->classes)
+        return pv__fail(ctx, PV_ERR_INPUT, "%s has %d labels, the first model %d; an ensemble has the same in all",
+                        name, other->classes, first->classes);
+    for (int y = 0; y < first->classes; y++)
+        if (!same_text(first->labels[y], other->labels[y]))
+            return pv__fail(ctx, PV_ERR_INPUT, "%s has the label '%s' where the first model has '%s'", name,
+                            other->labels[y], first->labels[y]);
+    return PV_OK;
+}
+
+static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_encoding *other, const char *name) {
+    if (!first->image != !other->image)
+        return pv__fail(ctx, PV_ERR_INPUT, "%s was fitted to %s, the first model to %s", name,
+                        other->image ? "images" : "a table", first->image ? "images" : "a table");
+    if (first->image &&
+        (!same_text(first->image->images, other->image->images) ||
+         !same_text(first->image->votes, other->image->votes) || first->image->layout != other->image->layout ||
+         first->image->binarise != other->image->binarise))
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "%s was fitted to other arrays than the first model: images '%s', votes '%s'", name,
+                        other->image->images, other->image->votes);
+    if (first->sources != other->sources)
+        return pv__fail(ctx, PV_ERR_INPUT, "%s uses %zu columns, the first model %zu", name, other->sources,
+                        first->sources);
+    for (size_t s = 0; s < first->sources; s++)
+        if (!same_text(first->source[s].name, other->source[s].name) || first->source[s].type != other->source[s].type)
+            return pv__fail(ctx, PV_ERR_INPUT, "%s uses the column '%s' where the first model uses '%s'", name,
+                            other->source[s].name, first->source[s].name);
+    return PV_OK;
+}
+
+pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name,
+                            pv_target_population population) {
+    PV_TRY(check_labels(ctx, first, other, name));
+    PV_TRY(check_features(ctx, first->encoding, other->encoding, name));
+    if (population == PV_POPULATION_UNKNOWN)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "an ensemble averages in a population of known prevalence: --population true, known:P or design");
+    if (population != PV_POPULATION_TRUE)
+        return PV_OK;
+    if (!first->prevalence || !other->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE, "%s states no prevalence; --population known:P says where to average",
+                        first->prevalence ? name : "the first model");
+    for (int y = 0; y < first->classes; y++)
+        if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "%s states the prevalence %.6g of label '%s', the first model %.6g; --population known:P says "
+                "where to average",
+                name, other->prevalence[y], first->labels[y], first->prevalence[y]);
+    return PV_OK;
+}
+
+void pv_ensemble_add(size_t count, size_t members, const double *log_p, double *mean) {
+    for (size_t i = 0; i < count; i++) {
+        double pair[2] = {mean[i] + log((double)members), log_p[i]};
+        mean[i] = pv_log_sum_exp(2, pair) - log((double)members + 1);
+    }
+}

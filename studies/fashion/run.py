@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Two classes of Fashion-MNIST that are easily confused, learned balanced, predicted at a prevalence of 0.01.
+
+usage: studies/fashion/run.py [--prevail build/prevail] [--work FOLDER] [--seeds 5] [--jobs 2] [-o studies/fashion]
+
+Needs Debian's dataset-fashion-mnist and NumPy (scripts/setup study). Fits that FOLDER has already are not repeated.
+"""
+import argparse
+import concurrent.futures
+import csv
+import gzip
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+import numpy as np
+
+DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
+CONTROL, CASE, PREVALENCE, PER_CLASS = 0, 6, 0.01, 1000  # T-shirt/top, shirt
+FIT = ["--target", "labels", "--prevalence", str(PREVALENCE), "--field", "28", "--rotate", "10", "--batch", "32",
+       "--epochs", "10", "--rate", "0.002", "--model", "convnet:views=1,size=28,low=8,channels=16-32,features=32"]
+METHODS = {
+    "ig, profile": ["--loss", "ig", "--marginal", "profile", "--prevalence-n", "known"],
+    "ig, auxiliary:constant": ["--loss", "ig", "--marginal", "auxiliary:constant", "--prevalence-n", "known"],
+    "ig, auxiliary:linear": ["--loss", "ig", "--marginal", "auxiliary:linear", "--prevalence-n", "known"],
+    "iw": ["--loss", "iw"],
+    "plain, corrected": ["--loss", "plain"],
+    "ig, profile, N = rows": ["--loss", "ig", "--marginal", "profile"],
+    "ig, auxiliary:constant, N = rows": ["--loss", "ig", "--marginal", "auxiliary:constant"],
+    "ig, auxiliary:linear, N = rows": ["--loss", "ig", "--marginal", "auxiliary:linear"],
+}
+
+
+def idx(name):
+    raw = gzip.open(DATA / name).read()
+    dims = raw[3]
+    shape = [int.from_bytes(raw[4 + 4 * i:8 + 4 * i], "big") for i in range(dims)]
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * dims).reshape(shape)
+
+
+def make_data(work, seeds):
+    """train-S.npz: 1000 images of each class, drawn with seed S. test.npz: all test images of the two."""
+    images, labels = idx("train-images-idx3-ubyte.gz"), idx("train-labels-idx1-ubyte.gz")
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), PER_CLASS, replace=False)
+                               for c in (CONTROL, CASE)])
+        rows = rng.permutation(rows)
+        np.savez(work / f"train-{seed}.npz", images=images[rows], labels=(labels[rows] == CASE).astype(np.uint8))
+    images, labels = idx("t10k-images-idx3-ubyte.gz"), idx("t10k-labels-idx1-ubyte.gz")
+    rows = np.flatnonzero((labels == CONTROL) | (labels == CASE))
+    np.savez(work / "test.npz", images=images[rows], labels=(labels[rows] == CASE).astype(np.uint8))
+
+
+def file_of(work, method, seed):
+    return work / ("".join(c if c.isalnum() else "-" for c in method) + f"-{seed}.model")
+
+
+def fit(prevail, work, method, seed):
+    model = file_of(work, method, seed)
+    if not model.exists():
+        subprocess.run([prevail, "fit", work / f"train-{seed}.npz", *FIT, *METHODS[method], "--seed", str(seed),
+                        "--threads", "1", "--quiet", "-o", model], check=True, stdout=subprocess.DEVNULL)
+
+
+def judge(prevail, work, method, seed):
+    """The test set resampled to the prevalence: rows weighted label by label, which is the mean over resamples."""
+    model = file_of(work, method, seed)
+    found = json.loads(subprocess.run([prevail, "eval", model, work / "test.npz", "--prevalence", str(PREVALENCE),
+                                       "--bootstrap", "0", "--json"], check=True, capture_output=True).stdout)
+    out = subprocess.run([prevail, "predict", model, work / "test.npz"], check=True, capture_output=True, text=True)
+    p = np.array([float(row["p__1"]) for row in csv.DictReader(out.stdout.splitlines())])
+    y = np.load(work / "test.npz")["labels"]
+    mean = PREVALENCE * p[y == 1].mean() + (1 - PREVALENCE) * p[y == 0].mean()
+    metrics = found["metrics"]
+    return {"method": method, "seed": seed, "calibration": mean / PREVALENCE,
+            "log_likelihood": -metrics["nell"]["value"], "auc": metrics["auc"]["value"]}
+
+
+def write(rows, folder):
+    with open(folder / "results.csv", "w", newline="") as out:
+        table = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    of = {method: [row for row in rows if row["method"] == method] for method in METHODS}
+    iw = {row["seed"]: row["log_likelihood"] for row in of["iw"]}
+    lines = ["| method | mean p / prevalence | by seed | log-likelihood (se) | better than iw | AUC |", "|---|---|---|---|---|---|"]
+    for method, some in of.items():
+        ratio, ll = [r["calibration"] for r in some], [r["log_likelihood"] for r in some]
+        error = statistics.stdev(ll) / len(ll) ** 0.5 if len(ll) > 1 else float("nan")
+        better = sum(r["log_likelihood"] > iw[r["seed"]] for r in some)
+        lines.append(f"| {method} | {statistics.mean(ratio):.3f} | {', '.join(f'{r:.2f}' for r in ratio)} | "
+                     f"{statistics.mean(ll):.5f} ({error:.5f}) | " + ("–" if method == "iw" else f"{better} of {len(ll)}") +
+                     f" | {statistics.mean(r['auc'] for r in some):.4f} |")
+    (folder / "table.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prevail", default="build/prevail")
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("build/fashion"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("studies/fashion"))
+    options = parser.parse_args()
+    if not DATA.is_dir():
+        sys.exit(f"fashion: {DATA} is missing; scripts/setup study installs it")
+    options.work.mkdir(parents=True, exist_ok=True)
+    seeds = range(1, options.seeds + 1)
+    make_data(options.work, seeds)
+    tasks = [(method, seed) for seed in seeds for method in METHODS]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda task: fit(options.prevail, options.work, *task), tasks))
+    write([judge(options.prevail, options.work, method, seed) for method, seed in tasks], options.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+/* Votes and arrays that are wrong, as fit and eval meet them: the message names the array and the index. */
+#include "fixture.h"
+
+enum { ROWS = 12, SIDE = 4, READERS = 3 };
+
+typedef struct made {
+    pv_archive *archive;
+    float *images;    /* [ROWS][SIDE][SIDE] */
+    int8_t *votes;    /* [ROWS][READERS] */
+    uint8_t *labels;  /* [ROWS] */
+    int32_t *patient; /* [ROWS] */
+} made;
+
+static made make(size_t labelled) {
+    made m;
+    const size_t images[] = {ROWS, SIDE, SIDE}, votes[] = {ROWS, READERS};
+    ok(pv_archive_new(ctx, "made", &m.archive));
+    ok(pv_archive_add(ctx, m.archive, "images", PV_ARRAY_F32, 3, images, &m.images));
+    ok(pv_archive_add(ctx, m.archive, "votes", PV_ARRAY_I8, 2, votes, &m.votes));
+    ok(pv_archive_add(ctx, m.archive, "labels", PV_ARRAY_U8, 1, &labelled, &m.labels));
+    ok(pv_archive_add(ctx, m.archive, "patient", PV_ARRAY_I32, 1, votes, &m.patient));
+    for (size_t i = 0; i < (size_t)ROWS * SIDE * SIDE; i++)
+        m.images[i] = (float)(i % 7);
+    for (size_t n = 0; n < ROWS; n++)
+        for (size_t r = 0; r < READERS; r++)
+            m.votes[n * READERS + r] = (int8_t)(1 + (n + r) % 5);
+    for (size_t n = 0; n < labelled; n++)
+        m.labels[n] = n % 2;
+    return m;
+}
+
+/* Learns, with votes as the target or labels. */
+static pv_status learn(const made *m, const char *votes, bool drop, pv_encoding **encoding, char ***labels,
+                       pv_dataset **data) {
+    pv_image_options image;
+    pv_options_default(pv_image_option_table, &image);
+    image.views = 1;
+    image.size = SIDE;
+    image.votes = votes;
+    pv_roles roles = {.target = votes ? votes : "labels", .image = &image, .drop_missing = drop};
+    static const char *const text[] = {"labels"};
+    pv_csv_options options = {.text = text, .n_text = votes ? 0 : 1};
+    pv_table *table;
+    pv_status status = pv_table_of(ctx, m->archive, &options, &table);
+    if (status != PV_OK)
+        return status;
+    status = pv_dataset_learn(ctx, table, &roles, encoding, labels, data);
+    pv_table_free(ctx, table);
+    return status;
+}
+
+static void refuses(const made *m, const char *votes, const char *why) {
+    pv_encoding *encoding;
+    pv_dataset *data;
+    char **labels;
+    assert_int_equal(learn(m, votes, false, &encoding, &labels, &data), PV_ERR_INPUT);
+    says(why);
+    assert_string_equal(pv_ctx_error(ctx)->file, "made");
+    pv_archive_free(ctx, m->archive);
+}
+
+static void wrong_votes_are_named(void **state) {
+    (void)state;
+    made m = make(ROWS);
+    for (size_t r = 0; r < READERS; r++)
+        m.votes[7 * READERS + r] = 0;
+    refuses(&m, "votes", "array 'votes' has no vote for image [7]");
+    m = make(ROWS);
+    m.votes[5 * READERS + 2] = -1;
+    refuses(&m, "votes", "array 'votes' has -1 at [5][2]");
+    m = make(ROWS);
+    m.votes[9 * READERS + 1] = 7;
+    refuses(&m, "votes", "array 'votes' has a vote of 7 for image [9], but none of 6");
+    m = make(ROWS);
+    m.images[3 * SIDE * SIDE + 2 * SIDE + 1] = NAN;
+    refuses(&m, "votes", "array 'images' has a pixel that is NaN at [3][2][1]");
+    m = make(ROWS - 2);
+    refuses(&m, NULL, "array 'labels' has 10 rows, the images 12");
+}
+
+/* Rows without a vote may be dropped; another file's votes must be the model's grades. */
+static void votes_are_matched(void **state) {
+    (void)state;
+    made m = make(ROWS);
+    for (size_t r = 0; r < READERS; r++)
+        m.votes[7 * READERS + r] = 0;
+    pv_encoding *encoding;
+    pv_dataset *data, *other;
+    char **labels;
+    ok(learn(&m, "votes", true, &encoding, &labels, &data));
+    assert_int_equal(data->rows, ROWS - 1);
+    assert_int_equal(data->classes, 5);
+    assert_string_equal(labels[4], "5");
+    near(data->frequency[0], 1.0 / 3, 1e-15);
+    made wrong = make(ROWS);
+    wrong.votes[4 * READERS + 1] = 6;
+    pv_table *table;
+    ok(pv_table_of(ctx, wrong.archive, NULL, &table));
+    pv_roles roles = {.target = "votes"};
+    assert_int_equal(pv_dataset_apply(ctx, table, &roles, encoding, labels, 5, &other), PV_ERR_INPUT);
+    says("array 'votes' has a vote of 6 for image [4]; the model's grades end at 5");
+    pv_table_free(ctx, table);
+    pv_archive_free(ctx, wrong.archive);
+    pv_string_list_free(ctx, labels, 5);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_archive_free(ctx, m.archive);
+}
+
+/* A patient of one class only is as usual. All of a class in one patient leaves no fold to learn it from. */
+static void groups_of_one_class(void **state) {
+    (void)state;
+    made m = make(ROWS);
+    pv_encoding *encoding;
+    pv_dataset *data;
+    char **labels;
+    int32_t group[ROWS], fold[ROWS];
+    ok(learn(&m, NULL, false, &encoding, &labels, &data));
+    for (int i = 0; i < ROWS; i++)
+        group[i] = i % 2 ? 6 + i / 4 : i / 2; /* each of one class */
+    ok(pv_folds_make(ctx, data, labels, 2, group, 1, 0, fold));
+    for (int i = 0; i < ROWS; i++)
+        group[i] = i % 2 ? 6 : i / 2; /* one patient has all that are malignant */
+    assert_int_equal(pv_folds_make(ctx, data, labels, 2, group, 1, 0, fold), PV_ERR_INPUT);
+    says("label '1' is in 1 group");
+    pv_string_list_free(ctx, labels, 2);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_archive_free(ctx, m.archive);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_votes_are_named), cmocka_unit_test(votes_are_matched),
+                                       cmocka_unit_test(groups_of_one_class)};
+    return cmocka_run_group_tests_name("votes", tests, setup, teardown);
+}

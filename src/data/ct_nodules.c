@@ -333,7 +333,11 @@ static pv_status paint_all(pv_ctx *ctx, const draws *d, int16_t *hu, pv__npz *np
         paint(&p, row, n, hu ? hu + row * voxels : buffer);
         if (!hu)
             PV_GOTO(done, pv__npz_put(npz, buffer, n * voxels * sizeof *buffer));
-        pv_progress progress = {"simulate", row + n, d->rows, (double)NAN, pv__seconds() - p.began};
+        pv_progress progress = {.what = "simulate",
+                                .step = row + n,
+                                .steps = d->rows,
+                                .value = (double)NAN,
+                                .seconds = pv__seconds() - p.began};
         pv__progress(ctx, &progress);
         if (pv__interrupted(ctx)) {
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "the simulation was interrupted");

@@ -167,7 +167,10 @@ static bool take_numbers(const json_t *array, size_t n, double *values) {
 
 static bool take_stop(const json_t *word, pv_stop *stop) {
     const char *text = json_string_value(word);
-    for (int i = 0; text && i <= PV_STOP_NO_PROGRESS; i++)
+#define ONE(name, word) +1
+    enum { STOPS = PV_STOP_LIST(ONE) };
+#undef ONE
+    for (int i = 0; text && i < STOPS; i++)
         if (strcmp(text, pv_stop_name((pv_stop)i)) == 0) {
             *stop = (pv_stop)i;
             return true;

@@ -165,6 +165,13 @@ static int read_data(grid *g, const grid_kind *kind) {
     return code == CLI_OK ? check_data(g, kind) : code;
 }
 
+static int32_t *take_groups(const grid *g, size_t n, const size_t *row) {
+    int32_t *group = cli_alloc(n, sizeof *group);
+    for (size_t i = 0; i < n; i++)
+        group[i] = g->training.group[row[i]];
+    return group;
+}
+
 /* The rows to learn from and those held out, for each fold. */
 static int make_folds(grid *g) {
     const pv_dataset *data = g->training.data;
@@ -179,6 +186,8 @@ static int make_folds(grid *g) {
                 if (((size_t)fold[i] == f) == (inside == 1))
                     row[n++] = i;
             status = pv_dataset_take(g->call->ctx, data, n, row, inside ? &g->held_out[f] : &g->learned[f]);
+            if (!inside && g->training.group)
+                g->learned_group[f] = take_groups(g, n, row);
         }
     free(row);
     free(fold);
@@ -294,6 +303,7 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     pv_fit_input input = cli_training_input(g->call, &g->roles, &g->training);
     pv_classifier *fit = NULL;
     input.data = g->learned[cell->fold];
+    input.group = g->learned_group[cell->fold];
     pv_status status = pv_fit(ctx, &input, &options, &fit);
     if (status == PV_OK && fit->stop == PV_STOP_INTERRUPTED)
         status = PV_ERR_INTERRUPTED;
@@ -359,6 +369,7 @@ void grid_clear(grid *g) {
     for (size_t f = 0; f < GRID_FOLDS_MAX; f++) {
         pv_dataset_free(g->call->ctx, g->learned[f]);
         pv_dataset_free(g->call->ctx, g->held_out[f]);
+        free(g->learned_group[f]);
     }
     cli_training_clear(g->call, &g->training);
     pv_archive_free(g->call->ctx, g->archive);

@@ -59,7 +59,7 @@ whole() { "$prevail" $part -o whole >whole.txt; }
 interrupt() { # a signal as soon as so many cells are there
     "$prevail" $part --threads 1 -o stopped >stopped.txt 2>stopped.log &
     local process=$!
-    for _ in $(seq 1 600); do
+    while kill -0 $process 2>/dev/null; do
         [ -d stopped/cells ] && [ "$(fits stopped)" -ge "$2" ] && break
         sleep 0.02
     done

@@ -537,7 +537,7 @@ void pv_images_pixels(const pv_images *images, size_t row, float *pixels) {
 }
 
 void pv__images_touched(const pv_images *images, size_t n) {
-    enum { LIMIT = 256 << 20 };
+    enum { LIMIT = 64 << 20 }; /* the system maps pages around those that are read: several times that in all */
     if (!images->pixels.mapped || !images->touched)
         return;
     size_t sum = __atomic_add_fetch(images->touched, n, __ATOMIC_RELAXED);

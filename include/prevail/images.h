@@ -44,6 +44,7 @@ typedef struct pv_array {
     bool fortran;               /* the first index varies fastest */
     bool swapped;               /* big-endian */
     const unsigned char *bytes; /* borrowed from the archive */
+    bool mapped;                /* of a file: pages that were read may be given back */
 } pv_array;
 
 /* One file: an NPZ with its members, or a single array (NPY or IDX, also gzipped). */
@@ -125,6 +126,7 @@ typedef struct pv_images {
     pv_archive **archives; /* [n_archives], kept open */
     size_t n_archives;
     bool archive_borrowed; /* the first one is not ours */
+    size_t *touched;       /* bytes of mapped pixels read since pages were last given back */
 } pv_images;
 
 /* The caller frees *images. Refuses, with array and index: shapes that disagree, votes that are no grades, rows without

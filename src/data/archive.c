@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 
 #include "data/archive.h"
@@ -164,12 +165,15 @@ pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *
     }
     if (a->zip) {
         PV_TRY(pv__zip_read(ctx, a->path, &a->file, m));
-        return pv__npy_parse(ctx, a->path, m->name, &m->bytes, array);
+        PV_TRY(pv__npy_parse(ctx, a->path, m->name, &m->bytes, array));
+    } else if (pv__is_idx(&m->bytes)) {
+        PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, array));
+    } else {
+        const char *slash = strrchr(a->path, '/');
+        PV_TRY(pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array));
     }
-    if (pv__is_idx(&m->bytes))
-        return pv__idx_parse(ctx, a->path, &m->bytes, array);
-    const char *slash = strrchr(a->path, '/');
-    return pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array);
+    array->mapped = !m->bytes.block; /* a part of the file, or a temporary one */
+    return PV_OK;
 }
 
 size_t pv__archive_size(const pv_archive *archive, size_t member) {
@@ -189,7 +193,19 @@ uint64_t pv__archive_hash(const pv_archive *archive) {
     }
     if (archive->memory)
         return hash;
-    return XXH3_64bits(archive->file.data, archive->file.size);
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    pv__hash_pieces(&state, archive->file.data, archive->file.size, true);
+    return XXH3_64bits_digest(&state);
+}
+
+void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t size, bool mapped) {
+    for (size_t at = 0; at < size; at += PV_BYTES_PIECE) {
+        size_t n = size - at < PV_BYTES_PIECE ? size - at : PV_BYTES_PIECE;
+        XXH3_64bits_update(state, bytes + at, n);
+        if (mapped)
+            pv__bytes_forget(bytes + at, n);
+    }
 }
 
 pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int *dims, size_t *rows) {

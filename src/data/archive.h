@@ -2,6 +2,8 @@
 #ifndef PV_SRC_ARCHIVE_H
 #define PV_SRC_ARCHIVE_H
 
+#include <xxhash.h>
+
 #include "base/base.h"
 #include "prevail/images.h"
 
@@ -17,6 +19,12 @@ typedef struct pv__bytes {
 
 PV_MUST_USE pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes);
 void pv__bytes_release(pv_ctx *ctx, pv__bytes *bytes);
+
+/* Bytes read in order, in pieces; those of a mapped file give their pages back, so that a pass over a file takes no
+ * more memory than a piece. */
+enum { PV_BYTES_PIECE = 32 << 20 };
+/* Gives the pages of mapped bytes back to the system; they are read again when they are asked for. Not for memory. */
+void pv__bytes_forget(const unsigned char *from, size_t n);
 
 typedef enum pv__packing { PV_PACKED_DEFLATE, PV_PACKED_GZIP } pv__packing;
 
@@ -58,6 +66,8 @@ PV_MUST_USE pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *n
                                     pv_array *array);
 PV_MUST_USE pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, pv_array *array);
 /* count and the size that the shape asks for against what is there. */
+/* Notes that n bytes of mapped pixels were read, and gives all pages back where many were. Any thread may call it. */
+void pv__images_touched(const pv_images *images, size_t n);
 PV_MUST_USE pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t available);
 
 size_t pv__array_element(pv_array_type type); /* bytes of a number; 0 for text */
@@ -95,6 +105,8 @@ void pv__npz_discard(pv__npz *npz);
 size_t pv__archive_size(const pv_archive *archive, size_t member); /* bytes, unpacked */
 /* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. */
 PV_MUST_USE pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *archive, size_t member, int *dims, size_t *rows);
+/* Adds bytes to a hash, piece by piece. */
+void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t size, bool mapped);
 uint64_t pv__archive_hash(const pv_archive *archive); /* XXH3-64 of the file; in memory, of the arrays */
 const char *pv__archive_path(const pv_archive *archive);
 

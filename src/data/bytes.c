@@ -32,6 +32,13 @@ pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes) {
     return status;
 }
 
+void pv__bytes_forget(const unsigned char *from, size_t n) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)from / page * page;
+    void *first = (void *)begin;
+    /* A failure costs memory only, and the pages are clean. */
+    (void)madvise(first, (uintptr_t)from + n - begin, MADV_DONTNEED);
+}
+
 void pv__bytes_release(pv_ctx *ctx, pv__bytes *bytes) {
     if (bytes->mapped)
         munmap(bytes->mapped, bytes->size);

@@ -90,7 +90,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         return absent(r, archive, option, name);
     }
     if (*found)
-        XXH3_64bits_update(r->hash, array->bytes, array->count * array->element);
+        pv__hash_pieces(r->hash, array->bytes, array->count * array->element, array->mapped);
     return PV_OK;
 }
 
@@ -142,6 +142,7 @@ static pv_status check_pixels(const reader *r) {
     pv_status status = PV_OK;
     for (size_t n = 0; n < r->file_rows && status == PV_OK; n++) {
         pv_array_floats(a, n * row, row, pixels);
+        pv__images_touched(r->images, row * a->element);
         for (size_t i = 0; i < row && r->keep[n]; i++)
             if (!isfinite(pixels[i])) {
                 status = a->dims == 3 ? wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu]",
@@ -465,6 +466,7 @@ static pv_status compact(reader *r) {
 /* Of a file, or of an archive that is borrowed. */
 static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(pv__strdup(r->ctx, path, &r->images->source));
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *r->images->touched, &r->images->touched));
     if (archive) {
         PV_TRY(pv__resize(r->ctx, 1, sizeof(pv_archive *), &r->images->archives));
         r->images->archives[r->images->n_archives++] = archive;
@@ -523,6 +525,7 @@ void pv_images_free(pv_ctx *ctx, pv_images *images) {
     pv__free(ctx, images->frequency);
     pv__free(ctx, images->group);
     pv__free(ctx, images->spacing);
+    pv__free(ctx, images->touched);
     pv__free(ctx, images->source);
     pv__free(ctx, images);
 }
@@ -530,6 +533,18 @@ void pv_images_free(pv_ctx *ctx, pv_images *images) {
 void pv_images_pixels(const pv_images *images, size_t row, float *pixels) {
     size_t n = images->planes * images->height * images->width;
     pv_array_floats(&images->pixels, images->index[row] * n, n, pixels);
+    pv__images_touched(images, n * images->pixels.element);
+}
+
+void pv__images_touched(const pv_images *images, size_t n) {
+    enum { LIMIT = 64 << 20 }; /* the system maps pages around those that are read: several times that in all */
+    if (!images->pixels.mapped || !images->touched)
+        return;
+    size_t sum = __atomic_add_fetch(images->touched, n, __ATOMIC_RELAXED);
+    if (sum >= LIMIT && sum - n < LIMIT) { /* just one caller sees it cross */
+        __atomic_store_n(images->touched, 0, __ATOMIC_RELAXED);
+        pv__bytes_forget(images->pixels.bytes, images->pixels.count * images->pixels.element);
+    }
 }
 
 pv_targets pv_images_targets(const pv_images *images) {

@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "prevail/images.h"
+#include "data/archive.h"
 
 /* Purpose of the fixed set's stream (docs/architecture.md lists them); training's is the caller's. */
 enum { STREAM_FIXED_VIEWS = 42 };
@@ -162,11 +161,12 @@ static void cut_plane(const pv_image_encoding *e, const pv_images *images, size_
 
 void pv_views_cut(const pv_image_encoding *e, const pv_images *images, size_t row, pv_rng *rng, double *x) {
     enum { VIEWS_MAX = 256 };
-    size_t area = e->size * e->size;
+    size_t area = e->size * e->size, bytes = images->planes * images->height * images->width * images->pixels.element;
     if (images->layout == PV_IMAGES_VIEWS) {
         source s = source_of(e, images, row);
         for (size_t i = 0; i < e->views * area; i++)
             x[i] = (pixel(&s, i) - e->mean) / e->sd;
+        pv__images_touched(images, bytes);
         return;
     }
     plane planes[VIEWS_MAX] = {0};
@@ -176,4 +176,5 @@ void pv_views_cut(const pv_image_encoding *e, const pv_images *images, size_t ro
         flat_planes(e, rng, planes);
     for (size_t v = 0; v < e->views; v++)
         cut_plane(e, images, row, &planes[v], x + v * area);
+    pv__images_touched(images, bytes);
 }

@@ -128,8 +128,15 @@ pv_status pv__zip_members(pv_ctx *ctx, const char *path, const pv__bytes *file, 
     return PV_OK;
 }
 
-static bool crc_right(const pv__bytes *bytes, uint32_t crc) {
-    return crc32_z(0, bytes->data, bytes->size) == crc;
+static bool crc_right(const pv__bytes *bytes, bool mapped, uint32_t crc) {
+    uLong sum = 0;
+    for (size_t at = 0; at < bytes->size; at += PV_BYTES_PIECE) {
+        size_t n = bytes->size - at < PV_BYTES_PIECE ? bytes->size - at : PV_BYTES_PIECE;
+        sum = crc32_z(sum, bytes->data + at, n);
+        if (mapped)
+            pv__bytes_forget(bytes->data + at, n);
+    }
+    return sum == crc;
 }
 
 /* The member's packed bytes in the file. */
@@ -174,7 +181,7 @@ pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv_
     else
         PV_TRY(pv__unpack(ctx, path, m->name, PV_PACKED_DEFLATE, file->data + begin, (size_t)m->packed, (size_t)m->size,
                           &m->bytes));
-    if (!crc_right(&m->bytes, m->crc)) {
+    if (!crc_right(&m->bytes, m->method == STORED || m->bytes.mapped, m->crc)) {
         pv__bytes_release(ctx, &m->bytes);
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is damaged: its checksum is wrong", m->name);
     }

@@ -40,18 +40,23 @@ def idx(name):
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * dims).reshape(shape)
 
 
+def save(path, images, labels, rows):
+    np.savez(path, images=images[rows], labels=(labels[rows] == CASE).astype(np.uint8))
+
+
 def make_data(work, seeds):
-    """train-S.npz: 1000 images of each class, drawn with seed S. test.npz: all test images of the two."""
+    """train-S.npz: 1000 images of each class, drawn with seed S; rest-S.npz: the others. test.npz: all test images."""
     images, labels = idx("train-images-idx3-ubyte.gz"), idx("train-labels-idx1-ubyte.gz")
     for seed in seeds:
         rng = np.random.default_rng(seed)
         rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), PER_CLASS, replace=False)
                                for c in (CONTROL, CASE)])
         rows = rng.permutation(rows)
-        np.savez(work / f"train-{seed}.npz", images=images[rows], labels=(labels[rows] == CASE).astype(np.uint8))
+        save(work / f"train-{seed}.npz", images, labels, rows)
+        rest = np.setdiff1d(np.flatnonzero((labels == CONTROL) | (labels == CASE)), rows)
+        save(work / f"rest-{seed}.npz", images, labels, rest)
     images, labels = idx("t10k-images-idx3-ubyte.gz"), idx("t10k-labels-idx1-ubyte.gz")
-    rows = np.flatnonzero((labels == CONTROL) | (labels == CASE))
-    np.savez(work / "test.npz", images=images[rows], labels=(labels[rows] == CASE).astype(np.uint8))
+    save(work / "test.npz", images, labels, np.flatnonzero((labels == CONTROL) | (labels == CASE)))
 
 
 def file_of(work, method, seed):
@@ -65,17 +70,27 @@ def fit(prevail, work, method, seed):
                         "--threads", "1", "--quiet", "-o", model], check=True, stdout=subprocess.DEVNULL)
 
 
+def mean_over_prevalence(prevail, model, data):
+    """Mean predicted probability over the prevalence, and its standard error from the sampling of the images."""
+    out = subprocess.run([prevail, "predict", model, data], check=True, capture_output=True, text=True)
+    p = np.array([float(row["p__1"]) for row in csv.DictReader(out.stdout.splitlines())])
+    y = np.load(data)["labels"]
+    share = {0: 1 - PREVALENCE, 1: PREVALENCE}
+    mean = sum(share[c] * p[y == c].mean() for c in share)
+    variance = sum(share[c] ** 2 * p[y == c].var() / (y == c).sum() for c in share)
+    return mean / PREVALENCE, variance ** 0.5 / PREVALENCE
+
+
 def judge(prevail, work, method, seed):
     """The test set resampled to the prevalence: rows weighted label by label, which is the mean over resamples."""
     model = file_of(work, method, seed)
     found = json.loads(subprocess.run([prevail, "eval", model, work / "test.npz", "--prevalence", str(PREVALENCE),
                                        "--bootstrap", "0", "--json"], check=True, capture_output=True).stdout)
-    out = subprocess.run([prevail, "predict", model, work / "test.npz"], check=True, capture_output=True, text=True)
-    p = np.array([float(row["p__1"]) for row in csv.DictReader(out.stdout.splitlines())])
-    y = np.load(work / "test.npz")["labels"]
-    mean = PREVALENCE * p[y == 1].mean() + (1 - PREVALENCE) * p[y == 0].mean()
+    calibration, error = mean_over_prevalence(prevail, model, work / "test.npz")
+    rest, rest_error = mean_over_prevalence(prevail, model, work / f"rest-{seed}.npz")
     metrics = found["metrics"]
-    return {"method": method, "seed": seed, "calibration": mean / PREVALENCE,
+    return {"method": method, "seed": seed, "calibration": calibration, "calibration_se": error,
+            "calibration_rest": rest, "calibration_rest_se": rest_error,
             "log_likelihood": -metrics["nell"]["value"], "auc": metrics["auc"]["value"]}
 
 
@@ -86,12 +101,14 @@ def write(rows, folder):
         table.writerows(rows)
     of = {method: [row for row in rows if row["method"] == method] for method in METHODS}
     iw = {row["seed"]: row["log_likelihood"] for row in of["iw"]}
-    lines = ["| method | mean p / prevalence | by seed | log-likelihood (se) | better than iw | AUC |", "|---|---|---|---|---|---|"]
+    lines = ["| method | mean p / prevalence | by seed | on the images left over | log-likelihood (se) | better than iw | AUC |",
+             "|---|---|---|---|---|---|---|"]
     for method, some in of.items():
         ratio, ll = [r["calibration"] for r in some], [r["log_likelihood"] for r in some]
         error = statistics.stdev(ll) / len(ll) ** 0.5 if len(ll) > 1 else float("nan")
         better = sum(r["log_likelihood"] > iw[r["seed"]] for r in some)
         lines.append(f"| {method} | {statistics.mean(ratio):.3f} | {', '.join(f'{r:.2f}' for r in ratio)} | "
+                     f"{statistics.mean(r['calibration_rest'] for r in some):.3f} | "
                      f"{statistics.mean(ll):.5f} ({error:.5f}) | " + ("–" if method == "iw" else f"{better} of {len(ll)}") +
                      f" | {statistics.mean(r['auc'] for r in some):.4f} |")
     (folder / "table.md").write_text("\n".join(lines) + "\n")
@@ -114,7 +131,8 @@ def main():
     tasks = [(method, seed) for seed in seeds for method in METHODS]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(lambda task: fit(options.prevail, options.work, *task), tasks))
-    write([judge(options.prevail, options.work, method, seed) for method, seed in tasks], options.output)
+        rows = list(pool.map(lambda task: judge(options.prevail, options.work, *task), tasks))
+    write(rows, options.output)
 
 
 if __name__ == "__main__":

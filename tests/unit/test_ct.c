@@ -316,6 +316,7 @@ static void files_read_back(void **state) {
         pv_array a = get(made, pv_archive_name(made, i)), b = get(read, pv_archive_name(made, i));
         assert_int_equal(a.type, b.type);
         assert_int_equal(a.dims, b.dims);
+        assert_true(b.mapped && !a.mapped);
         for (int d = 0; d < a.dims; d++)
             assert_int_equal(a.shape[d], b.shape[d]);
     }

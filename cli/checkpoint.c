@@ -34,7 +34,10 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
         return status == PV_OK ? code : cli_fail(call, status);
     }
     bool interrupted = pv_ctx_interrupted(call->ctx);
+    pv_status status = interrupted ? pv_checkpoint_write(call->ctx) : PV_OK;
     pv_checkpoint_close(call->ctx);
+    if (status != PV_OK)
+        return cli_fail(call, status);
     if (interrupted && access(options->path, F_OK) == 0)
         cli_note(call, "to continue, repeat the command with --resume: %s has what there is", options->path);
     return code;

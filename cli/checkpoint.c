@@ -4,16 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const pv_option cli_checkpoint_table[] = {
-    {"checkpoint", PV_OPTION_TEXT, offsetof(cli_checkpoint, path), NULL, 0, 0, NULL, "FILE",
-     "Write there what there is, every so often and when interrupted; removed when all is done."},
-    {"checkpoint-every", PV_OPTION_REAL, offsetof(cli_checkpoint, every), "60", 0.001, 1e9, NULL, "SECONDS",
-     "How often, at most."},
-    {"resume", PV_OPTION_FLAG, offsetof(cli_checkpoint, resume), NULL, 0, 0, NULL, NULL,
-     "Continue from --checkpoint, to exactly the result of a run that was never interrupted. The other options and the "
-     "data "
-     "must be the same. Where there is no such file the work begins."},
-    CLI_OPTION_END};
+const pv_option cli_checkpoint_table[] = {CLI_OPTIONS_CHECKPOINT(0), CLI_OPTION_END};
 
 int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output) {
     if (!options->path && (options->resume || cli_given(call, "checkpoint-every")))
@@ -43,7 +34,10 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
         return status == PV_OK ? code : cli_fail(call, status);
     }
     bool interrupted = pv_ctx_interrupted(call->ctx);
+    pv_status status = interrupted ? pv_checkpoint_write(call->ctx) : PV_OK;
     pv_checkpoint_close(call->ctx);
+    if (status != PV_OK)
+        return cli_fail(call, status);
     if (interrupted && access(options->path, F_OK) == 0)
         cli_note(call, "to continue, repeat the command with --resume: %s has what there is", options->path);
     return code;

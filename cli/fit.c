@@ -84,7 +84,7 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
         cli_warn(call, "stopped by the time limit before it converged");
         break;
     case PV_STOP_DIVERGED:
-        cli_warn(call, "diverged: the coefficients below mean nothing; try a lower --rate or a --prior");
+        cli_warn(call, "diverged: the model means nothing; try a smaller --rate, such as a tenth of it, or a --prior");
         break;
     case PV_STOP_INTERRUPTED:
         cli_warn(call, "interrupted after %lld steps%s%s", (long long)classifier->iterations,

@@ -51,6 +51,7 @@ static const pv_option coverage_table[] = {
      "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "
      "among "
      "99 draws of their posterior."},
+    CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_END};
 
 static const pv_option calibration_table[] = {
@@ -178,6 +179,25 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, vo
     return CLI_OK;
 }
 
+int study_checkpoint_start(cli_call *call, const study_options *options) {
+    int code = cli_checkpoint_start(call, &options->checkpoint, NULL, options->output);
+    if (code != CLI_OK || !options->checkpoint.path)
+        return code;
+    char facts[1024];
+    snprintf(facts, sizeof facts, "version=%s\nthe command=%.900s\n", PV_VERSION, call->line);
+    pv_status status = pv_checkpoint_facts(call->ctx, facts);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+pv_status study_recall_job(pv_ctx *ctx, void *block, size_t size, bool *done) {
+    return pv_checkpoint_recall(ctx, "job", &(pv_field){block, size}, 1, done);
+}
+
+pv_status study_keep_job(pv_ctx *ctx, void *block, size_t size) {
+    pv_checkpoint_drop(ctx, "fit/"); /* its fits are no longer of interest */
+    return pv_checkpoint_keep(ctx, "job", &(pv_field){block, size}, 1);
+}
+
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 typedef struct study {
@@ -191,6 +211,8 @@ typedef struct study {
 } study;
 
 static int run_coverage(cli_call *call, const study_options *options) {
+    if (options->sbc && options->checkpoint.path)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint does not go with --sbc, which takes minutes");
     return options->sbc ? study_ranks(call, options) : study_coverage(call, options);
 }
 

@@ -23,6 +23,7 @@ typedef struct study_options {
     bool quick;
     cli_roles roles;    /* of their data */
     pv_fit_options fit; /* training, as fit has it */
+    cli_checkpoint checkpoint; /* coverage */
     const char *output;
     pv_report *report; /* of the folder, while the study runs; NULL: none */
     cli_running running;
@@ -89,6 +90,12 @@ void study_panel(study_canvas *canvas, const pv_panel *panel);
 /* Into the report and the folder, and empties the canvas. */
 int study_figure(cli_call *call, study_canvas *canvas, const char *name, const char *title, const char *text,
                  size_t columns);
+
+/* Opens --checkpoint; jobs that are done are in it, each as one block under the key "job". */
+int study_checkpoint_start(cli_call *call, const study_options *options);
+/* Whether the block was there; else the work is to be done, each fit in a scope of its own, and then kept. */
+pv_status study_recall_job(pv_ctx *ctx, void *block, size_t size, bool *done);
+pv_status study_keep_job(pv_ctx *ctx, void *block, size_t size);
 
 /* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
 int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);

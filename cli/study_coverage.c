@@ -183,7 +183,11 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
 /* A fit that fails is counted, not fatal, but for memory. */
 static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     const coverage *c = state;
-    size_t rows = c->cases + c->controls;
+    size_t rows = c->cases + c->controls, size = (size_t)c->infers * METHODS * sizeof(outcome);
+    bool done;
+    pv_status recalled = study_recall_job(ctx, coverage_at(c, replicate, 0, 0), size, &done);
+    if (recalled != PV_OK || done)
+        return recalled;
     sample s = {.x = cli_alloc(FEATURES * (rows + 1), sizeof(double)), .label = cli_alloc(rows, sizeof(int32_t))};
     draw_sample(c, replicate, &s);
     pv_status fatal = PV_OK;
@@ -191,13 +195,15 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
         for (int m = 0; m < METHODS; m++) {
             if (m == PLUGIN && isinf(c->prevalence_n))
                 continue; /* has no posterior */
+            size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)(i * METHODS + m));
             pv_status status = fit_one(ctx, c, replicate, &s, i, m, coverage_at(c, replicate, i, m));
+            pv_checkpoint_leave(ctx, entered);
             if (status == PV_ERR_MEMORY || status == PV_ERR_INTERNAL || status == PV_ERR_USAGE)
                 fatal = status;
         }
     free(s.x);
     free(s.label);
-    return fatal;
+    return fatal == PV_OK ? study_keep_job(ctx, coverage_at(c, replicate, 0, 0), size) : fatal;
 }
 
 outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method) {
@@ -263,12 +269,17 @@ int study_coverage(cli_call *call, const study_options *options) {
     fill_truth(c.prevalence, c.truth);
     c.outcome = cli_alloc(c.replicates * (size_t)c.infers * METHODS, sizeof *c.outcome);
     double began = study_seconds();
-    code = study_parallel(call, "coverage", c.replicates, run_replicate, &c, &c.finished);
+    code = study_checkpoint_start(call, options);
+    if (code == CLI_OK)
+        code = study_parallel(call, "coverage", c.replicates, run_replicate, &c, &c.finished);
+    if (code == CLI_OK && options->checkpoint.path && c.finished < c.replicates)
+        code = CLI_FAILED; /* to be continued; the rest is not reported without the whole */
     c.seconds = study_seconds() - began;
     if (code == CLI_OK && !c.finished)
         code = CLI_FAILED;
     if (code == CLI_OK)
         code = coverage_report(call, &c);
+    code = cli_checkpoint_end(call, &options->checkpoint, code);
     free(c.outcome);
     return code;
 }

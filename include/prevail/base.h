@@ -156,8 +156,8 @@ PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bo
  * what they need, each under the scope of its context, and take it up again. Without one they do nothing of the kind.
  */
 
-/* Every so many seconds the file is written, and when the work is interrupted. A path that exists is refused without
- * resume; with it, one that does not exist is fine: the work begins. */
+/* Every so many seconds the file is written; after an interruption, by pv_checkpoint_write. A path that exists is
+ * refused without resume; with it, one that does not exist is fine: the work begins. */
 PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
 bool pv_checkpoint_resumed(const pv_ctx *ctx);           /* the file was there */
 PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx);  /* now; nothing without a checkpoint */

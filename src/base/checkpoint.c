@@ -344,7 +344,7 @@ pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field
 #pragma omp critical(pv_checkpoint)
     {
         status = put(ctx, c, name, field, n);
-        if (status == PV_OK && (pv__seconds() - c->written >= c->every || pv__interrupted(c->owner)))
+        if (status == PV_OK && pv__seconds() - c->written >= c->every)
             status = write_file(ctx, c);
     }
     return status;

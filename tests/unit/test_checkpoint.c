@@ -1,0 +1,533 @@
+/* Checkpoints: what is kept comes back; a damaged or foreign file is refused; training, inference and validation that
+ * are interrupted at any step end in the bytes of a run that never was. Validation rows, schedules and the trace with
+ * them. */
+#include <unistd.h>
+
+#include "base/base.h"
+#include "infer/infer.h"
+#include "unit/check.h"
+
+static char folder[] = "/tmp/prevail-checkpoint-XXXXXX";
+static char checkpoint_path[64], model_path[64], other_path[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(checkpoint_path, sizeof checkpoint_path, "%s/a.checkpoint", folder);
+    snprintf(model_path, sizeof model_path, "%s/a.model", folder);
+    snprintf(other_path, sizeof other_path, "%s/b.model", folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    unlink(checkpoint_path);
+    unlink(model_path);
+    unlink(other_path);
+    return rmdir(folder); /* fails where something else was left in it */
+}
+
+static unsigned char *read_all(const char *path, size_t *size) {
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    fseek(stream, 0, SEEK_END);
+    *size = (size_t)ftell(stream);
+    rewind(stream);
+    unsigned char *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, stream), *size);
+    fclose(stream);
+    return bytes;
+}
+
+static void write_all(const char *path, const void *bytes, size_t size) {
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, size, stream), size);
+    fclose(stream);
+}
+
+static void check_same_files(const char *a, const char *b) {
+    size_t size, other;
+    unsigned char *first = read_all(a, &size), *second = read_all(b, &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(first, second, size);
+    free(first);
+    free(second);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static void keeps_and_recalls(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    double x[3] = {1, 2, 3}, y[2] = {4, 5}, back[3] = {0}, again[2] = {0};
+    bool found = true;
+    assert_false(pv_checkpoint_due(ctx)); /* without one nothing happens */
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
+    CHECK_OK(ctx, pv_checkpoint_recall(ctx, "x", &(pv_field){back, sizeof back}, 1, &found));
+    assert_false(found);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_false(pv_checkpoint_resumed(ctx));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "--rate=0.1\nthe data=7 rows\n"));
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "both", (pv_field[]){{x, sizeof x}, {y, sizeof y}, {NULL, 0}}, 3));
+    size_t entered = pv_checkpoint_enter(ctx, "folds", 2);
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
+    pv_checkpoint_leave(ctx, entered);
+    assert_int_equal(pv_checkpoint_size(ctx, "x"), 0);
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+
+    assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, false), PV_ERR_USAGE); /* it would be lost */
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--resume"));
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_true(pv_checkpoint_resumed(ctx));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "the data=7 rows\n--rate=0.1\n"));
+    CHECK_OK(ctx,
+             pv_checkpoint_recall(ctx, "both", (pv_field[]){{back, sizeof back}, {again, sizeof again}}, 2, &found));
+    assert_true(found);
+    assert_memory_equal(back, x, sizeof x);
+    assert_memory_equal(again, y, sizeof y);
+    assert_int_equal(pv_checkpoint_recall(ctx, "both", &(pv_field){back, sizeof back}, 1, &found), PV_ERR_FORMAT);
+    entered = pv_checkpoint_enter(ctx, "folds", 2);
+    assert_int_equal(pv_checkpoint_size(ctx, "x"), sizeof x);
+    pv_checkpoint_drop(ctx, "");
+    assert_int_equal(pv_checkpoint_size(ctx, "x"), 0);
+    pv_checkpoint_leave(ctx, entered);
+    assert_int_equal(pv_checkpoint_size(ctx, "both"), sizeof x + sizeof y);
+
+    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.2\nthe data=7 rows\n"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--rate is 0.2 here and was 0.1 there"));
+    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.1\nthe data=7 rows\n--seed=2\n"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--seed is 2 here and was not given there"));
+    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.1\n"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "the data was 7 rows there"));
+    CHECK_OK(ctx, pv_checkpoint_finish(ctx));
+    assert_int_not_equal(access(checkpoint_path, F_OK), 0);
+    pv_ctx_free(ctx);
+}
+
+/* Every cut, every flipped byte: refused, and the file left as it is. */
+static void refuses_damage(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    double x[20] = {1, 2, 3};
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "--rate=0.1\n"));
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    size_t size, after;
+    unsigned char *bytes = read_all(checkpoint_path, &size);
+    for (size_t cut = 0; cut < size; cut++) {
+        write_all(checkpoint_path, bytes, cut);
+        assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, true), PV_ERR_FORMAT);
+    }
+    for (size_t at = 0; at < size; at++) {
+        bytes[at] ^= 0x20;
+        write_all(checkpoint_path, bytes, size);
+        pv_status status = pv_checkpoint_open(ctx, checkpoint_path, 1e9, true);
+        bool checksum = at > sizeof "prevail-checkpoint 1" && at < 60; /* a capital there is the same number */
+        assert_true(status == PV_ERR_FORMAT || (status == PV_OK && checksum));
+        pv_checkpoint_close(ctx);
+        unsigned char *left = read_all(checkpoint_path, &after);
+        assert_int_equal(after, size);
+        assert_memory_equal(left, bytes, size);
+        free(left);
+        bytes[at] ^= 0x20;
+    }
+    free(bytes);
+    unlink(checkpoint_path);
+    pv_ctx_free(ctx);
+}
+
+/* ---- interrupted and resumed ------------------------------------------------------------------------------------- */
+
+typedef struct problem {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    const char *target;
+} problem;
+
+static problem nodules(pv_ctx *ctx, int64_t each, uint64_t seed) {
+    pv_simulation simulation = {.cases = each, .controls = each, .prevalence = 0.01, .seed = seed};
+    problem p = {.target = "malignant"};
+    pv_roles roles = {.target = p.target};
+    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &simulation, &p.table, NULL));
+    CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
+    return p;
+}
+
+static problem discs(pv_ctx *ctx, pv_image_options *image) {
+    problem p = {.target = "labels"};
+    pv_roles roles = {.target = p.target, .image = image};
+    CHECK_OK(ctx, pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", NULL, &p.table));
+    CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
+    return p;
+}
+
+static void problem_free(pv_ctx *ctx, problem *p) {
+    pv_string_list_free(ctx, p->labels, (size_t)p->data->classes);
+    pv_dataset_free(ctx, p->data);
+    pv_encoding_free(ctx, p->encoding);
+    pv_table_free(ctx, p->table);
+}
+
+static pv_fit_input input_of(const problem *p) {
+    return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
+}
+
+static bool is_interrupted(const pv_classifier *c) {
+    return c->stop == PV_STOP_INTERRUPTED || (c->posterior && c->posterior->stop == PV_STOP_INTERRUPTED);
+}
+
+/* Interrupted after every `calls` steps until it is done; each time in a new context, of one or two threads. Returns
+ * how often. */
+static int fit_in_pieces(const problem *p, const pv_fit_options *options, int64_t calls) {
+    pv_fit_input input = input_of(p);
+    for (int piece = 0;; piece++) {
+        assert_true(piece < 2000);
+        pv_ctx *ctx = check_ctx(1 + piece % 2);
+        pv_classifier *c = NULL;
+        CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+        pv__checkpoint_interrupt_after(ctx, calls + piece % 3);
+        pv_status status = pv_fit(ctx, &input, options, &c);
+        bool again = status == PV_ERR_INTERRUPTED || (status == PV_OK && is_interrupted(c));
+        if (again) {
+            CHECK_OK(ctx, pv_checkpoint_write(ctx));
+        } else {
+            CHECK_OK(ctx, status);
+            CHECK_OK(ctx, pv_classifier_save(ctx, c, other_path));
+            CHECK_OK(ctx, pv_checkpoint_finish(ctx));
+        }
+        pv_classifier_free(ctx, c);
+        pv_ctx_free(ctx);
+        if (!again)
+            return piece;
+    }
+}
+
+static void check_resumes(const problem *p, const pv_fit_options *options, int64_t calls, int least) {
+    pv_ctx *ctx = check_ctx(2);
+    pv_fit_input input = input_of(p);
+    pv_classifier *c;
+    CHECK_OK(ctx, pv_fit(ctx, &input, options, &c));
+    CHECK_OK(ctx, pv_classifier_save(ctx, c, model_path));
+    pv_classifier_free(ctx, c);
+    pv_ctx_free(ctx);
+    assert_true(fit_in_pieces(p, options, calls) >= least);
+    check_same_files(model_path, other_path);
+}
+
+static void resumes_minibatches(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 60, 3);
+    static const char *const designs[] = {"balanced", "uniform", "optimal", "counts:10,7"};
+    static const pv_marginal marginals[] = {PV_MARGINAL_AUXILIARY_LINEAR, PV_MARGINAL_AUXILIARY_CONSTANT,
+                                            PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_CONSTANT};
+    for (int i = 0; i < 4; i++) {
+        pv_fit_options options = pv_fit_options_default();
+        options.prevalence = "0.05";
+        options.model = i % 2 ? "linear" : "mlp:4";
+        options.marginal = (int)marginals[i];
+        options.batch = "17";
+        options.design = designs[i];
+        options.epochs = 5;
+        options.population_weight = options.epoch_weight = PV_WEIGHT_EXPECTED;
+        options.auxiliary_rate = i == 3 ? 10 : 0;
+        options.validation = i < 2 ? 0.2 : 0;
+        options.patience = i < 1 ? 3 : 0;
+        options.schedule = i == 2 ? "warmup:2,step:3:0.5" : "cosine";
+        options.trace = i == 0;
+        check_resumes(&p, &options, i == 0 ? 1 : 3, 4);
+    }
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+static void resumes_images(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    pv_image_options image = {0};
+    pv_options_default(pv_image_option_table, &image);
+    image.views = 1;
+    image.size = 8;
+    problem p = discs(ctx, &image);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.1";
+    options.model = "convnet:views=1,size=8,low=4,channels=8,features=4";
+    options.marginal = PV_MARGINAL_AUXILIARY_LINEAR;
+    options.batch = "16";
+    options.epochs = 4;
+    check_resumes(&p, &options, 2, 3);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+static void resumes_posteriors(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 40, 4);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.05";
+    options.draws = 200;
+    options.infer = PV_INFER_VI;
+    options.steps = 60;
+    check_resumes(&p, &options, 13, 3);
+    options.marginal = PV_MARGINAL_AUXILIARY_LINEAR;
+    options.batch = "20";
+    options.epochs = 5;
+    check_resumes(&p, &options, 11, 4);
+    options.marginal = PV_MARGINAL_PROFILE;
+    options.batch = "full";
+    options.infer = PV_INFER_HMC;
+    options.warmup = 60;
+    check_resumes(&p, &options, 2, 3);
+    options.model = "mlp:2"; /* the density without the fast path */
+    options.draws = 100;
+    options.warmup = 20;
+    options.prior = "normal:1";
+    check_resumes(&p, &options, 2, 2);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* Folds that are done are not done again, those that were begun go on. */
+static void resumes_validations(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(2);
+    problem p = nodules(ctx, 60, 5);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.05";
+    options.batch = "20";
+    options.epochs = 6;
+    options.validation = 0.25;
+    int32_t *group = calloc(p.data->rows, sizeof *group);
+    assert_non_null(group);
+    for (size_t i = 0; i < p.data->rows; i++)
+        group[i] = (int32_t)(i / 3);
+    pv_validation_options how = pv_validation_options_default();
+    how.group = group;
+    how.bootstrap = 0;
+    pv_fit_input input = input_of(&p);
+    input.group = group;
+    pv_validation *whole, *v = NULL;
+    CHECK_OK(ctx, pv_cross_validate(ctx, &input, &options, &how, &whole));
+    int pieces = 0;
+    for (; !v; pieces++) {
+        assert_true(pieces < 1000);
+        pv_ctx *own = check_ctx(1 + pieces % 2);
+        CHECK_OK(own, pv_checkpoint_open(own, checkpoint_path, 1e9, true));
+        pv__checkpoint_interrupt_after(own, 7);
+        pv_status status = pv_cross_validate(own, &input, &options, &how, &v);
+        if (status == PV_ERR_INTERRUPTED)
+            CHECK_OK(own, pv_checkpoint_write(own));
+        else
+            CHECK_OK(own, status);
+        pv_ctx_free(own);
+    }
+    assert_true(pieces > 3);
+    size_t cells = p.data->rows * 2 * sizeof(double);
+    assert_memory_equal(v->loglik, whole->loglik, cells);
+    assert_memory_equal(v->log_p, whole->log_p, cells);
+    how.folds = 4; /* another validation */
+    pv_validation *none;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &none), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--folds is 4 here and was 3 there"));
+    pv_checkpoint_close(ctx);
+    unlink(checkpoint_path);
+    pv_validation_free(ctx, whole);
+    pv_validation_free(ctx, v);
+    free(group);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+static void refuses_other_work(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 40, 6), q = nodules(ctx, 40, 7);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.05";
+    options.batch = "16";
+    options.epochs = 5;
+    pv_fit_input input = input_of(&p), other = input_of(&q);
+    pv_classifier *c;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    pv__checkpoint_interrupt_after(ctx, 5);
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    assert_true(is_interrupted(c));
+    pv_classifier_free(ctx, c);
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    pv_ctx_clear_interrupt(ctx);
+    size_t size, after;
+    unsigned char *bytes = read_all(checkpoint_path, &size);
+    static const char *const named[] = {"--seed", "model", "the data"};
+    for (int i = 0; i < 3; i++) {
+        pv_fit_options changed = options;
+        changed.seed = i == 0 ? 2 : 1;
+        changed.model = i == 1 ? "mlp:3" : "linear";
+        CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+        assert_int_equal(pv_fit(ctx, i == 2 ? &other : &input, &changed, &c), PV_ERR_USAGE);
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, named[i]));
+        assert_null(c);
+        pv_checkpoint_close(ctx);
+    }
+    unsigned char *left = read_all(checkpoint_path, &after);
+    assert_int_equal(after, size);
+    assert_memory_equal(left, bytes, size);
+    free(left);
+    free(bytes);
+    unlink(checkpoint_path);
+    problem_free(ctx, &p);
+    problem_free(ctx, &q);
+    pv_ctx_free(ctx);
+}
+
+/* ---- validation rows, schedules, the trace ----------------------------------------------------------------------- */
+
+static void follows_schedules(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    pv__schedule s;
+    CHECK_OK(ctx, pv__schedule_parse(ctx, "cosine", 10, &s));
+    CHECK_NEAR(pv__schedule_at(&s, 0, 0.1), 1, 1e-15);
+    CHECK_NEAR(pv__schedule_at(&s, 5, 5.1), 0.5, 1e-15);
+    CHECK_NEAR(pv__schedule_at(&s, 2.5, 2.6), 0.5 * (1 + sqrt(0.5)), 1e-15);
+    CHECK_OK(ctx, pv__schedule_parse(ctx, "constant", 10, &s));
+    CHECK_NEAR(pv__schedule_at(&s, 9.9, 10), 1, 0);
+    CHECK_OK(ctx, pv__schedule_parse(ctx, "step:3:0.5", 10, &s));
+    CHECK_NEAR(pv__schedule_at(&s, 2.9, 3), 1, 0);
+    CHECK_NEAR(pv__schedule_at(&s, 3, 3.1), 0.5, 0);
+    CHECK_NEAR(pv__schedule_at(&s, 9.5, 9.6), 0.125, 0);
+    CHECK_OK(ctx, pv__schedule_parse(ctx, "warmup:2,cosine", 10, &s));
+    CHECK_NEAR(pv__schedule_at(&s, 0, 0.5), 0.25, 1e-15);
+    CHECK_NEAR(pv__schedule_at(&s, 1.5, 2), 1, 1e-15);
+    CHECK_NEAR(pv__schedule_at(&s, 6, 6.5), 0.5, 1e-15);
+    static const char *const bad[] = {
+        "",         "linear",           "step",    "step:3",      "step:0:0.5",       "step:3:2",
+        "warmup:2", "warmup:10,cosine", "cosine,", "step:3:0.5x", "warmup:-1,cosine", "warmup:2, cosine"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(pv__schedule_parse(ctx, bad[i], 10, &s), PV_ERR_USAGE);
+    pv_ctx_free(ctx);
+}
+
+/* The trace's last row is the model that comes out, and the best score is that of the parameters kept. */
+static void traces_and_stops_early(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 150, 8);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.05";
+    options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
+    options.model = "mlp:16";
+    options.batch = "30";
+    options.epochs = 12;
+    options.trace = true;
+    pv_fit_input input = input_of(&p);
+    pv_classifier *c;
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    assert_int_equal(c->trace->count, 12);
+    assert_int_equal(c->trace->row[11].step, c->iterations);
+    for (size_t y = 0; y < 2; y++)
+        CHECK_NEAR(c->trace->exact[11 * 2 + y], exp(c->log_marginal[y]), 1e-12);
+    for (size_t i = 0; i < 12; i++) {
+        assert_true(isnan(c->trace->row[i].validation));
+        CHECK_NEAR(c->trace->used[2 * i] + c->trace->used[2 * i + 1], 1, 1e-12);
+    }
+    pv_classifier_free(ctx, c);
+    options.validation = 0.3;
+    options.patience = 4;
+    options.epochs = 300;
+    options.rate = 0.05;
+    options.schedule = "constant";
+    options.prior = "none";
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    assert_int_equal(c->stop, PV_STOP_EARLY);
+    assert_int_equal(c->validation_rows, 90);
+    assert_int_equal(c->rows, 210);
+    size_t best = 0, n = c->trace->count;
+    for (size_t i = 1; i < n; i++)
+        if (c->trace->row[i].validation < c->trace->row[best].validation)
+            best = i;
+    assert_int_equal(n - 1 - best, 4);
+    CHECK_NEAR(c->validation, c->trace->row[best].validation, 0);
+    for (size_t y = 0; y < 2; y++) /* w is the best epoch's */
+        CHECK_NEAR(c->trace->exact[best * 2 + y], exp(c->log_marginal[y]), 1e-12);
+    pv_classifier_free(ctx, c);
+    options.rate = 1000;
+    options.prior = "normal:2.5";
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    assert_int_equal(c->stop, PV_STOP_DIVERGED);
+    pv_classifier_free(ctx, c);
+    options.validation = 0;
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE); /* patience without rows to judge by */
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* The score against the formula, row by row; hard labels and, of the same rows, soft ones. */
+static void scores_validation_rows(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    enum { N = 4, K = 2 };
+    double x[N] = {-1, 0, 1, 2}, w[2] = {0.3, 0.7}, prevalence[K] = {0.9, 0.1}, design[K] = {0.5, 0.5};
+    int32_t label[N] = {0, 1, 0, 1};
+    double soft[N * K] = {0.8, 0.2, 0.5, 0.5, 1, 0, 0.3, 0.7}, weight[N] = {1, 2, 1, 0.5};
+    char zero[] = "0", one[] = "1", *labels[] = {zero, one};
+    pv_model *model;
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", 1, K, &model));
+    for (int kind = 0; kind < 4; kind++) { /* hard or soft; ig or plain */
+        pv_fit_options options = pv_fit_options_default();
+        options.loss = kind / 2 ? PV_LOSS_PLAIN : PV_LOSS_IG;
+        pv_dataset held = {.rows = N,
+                           .features = 1,
+                           .classes = K,
+                           .x = x,
+                           .label = label,
+                           .weight = weight,
+                           .frequency = kind % 2 ? soft : NULL};
+        pv__problem rows = {.options = &options,
+                            .model = model,
+                            .n = N,
+                            .targets = pv_dataset_targets(&held),
+                            .has_prevalence = true,
+                            .design = design,
+                            .population = {K, prevalence, 10}};
+        pv__holdout *h = NULL;
+        double got, wanted = 0, mass[K] = {0};
+        CHECK_OK(ctx, pv__holdout_new(ctx, &rows, &held, labels, &h));
+        CHECK_OK(ctx, pv__holdout_score(ctx, h, w, &got));
+        for (int n = 0; n < N; n++)
+            for (int y = 0; y < K; y++)
+                mass[y] += weight[n] * (kind % 2 ? soft[n * K + y] : label[n] == y);
+        for (int n = 0; n < N; n++) {
+            double odds = exp(w[0] + w[1] * x[n]) * (kind / 2 ? (0.1 / 0.5) / (0.9 / 0.5) : 1);
+            double q[K] = {1 / (1 + odds), odds / (1 + odds)};
+            for (int y = 0; y < K; y++)
+                wanted -=
+                    weight[n] * (kind % 2 ? soft[n * K + y] : label[n] == y) * prevalence[y] / mass[y] * log(q[y]);
+        }
+        CHECK_NEAR(got, wanted, 1e-14);
+        pv__holdout_free(ctx, h);
+    }
+    pv_model_free(ctx, model);
+    pv_ctx_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_and_recalls),      cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(resumes_minibatches),    cmocka_unit_test(resumes_images),
+        cmocka_unit_test(resumes_posteriors),     cmocka_unit_test(resumes_validations),
+        cmocka_unit_test(refuses_other_work),     cmocka_unit_test(follows_schedules),
+        cmocka_unit_test(traces_and_stops_early), cmocka_unit_test(scores_validation_rows),
+    };
+    return cmocka_run_group_tests_name("checkpoint", tests, make_folder, remove_folder);
+}

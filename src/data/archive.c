@@ -139,13 +139,14 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
         if (status == PV_ERR_FORMAT)
             return PV_OK; /* of a type that is not known here; an error once it is wanted */
         PV_TRY(status);
+        PV_TRY(pv__array_fit(ctx, a->path, &array, (size_t)m->size - begin));
     } else if (pv__is_idx(&m->bytes)) {
         PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
     } else {
-        PV_TRY(pv__npy_header(ctx, a->path, m->name, &m->bytes, &array, &begin));
+        PV_TRY(pv__npy_parse(ctx, a->path, m->name, &m->bytes, &array));
     }
     *dims = array.dims;
-    *rows = array.dims ? array.shape[0] : 0;
+    *rows = array.dims && array.count ? array.shape[0] : 0; /* a length may be anything where another one is 0 */
     return PV_OK;
 }
 

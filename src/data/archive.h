@@ -63,7 +63,8 @@ PV_MUST_USE pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *arr
 /* ---- archives (archive.c) ---------------------------------------------------------------------------------------- */
 
 size_t pv__archive_size(const pv_archive *archive, size_t member); /* bytes, unpacked */
-/* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. */
+/* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. A length is
+ * one that the member's size justifies; 0 where the array has no elements. */
 PV_MUST_USE pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *archive, size_t member, int *dims, size_t *rows);
 uint64_t pv__archive_hash(const pv_archive *archive); /* XXH3-64 of the file */
 

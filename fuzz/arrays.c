@@ -15,9 +15,12 @@ void fuzz_append(fuzz_bytes *bytes, const void *data, size_t size) {
     bytes->size += size;
 }
 
+/* The low byte first; zeros beyond the value's own. */
 static void append_number(fuzz_bytes *bytes, uint64_t value, size_t width) {
-    for (size_t i = 0; i < width; i++)
-        fuzz_append(bytes, &(uint8_t){i < 8 ? (uint8_t)(value >> 8 * i) : 0}, 1);
+    for (size_t i = 0; i < width; i++, value >>= 8) {
+        uint8_t low = (uint8_t)(value & 0xFF);
+        fuzz_append(bytes, &low, 1);
+    }
 }
 
 void fuzz_npy(fuzz_bytes *to, const char *type, bool fortran, int dims, const size_t *shape, const void *data,

@@ -133,6 +133,9 @@ with zipfile.ZipFile(folder / "work.npz", "w") as archive:  # numbers where text
 put("costs", "arrays", (folder / "work.npz").read_bytes())
 (folder / "work.npz").unlink()
 put("costs", "wrong", "action,0,1\na,0,x\nb,,1\n")
+for i, text in enumerate(["<script>alert(1)</script>", '" onload="x', "a & b &amp; &lt;", "\u00e9\u4e2d\U0001f600", b"\xff\xc0\x80\x01\x7f",
+                          "]]>", "-->"]):
+    put("report", str(i), text)
 probs = "p__a,p__b,y,w,v1,v2\n0.9,0.1,a,1,2,0\n0.2,0.8,b,2,1,1\n0.5,0.5,a,1,0,3\n0.4,0.6,b,1,1,2\n0.3,0.7,a,1,5,5\n"
 put("adjust", "prefix", "\n\n\n\n\n" + probs)
 put("adjust", "target", "\ny\nw\nv1,v2\nb\n" + probs)

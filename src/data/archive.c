@@ -102,6 +102,12 @@ size_t pv_archive_find(const pv_archive *archive, const char *name) {
     return i;
 }
 
+/* An array that is a file of its own goes by the file's name. */
+static const char *file_name(const pv_archive *a) {
+    const char *slash = strrchr(a->path, '/');
+    return slash ? slash + 1 : a->path;
+}
+
 pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
     pv__member *m = &a->members[member];
     if (a->zip) {
@@ -110,8 +116,7 @@ pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *
     }
     if (pv__is_idx(&m->bytes))
         return pv__idx_parse(ctx, a->path, &m->bytes, array);
-    const char *slash = strrchr(a->path, '/');
-    return pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array);
+    return pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, array);
 }
 
 size_t pv__archive_size(const pv_archive *archive, size_t member) {
@@ -143,7 +148,7 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
     } else if (pv__is_idx(&m->bytes)) {
         PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
     } else {
-        PV_TRY(pv__npy_parse(ctx, a->path, m->name, &m->bytes, &array));
+        PV_TRY(pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, &array));
     }
     *dims = array.dims;
     *rows = array.dims && array.count ? array.shape[0] : 0; /* a length may be anything where another one is 0 */

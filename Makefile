@@ -2,8 +2,9 @@
 BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
+MINUTES ?= 10
 
-.PHONY: all setup setup-check setup-bench demo check warnings sanitize bench install format clean
+.PHONY: all setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -20,6 +21,9 @@ setup-check:
 setup-bench:
 	@scripts/setup build bench
 
+setup-fuzz:
+	@scripts/setup build fuzz
+
 demo: setup
 	@$(MAKE) --no-print-directory all
 	@$(BUILD)/prevail demo --report $(BUILD)/demo.html
@@ -31,6 +35,14 @@ check: setup-check
 # The tests under AddressSanitizer and UndefinedBehaviorSanitizer; part of check.
 sanitize: setup-check
 	@scripts/check sanitize
+
+# Every fuzz target under the sanitisers, MINUTES in all; docs/testing.md.
+fuzz: setup-fuzz
+	@scripts/fuzz $(MINUTES)
+
+# The long form: an hour of fuzzing, kills, the whole allocation sweep. Prints the table of docs/testing.md.
+soak: setup-check setup-fuzz
+	@scripts/soak
 
 bench: setup-bench
 	@$(MAKE) --no-print-directory all

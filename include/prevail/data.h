@@ -46,7 +46,7 @@ PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const ch
  * UTF-8 byte-order mark; blank lines skipped; spaces around unquoted fields dropped. Missing: empty, NA, NaN, nan,
  * null, NULL, '.'. A column is of numbers when all its fields that are not missing are; of text when none is. A mixture
  * is an error at the first field that does not fit, unless the column is named in text. A column of missing fields only
- * counts as numbers. inf and infinity are numbers; pv_dataset_learn and _apply refuse them.
+ * counts as numbers, unless named in text. inf and infinity are numbers; pv_dataset_learn and _apply refuse them.
  */
 typedef struct pv_csv_options {
     char delimiter;          /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */

@@ -105,6 +105,7 @@ typedef struct pv_image_roles {
     int64_t votes_min;       /* a row needs so many; 0 and 1 are the same */
     double binarise;         /* votes become two classes: the mean below this, or above; equal rows are dropped. 0:
                                 the votes' frequencies are the target */
+    bool members_only;       /* a name is that of a member, never of another file: names that a model file brings */
 } pv_image_roles;
 
 typedef struct pv_images {

@@ -157,6 +157,12 @@ size_t pv_archive_find(const pv_archive *archive, const char *name) {
     return i;
 }
 
+/* An array that is a file of its own goes by the file's name. */
+static const char *file_name(const pv_archive *a) {
+    const char *slash = strrchr(a->path, '/');
+    return slash ? slash + 1 : a->path;
+}
+
 pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
     pv__member *m = &a->members[member];
     if (a->memory) {
@@ -169,8 +175,7 @@ pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *
     } else if (pv__is_idx(&m->bytes)) {
         PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, array));
     } else {
-        const char *slash = strrchr(a->path, '/');
-        PV_TRY(pv__npy_parse(ctx, a->path, slash ? slash + 1 : a->path, &m->bytes, array));
+        PV_TRY(pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, array));
     }
     array->mapped = !m->bytes.block; /* a part of the file, or a temporary one */
     return PV_OK;
@@ -227,13 +232,14 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
         if (status == PV_ERR_FORMAT)
             return PV_OK; /* of a type that is not known here; an error once it is wanted */
         PV_TRY(status);
+        PV_TRY(pv__array_fit(ctx, a->path, &array, (size_t)m->size - begin));
     } else if (pv__is_idx(&m->bytes)) {
         PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
     } else {
-        PV_TRY(pv__npy_header(ctx, a->path, m->name, &m->bytes, &array, &begin));
+        PV_TRY(pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, &array));
     }
     *dims = array.dims;
-    *rows = array.dims ? array.shape[0] : 0;
+    *rows = array.dims && array.count ? array.shape[0] : 0; /* a length may be anything where another one is 0 */
     return PV_OK;
 }
 

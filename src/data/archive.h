@@ -103,7 +103,8 @@ void pv__npz_discard(pv__npz *npz);
 /* ---- archives (archive.c) ---------------------------------------------------------------------------------------- */
 
 size_t pv__archive_size(const pv_archive *archive, size_t member); /* bytes, unpacked */
-/* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. */
+/* Dimensions and first length of a member, without unpacking all of it. What is no array has 0 dimensions. A length is
+ * one that the member's size justifies; 0 where the array has no elements. */
 PV_MUST_USE pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *archive, size_t member, int *dims, size_t *rows);
 /* Adds bytes to a hash, piece by piece. */
 void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t size, bool mapped);

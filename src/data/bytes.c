@@ -13,8 +13,10 @@
 pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes) {
     *bytes = (pv__bytes){0};
     FILE *stream;
-    PV_TRY(pv__file_open(ctx, path, &stream));
     struct stat about;
+    if (stat(path, &about) == 0 && S_ISFIFO(about.st_mode)) /* opening one waits for whoever writes */
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
+    PV_TRY(pv__file_open(ctx, path, &stream));
     pv_status status = PV_OK;
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
         status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
@@ -75,6 +77,8 @@ static pv_status spill(sink *s) {
 }
 
 static pv_status sink_add(sink *s, const unsigned char *data, size_t n) {
+    if (n == 0)
+        return PV_OK; /* perhaps there is no block yet */
     if (!s->file && s->size + n > IN_MEMORY)
         PV_TRY(spill(s));
     if (s->file) {
@@ -86,7 +90,7 @@ static pv_status sink_add(sink *s, const unsigned char *data, size_t n) {
         return PV_OK;
     }
     if (s->size + n > s->room) {
-        size_t room = s->room ? 2 * s->room : PIECE;
+        size_t room = s->room ? 2 * s->room : 4096;
         while (room < s->size + n)
             room *= 2;
         PV_TRY(pv__resize(s->ctx, room, 1, &s->block));
@@ -98,6 +102,8 @@ static pv_status sink_add(sink *s, const unsigned char *data, size_t n) {
 }
 
 static pv_status sink_finish(sink *s, pv__bytes *bytes) {
+    if (s->block)
+        PV_TRY(pv__resize(s->ctx, s->size, 1, &s->block));
     *bytes = (pv__bytes){.data = s->block, .size = s->size, .block = s->block};
     s->block = NULL;
     if (!s->file)

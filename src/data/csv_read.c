@@ -10,7 +10,7 @@
 
 enum { UNDECIDED, NUMBER, TEXT };
 enum { FREE, FORCED_TEXT, SKIPPED };
-enum { HEADER_MAX = 64 << 20 }; /* bytes */
+enum { HEADER_MAX = 64 << 20, SLACK = 1 << 16 }; /* bytes; cells */
 
 typedef struct reader {
     pv_ctx *ctx;
@@ -148,7 +148,7 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
         return breaks;
     double rows = 1.02 * (double)breaks * expected / seen;
     double most = expected / (2 * (double)columns); /* one digit and one delimiter a cell */
-    return (size_t)fmin(rows, most) + 1024;
+    return (size_t)fmin(rows, most) + SLACK / columns + 1;
 }
 
 static bool may_be_number(const pv_csv_options *options, const char *name) {
@@ -199,7 +199,7 @@ done:
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static pv_status grow_rows(reader *r) {
-    size_t capacity = r->capacity + r->capacity / 2 + 1024;
+    size_t capacity = r->capacity + r->capacity / 2 + SLACK / r->table->columns + 1;
     for (size_t c = 0; c < r->table->columns; c++) {
         pv_column *column = &r->table->column[c];
         if (r->kind[c] == NUMBER)
@@ -408,7 +408,7 @@ static pv_status read_rows(reader *r) {
     }
 }
 
-/* Columns without a single value count as numbers; arrays shrink to what they hold. */
+/* Columns without a single value count as numbers, unless text was asked for; arrays shrink to what they hold. */
 static pv_status finish_table(reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
@@ -416,7 +416,7 @@ static pv_status finish_table(reader *r) {
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
         if (r->kind[c] == UNDECIDED)
-            PV_TRY(decide(r, c, r->forced[c] == SKIPPED ? TEXT : NUMBER));
+            PV_TRY(decide(r, c, r->forced[c] == FREE ? NUMBER : TEXT));
         if (r->kind[c] == TEXT) {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->code, &column->code));
             PV_TRY(pv__resize(r->ctx, (size_t)column->levels, sizeof *column->level, &column->level));

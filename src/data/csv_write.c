@@ -6,10 +6,12 @@
 #include "data/data.h"
 
 /* Quotes where the reader would see something else: structure, blanks it would drop, a delimiter it might detect, a
- * byte-order mark it would skip. */
+ * byte-order mark it would skip, the beginning of an archive (NPY's byte 0x93; the others have control characters). */
 static bool needs_quotes(const char *text, size_t n) {
-    bool edge = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF');
-    return edge || text[strcspn(text, ",;\t\"\r\n")] != '\0';
+    bool quotes = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF' || text[0] == '\x93');
+    for (size_t i = 0; i < n && !quotes; i++)
+        quotes = (unsigned char)text[i] < ' ' || text[i] == ',' || text[i] == ';' || text[i] == '"';
+    return quotes;
 }
 
 size_t pv_csv_quote(const char *text, char *quoted) {

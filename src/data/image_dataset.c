@@ -303,7 +303,8 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *r
                              .unlabelled = !votes,
                              .drop_missing = roles->drop_missing,
                              .votes_min = e->votes_min,
-                             .binarise = votes ? e->binarise : 0};
+                             .binarise = votes ? e->binarise : 0,
+                             .members_only = true};
     pv_dataset *data = NULL;
     pv_status status;
     if (!table->arrays)

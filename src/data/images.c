@@ -79,7 +79,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         PV_TRY(pv_archive_array(r->ctx, archive, member, array));
     } else if (named) {
         struct stat about;
-        if (stat(named, &about) != 0)
+        if (r->roles->members_only || stat(named, &about) != 0)
             return absent(r, archive, option, named);
         PV_TRY(keep_archive(r, named, &archive));
         if (pv_archive_count(archive) != 1)

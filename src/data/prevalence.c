@@ -171,14 +171,19 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
     else
         PV_TRY(parse_numbers(&r, prevalence, low, high));
     if (!isnan(*high))
-        return set_interval(&r, prevalence, *low, *high);
-    double sum = 0;
-    for (int y = 0; y < classes; y++)
+        PV_TRY(set_interval(&r, prevalence, *low, *high));
+    double sum = isnan(*high) ? 0 : 1;
+    for (int y = 0; y < classes && isnan(*high); y++)
         sum += prevalence[y];
     if (!(fabs(sum - 1) <= 1e-9))
         return pv__fail(ctx, PV_ERR_USAGE, "%s: the numbers in '%s' add up to %.10g, not to 1", option,
                         pv__show(text).text, sum);
-    for (int y = 0; y < classes; y++)
+    for (int y = 0; y < classes; y++) {
         prevalence[y] /= sum;
+        if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* what is left for the others is lost in rounding */
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "%s: '%s' leaves label '%s' a share of %g; give one that is not so small", option,
+                            pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
+    }
     return PV_OK;
 }

@@ -11,6 +11,7 @@
 
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";
+enum { CLASSES_MAX = 1000 };
 
 /* Labels and the columns that belong to them. */
 typedef struct pairs {
@@ -25,6 +26,14 @@ static void pairs_clear(pv_ctx *ctx, pairs *made) {
     *made = (pairs){0};
 }
 
+/* Refuses what no one can mean; labels are compared with each other, column by column. */
+static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
+    if (made->n < CLASSES_MAX)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_INPUT,
+                    "there are more than %d columns of probabilities; name those meant with --columns", CLASSES_MAX);
+}
+
 static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
     *made = (pairs){0};
     PV_TRY(pv__alloc(ctx, most, sizeof *made->label, &made->label));
@@ -33,6 +42,7 @@ static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
 
 /* Both lists have room; the pair counts as soon as its first text is there, and NULL may be freed. */
 static pv_status pairs_add(pv_ctx *ctx, const char *label, size_t length, const char *column, pairs *made) {
+    PV_TRY(pairs_count(ctx, made));
     size_t at = made->n++;
     PV_TRY(pv__alloc(ctx, length + 1, 1, &made->label[at]));
     memcpy(made->label[at], label, length);

@@ -76,8 +76,10 @@ size_t pv__table_lookup(const pv_table *table, const char *name) {
 
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size) {
     text[0] = '\0';
+    if (table->columns == 0)
+        snprintf(text, size, "; there are none");
     char **names;
-    if (pv__alloc(ctx, table->columns, sizeof *names, &names) != PV_OK)
+    if (table->columns == 0 || pv__alloc(ctx, table->columns, sizeof *names, &names) != PV_OK)
         return; /* the caller is about to report the error that matters */
     for (size_t c = 0; c < table->columns; c++)
         names[c] = table->column[c].name;

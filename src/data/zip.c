@@ -3,6 +3,7 @@
  * Written here rather than taken from libzip, which hands out copies: a stored member is used where it lies in the
  * mapped file, so that an archive may be larger than the memory.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -18,7 +19,8 @@ enum {
     COMMENT_MAX = 65535,
     FLAG_ENCRYPTED = 1,
     STORED = 0,
-    DEFLATED = 8
+    DEFLATED = 8,
+    INFLATE_MOST = 1032 /* bytes that deflate can make of one */
 };
 
 static uint16_t u16(const unsigned char *p) {
@@ -99,6 +101,32 @@ static pv_status read_name(pv_ctx *ctx, const unsigned char *from, size_t length
     return PV_OK;
 }
 
+static int compare_offsets(const void *a, const void *b) {
+    const pv__member *left = *(const pv__member *const *)a, *right = *(const pv__member *const *)b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* Each member has bytes of its own, so that all of them unpack to no more than the file's size justifies: an entry that
+ * points into another's bytes is how a small archive becomes a huge one. */
+static pv_status check_apart(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *members,
+                             size_t n) {
+    const pv__member **sorted;
+    PV_TRY(pv__alloc(ctx, n, sizeof *sorted, &sorted));
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &members[i];
+    qsort(sorted, n, sizeof *sorted, compare_offsets);
+    bool apart = true;
+    uint64_t end = 0;
+    for (size_t i = 0; i < n && apart; i++) {
+        const pv__member *m = sorted[i];
+        apart = m->offset >= end && m->offset <= file->size && file->size - m->offset >= LOCAL_SIZE &&
+                m->packed <= file->size - m->offset - LOCAL_SIZE;
+        end = apart ? m->offset + LOCAL_SIZE + m->packed : 0;
+    }
+    pv__free(ctx, sorted);
+    return apart ? PV_OK : damaged(ctx, path, "its members overlap, or lie outside");
+}
+
 pv_status pv__zip_members(pv_ctx *ctx, const char *path, const pv__bytes *file, pv__member **members, size_t *n) {
     directory d = {0};
     *members = NULL;
@@ -125,7 +153,7 @@ pv_status pv__zip_members(pv_ctx *ctx, const char *path, const pv__bytes *file, 
         left -= ENTRY_SIZE + name + extra + comment;
         at += ENTRY_SIZE + name + extra + comment;
     }
-    return PV_OK;
+    return check_apart(ctx, path, file, *members, *n);
 }
 
 static bool crc_right(const pv__bytes *bytes, bool mapped, uint32_t crc) {
@@ -156,6 +184,8 @@ static pv_status locate(pv_ctx *ctx, const char *path, const pv__bytes *file, co
     if (*begin > file->size || m->packed > file->size - *begin || (m->method == STORED && m->packed != m->size) ||
         m->size == 0)
         return damaged(ctx, path, "a member is larger than the file, or empty");
+    if (m->size / INFLATE_MOST > m->packed)
+        return damaged(ctx, path, "a member claims to unpack to more than is possible");
     return PV_OK;
 }
 

@@ -18,8 +18,10 @@
 #include "data/encode.h"
 #include "infer/classifier.h"
 #include "infer/infer.h"
+#include "model/model.h"
 
 static const char MAGIC[] = "prevail-model 1\n";
+enum { CLASSES_MAX = 1000 }; /* grades of images; columns of tables have fewer */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "model files hold little-endian doubles; byte swapping is not written yet"
@@ -211,7 +213,7 @@ static pv_status read_frame(reader *r, FILE *stream) {
         sscanf(sizes, "%zu %zu %16llx\n%n", &r->header_size, &r->payload_size, &sum, &used) != 3 || used == 0)
         return damaged(r, "its second line is damaged");
     long at = ftell(stream);
-    if (fstat(fileno(stream), &about) != 0 || at < 0)
+    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || at < 0 || at > about.st_size)
         return damaged(r, "its size cannot be told");
     size_t rest = (size_t)about.st_size - (size_t)at;
     if (r->header_size >= rest || r->payload_size != rest - r->header_size - 1)
@@ -279,6 +281,8 @@ static pv_status get_column(const reader *r, json_t *from, pv_source_column *to)
     }
     to->type = PV_COLUMN_TEXT;
     size_t count = 0;
+    if (json_array_size(levels) > PV__LEVELS_MAX) /* each makes a feature's name of the column's */
+        return damaged(r, "a column has more levels than a fit allows");
     pv_status status = get_strings(r, levels, &to->level, &count);
     to->levels = (int32_t)count;
     return status != PV_OK ? status : count >= 1 ? PV_OK : damaged(r, "a column has no levels");
@@ -350,6 +354,10 @@ static const char *marginal_word(int i) {
 }
 static const char *stop_word(int i) {
     return pv_stop_name((pv_stop)i);
+}
+
+static const char *posterior_word(int i) {
+    return posterior_words[i];
 }
 
 static double number_or_nan(json_t *value) {
@@ -424,16 +432,15 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     json_int_t count = json_integer_value(json_object_get(from, "count"));
     size_t params = pv_model_params(c->model), k = (size_t)c->classes;
     /* The counts are bounded by the payload before anything is multiplied. */
-    if (!kind || count < 1 || (size_t)count > r->payload_size || params > r->payload_size / (size_t)count ||
-        k > r->payload_size / (size_t)count)
+    int which = index_of(kind, posterior_word, 3);
+    if (which < 0 || c->encoding->image || count < 1 || (size_t)count > r->payload_size ||
+        params > r->payload_size / (size_t)count || k > r->payload_size / (size_t)count)
         return damaged(r, "its posterior is damaged");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
     pv_posterior *p = c->posterior;
     p->dims = params;
     p->count = (size_t)count;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(kind, posterior_words[i]) == 0)
-            p->kind = (pv_posterior_kind)i;
+    p->kind = (pv_posterior_kind)which;
     int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_EARLY + 1);
     p->stop = stop < 0 ? PV_STOP_COMPLETED : (pv_stop)stop;
     p->iterations = json_integer_value(json_object_get(from, "iterations"));
@@ -441,7 +448,10 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     p->elbo_se = number_or_nan(json_object_get(from, "elbo_se"));
     p->acceptance = number_or_nan(json_object_get(from, "acceptance"));
     p->step_size = number_or_nan(json_object_get(from, "step_size"));
-    p->chains = (size_t)json_integer_value(json_object_get(from, "chains"));
+    json_int_t chains = json_integer_value(json_object_get(from, "chains"));
+    if (chains < (p->kind == PV_POSTERIOR_HMC) || chains > count)
+        return damaged(r, "its posterior is damaged");
+    p->chains = (size_t)chains;
     p->divergences = json_integer_value(json_object_get(from, "divergences"));
     p->max_depth_hits = json_integer_value(json_object_get(from, "max_depth_hits"));
     PV_TRY(get_array(r, "draws", p->count * params, false, &p->draws));
@@ -459,10 +469,12 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     if (!json_is_object(r->root))
         return damaged(r, "its header is not JSON");
     size_t classes = 0;
+    if (json_array_size(json_object_get(r->root, "labels")) > CLASSES_MAX)
+        return damaged(r, "it has more labels than a fit allows");
     pv_status status = get_strings(r, json_object_get(r->root, "labels"), &c->labels, &classes);
     c->classes = (int)classes;
     PV_TRY(status);
-    if (classes < 2 || classes > 1000000)
+    if (classes < 2)
         return damaged(r, "it has fewer than two labels");
     PV_TRY(get_encoding(r, &c->encoding));
     PV_TRY(get_scalars(r, c));
@@ -470,6 +482,8 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     pv_status made = spec ? pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) : PV_ERR_FORMAT;
     if (made != PV_OK)
         return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
+    if (pv__model_is_network(c->model) != (c->encoding->image != NULL))
+        return damaged(r, "its architecture is not one for its columns");
     PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
     PV_TRY(get_array(r, "design", classes, false, &c->design));
     PV_TRY(get_array(r, "log_marginal", classes, false, &c->log_marginal));

@@ -157,6 +157,13 @@ bool pv__model_is_network(const pv_model *model) {
     return model->network != NULL;
 }
 
+size_t pv__model_rows(const pv_model *model, size_t most) {
+    if (!model->network)
+        return most;
+    double rows = (1 << 28) / pv__network_row_floats(model->network);
+    return rows < 1 ? 1 : rows < (double)most ? (size_t)rows : most;
+}
+
 size_t pv__model_low_params(const pv_model *model) {
     return model->network ? model->network->graph.low_params : 0;
 }

@@ -60,6 +60,8 @@ void pv__model_work_use(pv_model_work *work, const pv__compute *compute);
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
 /* Networks run their own threads over the rows of one work; other models are run by the caller's. */
 bool pv__model_is_network(const pv_model *model);
+/* Rows that one work should take, at most the given number: a network's stay below a gigabyte where one row does. */
+size_t pv__model_rows(const pv_model *model, size_t most);
 /* How many of the first parameters --freeze-low keeps; 0 but for networks. */
 size_t pv__model_low_params(const pv_model *model);
 

@@ -53,6 +53,15 @@ static double *output_bias(const pv_model *model, double *w, size_t *stride) {
     return w + model->params - (size_t)model->classes;
 }
 
+double pv__network_row_floats(const pv__network *network) {
+    double floats = 0;
+    for (int t = 0; t <= network->graph.nodes; t++) {
+        pv__shape shape = pv__graph_shape(&network->graph, t);
+        floats += (double)((shape.channels + 15) / 16 * 16) * (double)shape.height * (double)shape.width;
+    }
+    return (double)network->views * floats;
+}
+
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
 void pv__network_work_free(pv_ctx *ctx, pv__network_work *n) {

@@ -19,6 +19,9 @@ typedef struct pv__network {
  * spec is neither. */
 pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network);
 
+/* Values of all tensors of one row's views, with channels in sixteens as engines may keep them. */
+double pv__network_row_floats(const pv__network *network);
+
 /* What a network's work holds besides. */
 typedef struct pv__network_work {
     pv_ctx *ctx;

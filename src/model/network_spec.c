@@ -7,6 +7,7 @@
  *
  * The low module is two 3x3 convolutions with ReLU at full resolution (those of VGG-16 where low is 64).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,13 @@
 
 extern const pv__architecture pv__convnet, pv__inception;
 
-enum { CHANNELS_MAX = 8 };
+enum { CHANNELS_MAX = 8, BLOCKS_MAX = 7, BLOCK_NODES = 8, OTHER_NODES = 3 };
+_Static_assert(OTHER_NODES + BLOCKS_MAX * BLOCK_NODES <= PV_NODES_MAX, "inception has more nodes than a graph");
+_Static_assert(OTHER_NODES + CHANNELS_MAX <= PV_NODES_MAX, "convnet has more nodes than a graph");
+
+/* What the views of one row may hold, all tensors together: 2 GiB in single precision. A spec comes from a model file
+ * too, and its few numbers must not be able to ask for more. */
+static const double ROW_FLOATS_MAX = 1 << 29;
 
 typedef struct sizes {
     long views, size, low, features;
@@ -153,6 +160,8 @@ static pv_status read_sizes(pv_ctx *ctx, const char *spec, sizes *s, bool *incep
     for (long b = 0; *inception && b < s->blocks; b++)
         if (s->channels[b] < 4)
             return wrong(ctx, spec, "an inception block has at least 4 channels");
+    if (*inception && s->blocks > BLOCKS_MAX)
+        return wrong(ctx, spec, "inception has at most 7 blocks, each an entry of channels");
     return PV_OK;
 }
 
@@ -178,6 +187,12 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--model %s takes images: %ld views of %ld x %ld pixels; for tables choose linear or mlp", spec,
                         s.views, s.size, s.size);
+    double floats = pv__network_row_floats(model->network);
+    if (floats > ROW_FLOATS_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s needs %.0f GiB for one image, more than 2: choose fewer views, a smaller size or "
+                        "fewer channels",
+                        spec, ceil(4 * floats / (1 << 30)));
     model->params = model->network->graph.params + (model->network->features + 1) * k;
     model->architecture = inception ? &pv__inception : &pv__convnet;
     return PV_OK;

@@ -12,6 +12,8 @@
 #include "data/number.h"
 #include "predict/predict.h"
 
+enum { ACTIONS_MAX = 1000 };
+
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs) {
     if (!costs)
         return;
@@ -53,9 +55,8 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
         return PV__FAIL_CELL(ctx, table, row, 0, "the action of this row has no name in column '%s'",
                              pv__show(names->name).text);
     const char *name = names->level[names->code[row]];
-    for (size_t a = 0; a < row; a++)
-        if (strcmp(costs->action[a], name) == 0)
-            return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice", pv__show(name).text);
+    if (names->code[row] < (int32_t)row) /* levels are numbered as they appear */
+        return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice", pv__show(name).text);
     PV_TRY(pv__strdup(ctx, name, &costs->action[row]));
     for (int y = 0; y < costs->classes; y++) {
         const pv_column *cells = &table->column[column[y]];
@@ -79,11 +80,18 @@ pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int 
     pv_csv_options csv = {.number_prefix = ""}; /* all text: a label may be called anything */
     pv_status status;
     PV_GOTO(done, pv_table_read(ctx, path, &csv, &table));
+    if (table->arrays)
+        PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                                  "is a file of arrays; costs are a CSV file, a row for each action"));
     PV_GOTO(done, pv__alloc(ctx, (size_t)classes, sizeof *column, &column));
     PV_GOTO(done, find_labels(ctx, table, labels, classes, column));
     if (table->rows < 2)
         PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                                   "there is one action only: a decision needs two at least, a row for each"));
+    if (table->rows > ACTIONS_MAX)
+        PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                                  "has %zu rows, each an action; more than %d are not costs: is this the data?",
+                                  table->rows, ACTIONS_MAX));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     made->classes = classes;
     made->actions = table->rows;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/model.h"
 #include "predict/predict.h"
 
 pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
@@ -43,14 +44,14 @@ pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_cla
 
 /* A network runs its own threads over each chunk. */
 static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
-    enum { CHUNK = 32 };
     const pv_model *model = classifier->model;
+    size_t chunk = pv__model_rows(model, 32);
     pv_model_work *work = NULL;
     double *buffer;
-    PV_TRY(pv__alloc(ctx, CHUNK, (size_t)pv_model_inputs(model) * sizeof *buffer, &buffer));
-    pv_status status = pv_model_work_new(ctx, model, CHUNK, &work);
-    for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += CHUNK) {
-        size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
+    PV_TRY(pv__alloc(ctx, chunk, (size_t)pv_model_inputs(model) * sizeof *buffer, &buffer));
+    pv_status status = pv_model_work_new(ctx, model, chunk, &work);
+    for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += chunk) {
+        size_t rows = data->rows - begin < chunk ? data->rows - begin : chunk;
         pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
                          loglik + begin * (size_t)classifier->classes);
         if (pv__interrupted(ctx))

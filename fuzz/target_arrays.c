@@ -1,0 +1,58 @@
+/* A file of arrays as it is, whatever it is: NPY, IDX, gzip, NPZ. Every element is looked at, and the file is read as a
+ * table. What is no archive is packed by gzip first.
+ */
+#include "fuzz.h"
+
+/* Deflate makes at most 1032 bytes of one, and a table has 8 for each of those, twice. */
+enum { PER_BYTE = 1032 * 24 };
+
+static void look(pv_ctx *ctx, const char *path) {
+    pv_archive *archive;
+    pv_status status = pv_archive_open(ctx, path, &archive);
+    size_t members = status == PV_OK ? pv_archive_count(archive) : 0;
+    for (size_t m = 0; m < members; m++) {
+        pv_array array;
+        FUZZ_CHECK(pv_archive_find(archive, pv_archive_name(archive, m)) <= m, "a member is not found");
+        if (pv_archive_array(ctx, archive, m, &array) != PV_OK)
+            continue;
+        for (size_t i = 0; i < array.count && i < 4096; i++) {
+            char text[16];
+            float single;
+            double number = pv_array_number(&array, i);
+            pv_array_text(&array, i, text, sizeof text);
+            FUZZ_CHECK(memchr(text, '\0', sizeof text), "an element's text does not end");
+            if (array.type == PV_ARRAY_UNICODE || array.type == PV_ARRAY_BYTES)
+                continue;
+            pv_array_floats(&array, i, 1, &single);
+            FUZZ_CHECK(single == (float)number || isnan(number), "%g is %g", number, (double)single);
+        }
+    }
+    if (status != PV_OK)
+        fuzz_refused(ctx, status);
+    pv_archive_free(ctx, archive);
+}
+
+static void look_as_table(pv_ctx *ctx, const char *path) {
+    pv_table *table;
+    pv_status status = pv_table_read(ctx, path, NULL, &table);
+    if (status == PV_OK)
+        fuzz_sound_table(table);
+    pv_table_free(ctx, table);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const char *path = fuzz_file(0, data, size);
+    pv_ctx *ctx = fuzz_begin_within(FUZZ_FIXED, PER_BYTE, size);
+    fuzz_bytes packed = {0};
+    look(ctx, path);
+    if (!pv_archive_recognise(path) || (size > 2 && data[0] != 0x1F && data[0] != 'P')) {
+        fuzz_gzip(data, size, &packed);
+        path = fuzz_file(1, packed.data, packed.size);
+        look(ctx, path);
+    }
+    if (pv_archive_recognise(path))
+        look_as_table(ctx, path);
+    free(packed.data);
+    fuzz_end(ctx);
+    return 0;
+}

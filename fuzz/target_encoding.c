@@ -1,0 +1,66 @@
+/* Seven lines of roles (target, weights, id, exclude, features, categorical, positive), one of references, then a CSV
+ * file. What was learned, applied to the same table, gives the same matrix.
+ */
+#include "fuzz.h"
+
+static void check_applied(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
+                          char **labels, const pv_dataset *learned) {
+    pv_dataset *applied;
+    pv_status status = pv_dataset_apply(ctx, table, roles, encoding, labels, learned->classes, &applied);
+    FUZZ_CHECK(status == PV_OK, "what was learned cannot be applied: %s", pv_ctx_error(ctx)->message);
+    FUZZ_CHECK(applied->rows == learned->rows && applied->features == learned->features, "the shapes differ");
+    for (size_t i = 0; i < learned->rows * (size_t)learned->features; i++)
+        FUZZ_CHECK(fuzz_same_bits(applied->x[i], learned->x[i]), "%.17g became %.17g", learned->x[i], applied->x[i]);
+    for (size_t i = 0; i < learned->rows; i++) {
+        FUZZ_CHECK(applied->label[i] == learned->label[i], "a label changed");
+        FUZZ_CHECK(learned->label[i] >= 0 && learned->label[i] < learned->classes, "a label out of range");
+    }
+    pv_dataset_free(ctx, applied);
+}
+
+static void check_folds(pv_ctx *ctx, const pv_dataset *data, char **labels) {
+    int32_t *fold = fuzz_room(data->rows, sizeof *fold);
+    pv_status status = pv_folds_make(ctx, data, labels, 2, NULL, 1, 0, fold);
+    for (size_t i = 0; status == PV_OK && i < data->rows; i++)
+        FUZZ_CHECK(fold[i] == 0 || fold[i] == 1, "fold %d", fold[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    /* A text column has up to 199 indicators of 8 bytes, and its cells take two bytes each. */
+    pv_ctx *ctx = fuzz_begin(size);
+    fuzz_input in = {data, size};
+    pv_roles roles = {.target = fuzz_line(&in),
+                      .weights = fuzz_line(&in),
+                      .id = fuzz_line(&in),
+                      .exclude = fuzz_line(&in),
+                      .features = fuzz_line(&in),
+                      .categorical = fuzz_line(&in),
+                      .positive = fuzz_line(&in),
+                      .reference = fuzz_line(&in),
+                      .drop_missing = size % 2,
+                      .keep_collinear = size % 4 > 1};
+    char **text = NULL, **labels = NULL;
+    size_t n_text = 0;
+    pv_table *table = NULL;
+    pv_encoding *encoding = NULL;
+    pv_dataset *learned = NULL;
+    pv_status status = pv_roles_text_columns(ctx, &roles, &text, &n_text);
+    pv_csv_options csv = {.text = (const char *const *)text, .n_text = n_text};
+    if (status == PV_OK)
+        status = pv_table_read(ctx, fuzz_file(0, in.data, in.size), &csv, &table);
+    if (status == PV_OK)
+        status = pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &learned);
+    if (status != PV_OK) {
+        fuzz_refused(ctx, status);
+    } else {
+        check_applied(ctx, table, &roles, encoding, labels, learned);
+        check_folds(ctx, learned, labels);
+    }
+    pv_string_list_free(ctx, labels, learned ? (size_t)learned->classes : 0);
+    pv_string_list_free(ctx, text, n_text);
+    pv_dataset_free(ctx, learned);
+    pv_encoding_free(ctx, encoding);
+    pv_table_free(ctx, table);
+    fuzz_end(ctx);
+    return 0;
+}

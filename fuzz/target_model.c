@@ -1,0 +1,83 @@
+/* A model file. Where the input does not begin like one it is a header, a line feed and a payload, and gets the frame
+ * with sizes and checksum, so that what lies behind these is reached. A model that loads must also predict, and save to
+ * a file that loads and saves as the same bytes.
+ */
+#include <xxhash.h>
+
+#include "fuzz.h"
+
+/* The name of a text column is part of the names of up to 199 features. */
+enum { PER_BYTE = 512 };
+
+static const char *frame(const uint8_t *data, size_t size) {
+    static const char magic[] = "prevail-model 1\n";
+    if (size >= 8 && memcmp(data, magic, 8) == 0)
+        return fuzz_file(0, data, size);
+    const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
+    size_t header = end ? (size_t)(end - data) : size, payload = end ? size - header - 1 : 0;
+    uint8_t *whole = fuzz_room(size + 1, 1);
+    if (size)
+        memcpy(whole, data, header);
+    if (payload)
+        memcpy(whole + header, end + 1, payload);
+    fuzz_bytes file = {0};
+    char line[128];
+    int used = snprintf(line, sizeof line, "%s%zu %zu %016llx\n", magic, header, payload,
+                        (unsigned long long)XXH3_64bits(whole, header + payload));
+    fuzz_append(&file, line, (size_t)used);
+    fuzz_append(&file, data, header);
+    fuzz_append(&file, "\n", 1);
+    fuzz_append(&file, end ? end + 1 : data, payload);
+    const char *path = fuzz_file(0, file.data, file.size);
+    free(file.data);
+    return path;
+}
+
+static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
+    enum { ROWS = 3 };
+    size_t k = (size_t)c->classes, d = (size_t)c->encoding->features;
+    if (c->encoding->image || d > 1000 || k > 100 || pv_model_params(c->model) > 100000)
+        return;
+    double *x = fuzz_room(ROWS * d, sizeof *x), *p = fuzz_room(3 * ROWS * k, sizeof *p);
+    for (size_t i = 0; i < ROWS * d; i++)
+        x[i] = (double)(i % 5) - 2;
+    pv_dataset data = {.rows = ROWS, .features = (int)d, .x = x};
+    FUZZ_CHECK(pv_predict_loglik(ctx, c, &data, p) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    pv_predict_population(c, PV_POPULATION_DESIGN, NULL, ROWS, p, p + ROWS * k);
+    pv_status status = pv_predict_posterior(ctx, c, &data, PV_POPULATION_DESIGN, NULL, 0.9, p,
+                                            c->posterior ? p + ROWS * k : NULL, c->posterior ? p + 2 * ROWS * k : NULL);
+    if (status != PV_OK)
+        fuzz_refused(ctx, status);
+    double *coefficients = fuzz_room((k - 1) * (d + 1), sizeof *coefficients);
+    if (pv_model_is_linear(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
+        fuzz_refused(ctx, status);
+}
+
+static void check_saving(pv_ctx *ctx, const pv_classifier *c) {
+    const char *path = fuzz_output();
+    pv_classifier *again;
+    FUZZ_CHECK(pv_classifier_save(ctx, c, path) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    fuzz_input first = fuzz_slurp(path);
+    FUZZ_CHECK(pv_classifier_load(ctx, path, &again) == PV_OK, "what was saved cannot be loaded: %s",
+               pv_ctx_error(ctx)->message);
+    FUZZ_CHECK(pv_classifier_save(ctx, again, path) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    fuzz_input second = fuzz_slurp(path);
+    FUZZ_CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0,
+               "saved twice, the bytes differ");
+    pv_classifier_free(ctx, again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pv_ctx *ctx = fuzz_begin_within(FUZZ_FIXED, PER_BYTE, size);
+    pv_classifier *c;
+    pv_status status = pv_classifier_load(ctx, frame(data, size), &c);
+    if (status != PV_OK) {
+        fuzz_refused(ctx, status);
+    } else {
+        check_predictions(ctx, c);
+        check_saving(ctx, c);
+    }
+    pv_classifier_free(ctx, c);
+    fuzz_end(ctx);
+    return 0;
+}

@@ -241,7 +241,7 @@ static void report(cli_call *call, const adjust_options *options, const work *he
     cli_note_dropped(call, probs->data);
     if (!options->running.json)
         return;
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
     cli_json_set(object, "prevalence",
                  cli_json_by_label(probs->labels, probs->classes, held->target ? held->target->value : held->to));

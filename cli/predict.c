@@ -207,7 +207,7 @@ static void report(cli_call *call, const predict_options *options, const work *h
     cli_note_dropped(call, held->data);
     if (!options->running.json)
         return;
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "population", cli_json_text(options->population));
     const double *prevalence = held->population == PV_POPULATION_KNOWN    ? held->prevalence
                                : held->population == PV_POPULATION_DESIGN ? c->design

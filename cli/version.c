@@ -34,7 +34,7 @@ static int run(cli_call *call) {
                                 {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
     size_t count = sizeof features / sizeof *features;
     if (options->running.json) {
-        json_t *object = json_object(), *cpu = json_object(), *libraries = json_object();
+        json_t *object = cli_json_object(), *cpu = cli_json_object(), *libraries = cli_json_object();
         for (size_t i = 0; i < count; i++)
             cli_json_set(cpu, features[i].name, json_boolean(features[i].present));
         cli_json_set(libraries, "jansson", cli_json_text(JANSSON_VERSION));

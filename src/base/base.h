@@ -7,9 +7,12 @@
 
 #include "prevail/base.h"
 
+typedef struct pv__temporary pv__temporary; /* file.c */
+
 struct pv_ctx {
     pv_ctx_options options;
     pv_error error;
+    pv__temporary *temporaries; /* of outputs that are open */
     volatile sig_atomic_t interrupted;
 };
 

@@ -1,7 +1,9 @@
 /* An archive: a file of one or more arrays, and their elements whatever the order of bytes and of indices. */
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -29,12 +31,12 @@ bool pv_archive_recognise(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
         return false; /* what is read from a pipe is gone */
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
         return false;
-    size_t n = fread(head, 1, sizeof head, stream);
-    fclose(stream);
-    pv__bytes bytes = {.data = head, .size = n};
+    ssize_t n = read(descriptor, head, sizeof head);
+    close(descriptor);
+    pv__bytes bytes = {.data = head, .size = n > 0 ? (size_t)n : 0};
     return is_zip(&bytes) || is_gzip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
 }
 
@@ -142,7 +144,7 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
     } else if (pv__is_idx(&m->bytes)) {
         PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
     } else {
-        PV_TRY(pv__npy_header(ctx, a->path, m->name, &m->bytes, &array, &begin));
+        PV_TRY(pv__npy_header(ctx, a->path, a->path, &m->bytes, &array, &begin));
     }
     *dims = array.dims;
     *rows = array.dims ? array.shape[0] : 0;

@@ -482,7 +482,7 @@ pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *ro
     *images = NULL;
     reader r = {.ctx = ctx, .roles = roles, .hash = XXH3_createState()};
     if (!r.hash)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for reading images");
     XXH3_64bits_reset(r.hash);
     pv_status status = pv__alloc(ctx, 1, sizeof *r.images, &r.images);
     if (status == PV_OK)

@@ -46,12 +46,14 @@ static pv_status train_step(trainer *t) {
     pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->step,
                          t->problem->options->freeze_low);
     pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
+    PV_TRY(pv__model_work_check(t->ctx, t->work));
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
     PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->value,
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
+    PV_TRY(pv__model_work_check(t->ctx, t->work));
     add_prior(t);
     if (t->problem->options->freeze_low)
         memset(t->dw, 0, pv__model_low_params(model) * sizeof *t->dw);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/model.h"
 #include "predict/predict.h"
 
 pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
@@ -53,7 +54,8 @@ static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, con
         size_t rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
         pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
                          loglik + begin * (size_t)classifier->classes);
-        if (pv__interrupted(ctx))
+        status = pv__model_work_check(ctx, work);
+        if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
     pv_model_work_free(ctx, work);

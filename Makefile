@@ -3,7 +3,7 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: all setup setup-check setup-bench demo check warnings sanitize bench install format clean
+.PHONY: all setup setup-check setup-bench demo check warnings sanitize coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -31,6 +31,10 @@ check: setup-check
 # The tests under AddressSanitizer and UndefinedBehaviorSanitizer; part of check.
 sanitize: setup-check
 	@scripts/check sanitize
+
+# Line coverage of src/ by the tests, and the lines that none reaches.
+coverage: setup-check
+	@scripts/coverage
 
 bench: setup-bench
 	@$(MAKE) --no-print-directory all

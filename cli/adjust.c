@@ -155,7 +155,7 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
             return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
                              call->argument[0]);
     double *logs = logs_of(held->source);
-    held->confusion = cli_alloc((size_t)(probs->classes * probs->classes), sizeof *held->confusion);
+    held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
     pv_target_sample sample = {.n = held->source->data->rows,
                                .classes = probs->classes,
                                .loglik = logs,

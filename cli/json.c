@@ -76,9 +76,10 @@ json_t *cli_json_warnings(const cli_call *call) {
 /* The text is whole before any of it is written. A failure to write shows in the stream's error flag. */
 void cli_json_write(FILE *out, const json_t *object) {
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    if (!text)
-        or_die(NULL);
-    fputs(text, out);
+    if (text)
+        fputs(text, out);
+    else
+        cli_no_memory("for JSON");
     fputc('\n', out);
     free(text);
 }

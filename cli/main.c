@@ -15,12 +15,10 @@ const cli_command *cli_command_find(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *words[32];
+    const char *words[sizeof cli_commands / sizeof *cli_commands]; /* help in the place of the NULL */
     size_t count = 0;
-    while (cli_commands[count] && count < 31) {
+    for (; cli_commands[count]; count++)
         words[count] = cli_commands[count]->name;
-        count++;
-    }
     words[count++] = "help";
     const char *near = pv_nearest(name, words, count);
     cli_call none = {0};

@@ -115,7 +115,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         judged.advice = advice;
     }
     pv_ranking *training = NULL;
-    int code = options->training ? rank_training(call, options, inputs, judged.stated, &training) : CLI_OK;
+    int code = options->training && inputs->classifier ? rank_training(call, options, inputs, judged.stated, &training)
+                                                       : CLI_OK;
     judged.training = training;
     if (code == CLI_OK)
         code = report_begin(call, &options->report, heading, below, &report);

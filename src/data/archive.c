@@ -157,7 +157,7 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
 static size_t place(const pv_array *a, size_t i) {
     if (!a->fortran || a->dims < 2)
         return i;
-    size_t index[PV_ARRAY_DIMS_MAX], at = 0;
+    size_t index[PV_ARRAY_DIMS_MAX] = {0}, at = 0;
     for (int d = a->dims - 1; d >= 0; d--) {
         index[d] = i % a->shape[d];
         i /= a->shape[d];

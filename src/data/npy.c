@@ -120,7 +120,7 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
 }
 
 pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
-    size_t begin;
+    size_t begin = 0;
     PV_TRY(pv__npy_header(ctx, path, name, bytes, array, &begin));
     array->bytes = bytes->data + begin;
     return pv__array_fit(ctx, path, array, bytes->size - begin);

@@ -42,7 +42,8 @@ void pv__put_json(FILE *out, const char *text) {
         size_t length = pv_utf8_next(text, &code);
         if (length == 0)
             fputs(replacement, out);
-        else if (code < 0x20 || strchr("\"\\<>&'", (int)code) || code == 0x7F || code == 0x2028 || code == 0x2029)
+        else if (code < 0x20 || (code < 0x80 && strchr("\"\\<>&'", (int)code)) || code == 0x7F || code == 0x2028 ||
+                 code == 0x2029)
             fprintf(out, "\\u%04X", (unsigned)code);
         else
             fwrite(text, 1, length, out);

@@ -233,12 +233,13 @@ static char *slurp(int descriptor, size_t *size) {
     return text;
 }
 
-/* Seconds are no part of an answer. */
-static void mask(char *text) {
-    while ((text = strstr(text, "\"seconds\": "))) {
-        text += strlen("\"seconds\": ");
-        memmove(text, text + strcspn(text, ",\n"), strlen(text + strcspn(text, ",\n")) + 1);
+/* Seconds are no part of an answer. Returns the length that is left. */
+static size_t mask(char *text) {
+    for (char *at = text; (at = strstr(at, "\"seconds\": "));) {
+        at += strlen("\"seconds\": ");
+        memmove(at, at + strcspn(at, ",\n"), strlen(at + strcspn(at, ",\n")) + 1);
     }
+    return strlen(text);
 }
 
 static trial run_child(int argc, char **argv, long fail_at, bool sticky) {
@@ -263,8 +264,7 @@ static trial run_child(int argc, char **argv, long fail_at, bool sticky) {
     trial t = {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status)};
     t.out = slurp(out, &t.out_size);
     t.err = slurp(err, &t.err_size);
-    mask(t.out);
-    t.out_size = strlen(t.out);
+    t.out_size = mask(t.out);
     close(out);
     close(err);
     return t;
@@ -301,6 +301,11 @@ static int tidy(const char *folder, bool keep, bool complain) {
             int is = open(path, O_RDONLY), was = open(wanted, O_RDONLY);
             size_t is_size = 0, was_size = 1;
             char *a = slurp(is, &is_size), *b = was >= 0 ? slurp(was, &was_size) : NULL;
+            const char *dot = strrchr(path, '.');
+            if (b && dot && strcmp(dot, ".json") == 0) {
+                is_size = mask(a);
+                was_size = mask(b);
+            }
             if (!b || is_size != was_size || memcmp(a, b, is_size) != 0) {
                 strange++;
                 if (complain)

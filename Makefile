@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak bench install format clean
+.PHONY: all setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -43,6 +43,10 @@ fuzz: setup-fuzz
 # The long form: an hour of fuzzing, kills, the whole allocation sweep. Prints the table of docs/testing.md.
 soak: setup-check setup-fuzz
 	@scripts/soak
+
+# Line coverage of src/ by the tests, and the lines that none reaches.
+coverage: setup-check
+	@scripts/coverage
 
 bench: setup-bench
 	@$(MAKE) --no-print-directory all

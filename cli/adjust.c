@@ -155,7 +155,7 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
             return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
                              call->argument[0]);
     double *logs = logs_of(held->source);
-    held->confusion = cli_alloc((size_t)(probs->classes * probs->classes), sizeof *held->confusion);
+    held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
     pv_target_sample sample = {.n = held->source->data->rows,
                                .classes = probs->classes,
                                .loglik = logs,
@@ -241,7 +241,7 @@ static void report(cli_call *call, const adjust_options *options, const work *he
     cli_note_dropped(call, probs->data);
     if (!options->running.json)
         return;
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
     cli_json_set(object, "prevalence",
                  cli_json_by_label(probs->labels, probs->classes, held->target ? held->target->value : held->to));

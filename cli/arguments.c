@@ -81,8 +81,8 @@ static int unknown_option(cli_call *call, const char *name) {
     words[count++] = "help";
     const char *near = pv_nearest(name, words, count);
     if (near)
-        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
-    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; prevail %s --help lists the options", name,
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; did you mean --%s?", name, near);
+    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; prevail %s --help lists the options", name,
                      call->command->name);
 }
 
@@ -226,7 +226,7 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
 
 void cli_call_clear(cli_call *call) {
     cli_progress_clear(call);
-    pv_ctx_free(call->ctx);
+    cli_stop(call);
     for (size_t i = 0; i < call->warnings; i++)
         free(call->warning[i]);
     free(call->warning);

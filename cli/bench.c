@@ -380,7 +380,7 @@ static pv_status bench_csv(cli_call *call, const bench_options *o, json_t *out) 
 
 static int run(cli_call *call) {
     const bench_options *options = call->options;
-    json_t *out = json_object();
+    json_t *out = cli_json_object();
     cli_json_set(out, "threads", json_integer(pv_ctx_threads(call->ctx)));
     pv_status status;
     if (options->csv) {

@@ -87,10 +87,7 @@ void cli_note(cli_call *call, const char *format, ...) {
 }
 
 static void add_warning(cli_call *call, const char *message) {
-    char **grown = realloc(call->warning, (call->warnings + 1) * sizeof *grown);
-    if (!grown)
-        return; /* only a warning is lost, and memory is at its end */
-    call->warning = grown;
+    call->warning = cli_resize(call->warning, call->warnings + 1, sizeof *call->warning);
     call->warning[call->warnings++] = cli_copy(message);
     if (!call->collect) {
         cli_progress_clear(call);
@@ -118,13 +115,34 @@ static void on_log(void *state, pv_log_level level, const char *message) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
+/* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
+static pv_ctx *volatile running_ctx;
+
+void cli_no_memory(const char *what) {
+    if (running_ctx)
+        pv_outputs_abandon(running_ctx);
+    fprintf(stderr, "prevail: out of memory %s\n", what);
+    exit(CLI_FAILED);
+}
+
+static _Noreturn void no_memory(size_t count, size_t size) {
+    char what[80];
+    snprintf(what, sizeof what, "for %zu items of %zu bytes", count, size);
+    cli_no_memory(what);
+}
+
 void *cli_alloc(size_t count, size_t size) {
     void *block = calloc(count ? count : 1, size);
-    if (!block) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
+    if (!block)
+        no_memory(count, size);
     return block;
+}
+
+void *cli_resize(void *block, size_t count, size_t size) {
+    void *grown = reallocarray(block, count ? count : 1, size);
+    if (!grown)
+        no_memory(count, size);
+    return grown;
 }
 
 char *cli_copy(const char *text) {
@@ -180,18 +198,15 @@ static void on_progress(void *state, const pv_progress *progress) {
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-/* A handler gets no argument of ours; this is the one variable of file scope. */
-static pv_ctx *volatile interrupted_ctx;
-
 static void on_signal(int signal_number) {
     (void)signal_number;
-    if (interrupted_ctx)
-        pv_ctx_interrupt(interrupted_ctx);
+    if (running_ctx)
+        pv_ctx_interrupt(running_ctx);
 }
 
 /* The first signal asks the work to stop; the second one, the handler being gone by then, ends the program. */
 static void catch_signals(pv_ctx *ctx) {
-    interrupted_ctx = ctx;
+    running_ctx = ctx;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND)};
     sigemptyset(&action.sa_mask);
     const int caught[] = {SIGINT, SIGTERM};
@@ -221,6 +236,12 @@ int cli_start(cli_call *call) {
     call->redrawn = now_seconds(); /* short work shows no line */
     catch_signals(call->ctx);
     return CLI_OK;
+}
+
+void cli_stop(cli_call *call) {
+    running_ctx = NULL;
+    pv_ctx_free(call->ctx);
+    call->ctx = NULL;
 }
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
@@ -259,6 +280,12 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
         return cli_error(call, PV_ERR_PATH, path, "cannot be written: %s; choose another folder or make it first",
                          strerror(cause));
     return CLI_OK;
+}
+
+int cli_check_two_outputs(cli_call *call, const char *one, const char *other) {
+    if (!one || !other || strcmp(one, "-") == 0 || strcmp(one, other) != 0)
+        return CLI_OK;
+    return cli_error(call, PV_ERR_PATH, one, "is named for two outputs; give each a name of its own");
 }
 
 int cli_make_folder(cli_call *call, const char *folder) {

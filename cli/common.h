@@ -120,11 +120,15 @@ int cli_error(cli_call *call, pv_status status, const char *file, const char *fo
 void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */
 void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
 
-void *cli_alloc(size_t count, size_t size); /* zeroed; ends the program where there is no memory */
+/* Each ends the program where there is no memory, leaving no file half written. */
+void *cli_alloc(size_t count, size_t size); /* zeroed */
+void *cli_resize(void *block, size_t count, size_t size);
 char *cli_copy(const char *text);
+_Noreturn void cli_no_memory(const char *what); /* "for JSON" */
 
 /* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT and SIGTERM interrupt it. */
 int cli_start(cli_call *call);
+void cli_stop(cli_call *call); /* frees the context; signals no longer reach it */
 void cli_progress_clear(cli_call *call);
 
 /* Refuses, before any work, a path that could not be written in the end, or that is one of the inputs (any number of
@@ -133,6 +137,8 @@ void cli_progress_clear(cli_call *call);
     cli_check_output_of(call, path, (const char *const[]){__VA_ARGS__},                                                \
                         sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
+/* Refuses one name for two outputs; NULL and "-" are fine. */
+int cli_check_two_outputs(cli_call *call, const char *one, const char *other);
 /* Makes the folder of --output where there is none. */
 int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
@@ -141,12 +147,17 @@ int cli_finish(cli_call *call, int code);
 /* ---- json.c ------------------------------------------------------------------------------------------------------ */
 
 /* Each takes its new reference and never fails; bytes that are no UTF-8 become U+FFFD. */
+json_t *cli_json_object(void);
+json_t *cli_json_array(void);
 void cli_json_set(json_t *object, const char *key, json_t *value);
+void cli_json_append(json_t *array, json_t *value);
 json_t *cli_json_text(const char *text);
 json_t *cli_json_real(double value);                                              /* null where not finite */
 json_t *cli_json_by_label(char *const *labels, int classes, const double *value); /* {label: value} */
 json_t *cli_json_warnings(const cli_call *call);
-void cli_json_print(json_t *object); /* to standard output, and releases it */
+json_t *cli_json_record(const pv_classifier *classifier); /* how it was fitted; empty where there is no record */
+void cli_json_write(FILE *out, const json_t *object);     /* indented, and a line feed */
+void cli_json_print(json_t *object);                      /* to standard output, and releases it */
 
 /* ---- data.c: tables, roles and models, as fit, predict and eval take them ---------------------------------------- */
 

@@ -99,9 +99,9 @@ static size_t fold_rows(const pv_validation *v, size_t repeat, size_t fold) {
 
 /* What was found in each fold of each repeat. */
 static json_t *json_parts(const pv_validation *v, char *const *labels) {
-    json_t *parts = json_array();
+    json_t *parts = cli_json_array();
     for (size_t i = 0; i < v->folds * v->repeats; i++) {
-        json_t *entry = json_object(), *metrics = json_object();
+        json_t *entry = cli_json_object(), *metrics = cli_json_object();
         for (const pv_metric_row *row = pv_metric_table; row->name; row++)
             cli_json_set(metrics, row->name, cli_json_real(pv_metric_get(&v->metrics[i], row)));
         cli_json_set(entry, "repeat", json_integer((json_int_t)(i / v->folds + 1)));
@@ -110,18 +110,18 @@ static json_t *json_parts(const pv_validation *v, char *const *labels) {
         cli_json_set(entry, "stop", cli_json_text(pv_stop_name(v->stop[i])));
         cli_json_set(entry, "metrics", metrics);
         if (v->target) {
-            json_t *target = json_object();
+            json_t *target = cli_json_object();
             cli_json_target(target, v->target[i], labels);
             cli_json_set(entry, "target", target);
         }
-        json_array_append_new(parts, entry);
+        cli_json_append(parts, entry);
     }
     return parts;
 }
 
 static void print_json(cli_call *call, const cv_options *options, const cli_training *training,
                        const pv_validation *v) {
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     char *const *labels = training->labels;
     int classes = training->data->classes;
     double *observed = cli_observed(v->data);
@@ -238,6 +238,8 @@ static int run(cli_call *call) {
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
+    if (code == CLI_OK)
+        code = cli_check_two_outputs(call, options->output, options->report.page);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)

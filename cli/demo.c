@@ -300,10 +300,10 @@ static void say(const work *held, char text[SENTENCES][SENTENCE]) {
 static void print_json(const demo_options *options, const work *held) {
     char text[SENTENCES][SENTENCE];
     say(held, text);
-    json_t *object = json_object(), *list = json_array(), *sentences = json_array();
+    json_t *object = cli_json_object(), *list = cli_json_array(), *sentences = cli_json_array();
     for (int m = 0; m < METHODS; m++) {
         const result *r = &held->result[m];
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "method", cli_json_text(methods[m].name));
         cli_json_set(entry, "calibration", cli_json_real(r->calibration));
         cli_json_set(entry, "nll", cli_json_real(r->nll));
@@ -311,10 +311,10 @@ static void print_json(const demo_options *options, const work *held) {
         cli_json_set(entry, "sensitivity", cli_json_real(r->sensitivity));
         cli_json_set(entry, "ppv", cli_json_real(r->ppv));
         cli_json_set(entry, "coefficient_error", cli_json_real(r->coefficient_error));
-        json_array_append_new(list, entry);
+        cli_json_append(list, entry);
     }
     for (int i = 0; i < SENTENCES; i++)
-        json_array_append_new(sentences, cli_json_text(text[i]));
+        cli_json_append(sentences, cli_json_text(text[i]));
     cli_json_set(object, "prevalence", cli_json_real(prevalence));
     cli_json_set(object, "cases", json_integer(CASES));
     cli_json_set(object, "controls", json_integer(CONTROLS));

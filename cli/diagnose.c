@@ -61,7 +61,7 @@ static char *recorded_value(const char *line, const char *option) {
 }
 
 static int read_record(cli_call *call, work *held) {
-    held->record = held->classifier->record ? json_loads(held->classifier->record, 0, NULL) : NULL;
+    held->record = cli_json_record(held->classifier);
     held->fit = pv_fit_options_default();
     const char *name, *line = json_string_value(json_object_get(held->record, "command"));
     json_t *entry;
@@ -240,17 +240,17 @@ static int check_seed(cli_call *call, work *held) {
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
 static void print_json(const cli_call *call, const work *held) {
-    json_t *object = json_object(), *list = json_array();
+    json_t *object = cli_json_object(), *list = cli_json_array();
     cli_json_set(object, "verdict", cli_json_text(held->checks.failed ? "problems" : "ok"));
     for (size_t i = 0; i < held->checks.count; i++) {
         const cli_check *check = &held->checks.check[i];
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "name", cli_json_text(check->name));
         cli_json_set(entry, "ok", json_boolean(check->ok));
         cli_json_set(entry, "value", cli_json_real(check->value));
         cli_json_set(entry, "text", cli_json_text(check->text));
         cli_json_set(entry, "remedy", check->ok ? json_null() : cli_json_text(check->remedy));
-        json_array_append_new(list, entry);
+        cli_json_append(list, entry);
     }
     cli_json_set(object, "checks", list);
     cli_json_set(object, "model", cli_json_text(call->argument[0]));

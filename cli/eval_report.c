@@ -9,9 +9,9 @@
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_metrics(const pv_assessment *found) {
-    json_t *metrics = json_object();
+    json_t *metrics = cli_json_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "value", cli_json_real(pv_metric_get(&found->value, row)));
         cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&found->lo, row)));
         cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&found->hi, row)));
@@ -22,14 +22,14 @@ static json_t *json_metrics(const pv_assessment *found) {
 
 /* {name: {column: [values]}} */
 static json_t *json_curves(const eval_curves *curves) {
-    json_t *all = json_object();
+    json_t *all = cli_json_object();
     for (int kind = 0; kind < PV_CURVES; kind++) {
         const pv_curve *curve = &curves->curve[kind];
-        json_t *one = json_object();
+        json_t *one = cli_json_object();
         for (size_t c = 0; c < curve->columns; c++) {
-            json_t *values = json_array();
+            json_t *values = cli_json_array();
             for (size_t i = 0; i < curve->points; i++)
-                json_array_append_new(values, cli_json_real(curve->value[i * curve->columns + c]));
+                cli_json_append(values, cli_json_real(curve->value[i * curve->columns + c]));
             cli_json_set(one, curve->column[c], values);
         }
         cli_json_set(all, curve->name, one);
@@ -43,7 +43,7 @@ static json_t *json_shares(const eval_inputs *inputs, const double *share) {
 
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                      const pv_assessment *found, const eval_curves *curves) {
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "metrics", json_metrics(found));
     cli_json_set(object, "rows", json_integer((json_int_t)inputs->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));

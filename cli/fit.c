@@ -107,9 +107,9 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     int code = cli_json_coefficients(call, c, CLI_LEVEL, false, &coefficients);
     if (code != CLI_OK)
         return code;
-    json_t *object = json_object(), *labels = json_array();
+    json_t *object = cli_json_object(), *labels = cli_json_array();
     for (int y = 0; y < c->classes; y++)
-        json_array_append_new(labels, cli_json_text(c->labels[y]));
+        cli_json_append(labels, cli_json_text(c->labels[y]));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
     cli_json_set(object, "iterations", json_integer(c->iterations));
     cli_json_set(object, "loss", cli_json_real(c->loss_value));

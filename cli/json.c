@@ -23,11 +23,17 @@ static char *mend(const char *text) {
 }
 
 static json_t *or_die(json_t *value) {
-    if (!value) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
+    if (!value)
+        cli_no_memory("for JSON");
     return value;
+}
+
+json_t *cli_json_object(void) {
+    return or_die(json_object());
+}
+
+json_t *cli_json_array(void) {
+    return or_die(json_array());
 }
 
 void cli_json_set(json_t *object, const char *key, json_t *value) {
@@ -35,6 +41,11 @@ void cli_json_set(json_t *object, const char *key, json_t *value) {
     if (json_object_set_new(object, name, or_die(value)) != 0)
         or_die(NULL);
     free(name);
+}
+
+void cli_json_append(json_t *array, json_t *value) {
+    if (json_array_append_new(array, or_die(value)) != 0)
+        or_die(NULL);
 }
 
 json_t *cli_json_text(const char *text) {
@@ -49,23 +60,43 @@ json_t *cli_json_real(double value) {
 }
 
 json_t *cli_json_by_label(char *const *labels, int classes, const double *value) {
-    json_t *object = or_die(json_object());
+    json_t *object = cli_json_object();
     for (int y = 0; y < classes; y++)
         cli_json_set(object, labels[y], cli_json_real(value[y]));
     return object;
 }
 
 json_t *cli_json_warnings(const cli_call *call) {
-    json_t *list = or_die(json_array());
+    json_t *list = cli_json_array();
     for (size_t i = 0; i < call->warnings; i++)
-        if (json_array_append_new(list, cli_json_text(call->warning[i])) != 0)
-            or_die(NULL);
+        cli_json_append(list, cli_json_text(call->warning[i]));
     return list;
 }
 
-/* A failure to write shows in standard output's error flag, which cli_finish reads. */
+/* The text is whole before any of it is written. A failure to write shows in the stream's error flag. */
+void cli_json_write(FILE *out, const json_t *object) {
+    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (text)
+        fputs(text, out);
+    else
+        cli_no_memory("for JSON");
+    fputc('\n', out);
+    free(text);
+}
+
 void cli_json_print(json_t *object) {
-    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    fputc('\n', stdout);
+    cli_json_write(stdout, object);
     json_decref(object);
+}
+
+/* Read twice: where memory fails, jansson's parser may lose a character and go on. */
+json_t *cli_json_record(const pv_classifier *classifier) {
+    if (!classifier->record)
+        return cli_json_object();
+    json_t *record = or_die(json_loads(classifier->record, 0, NULL));
+    json_t *again = or_die(json_loads(classifier->record, 0, NULL));
+    if (!json_equal(record, again))
+        or_die(NULL);
+    json_decref(again);
+    return record;
 }

@@ -15,18 +15,16 @@ const cli_command *cli_command_find(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *words[32];
+    const char *words[sizeof cli_commands / sizeof *cli_commands]; /* help in the place of the NULL */
     size_t count = 0;
-    while (cli_commands[count] && count < 31) {
+    for (; cli_commands[count]; count++)
         words[count] = cli_commands[count]->name;
-        count++;
-    }
     words[count++] = "help";
     const char *near = pv_nearest(name, words, count);
     cli_call none = {0};
     if (near)
         return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command %s; did you mean %s?", name, near);
-    return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command %s; prevail --help lists the commands", name);
+    return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command '%.60s'; prevail --help lists the commands", name);
 }
 
 /* prevail help [--man] [COMMAND] */

@@ -100,10 +100,10 @@ double cli_ess_min(const pv_posterior *p) {
 
 static json_t *marginal_intervals(const pv_classifier *c, double level) {
     cli_spread *spreads = cli_alloc((size_t)c->classes, sizeof *spreads);
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_marginal_spreads(c, level, spreads);
     for (int y = 0; y < c->classes; y++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "value", cli_json_real(spreads[y].mean));
         cli_json_set(entry, "lo", cli_json_real(spreads[y].lo));
         cli_json_set(entry, "hi", cli_json_real(spreads[y].hi));

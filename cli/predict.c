@@ -237,12 +237,12 @@ static void report(cli_call *call, const predict_options *options, const work *h
     cli_note_dropped(call, held->data);
     if (!options->running.json)
         return;
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "population", cli_json_text(options->population));
     const double *prevalence = held->population == PV_POPULATION_KNOWN    ? held->prevalence
                                : held->population == PV_POPULATION_DESIGN ? c->design
-                               : held->population == PV_POPULATION_TRUE   ? c->prevalence
-                                                                          : held->target->value;
+                               : held->target                             ? held->target->value
+                                                                          : c->prevalence;
     cli_json_set(object, "prevalence", cli_json_by_label(c->labels, c->classes, prevalence));
     if (held->target)
         cli_json_target(object, held->target, c->labels);

@@ -16,11 +16,7 @@ typedef struct text {
 static char *reserve(text *t, size_t more) {
     if (t->length + more > t->room) {
         t->room = 2 * (t->length + more) + 4096;
-        t->bytes = realloc(t->bytes, t->room);
-        if (!t->bytes) {
-            fputs("prevail: out of memory\n", stderr);
-            exit(CLI_FAILED);
-        }
+        t->bytes = cli_resize(t->bytes, t->room, 1);
     }
     return t->bytes + t->length;
 }
@@ -250,9 +246,9 @@ void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels) 
 json_t *cli_json_costs(const pv_costs *costs, char *const *labels) {
     if (!costs)
         return json_null();
-    json_t *object = json_object(), *names = json_array();
+    json_t *object = cli_json_object(), *names = cli_json_array();
     for (size_t a = 0; a < costs->actions; a++)
-        json_array_append_new(names, cli_json_text(costs->action[a]));
+        cli_json_append(names, cli_json_text(costs->action[a]));
     cli_json_set(object, "actions", names);
     if (costs->classes != 2) {
         cli_json_set(object, "thresholds", json_null());
@@ -261,14 +257,14 @@ json_t *cli_json_costs(const pv_costs *costs, char *const *labels) {
     size_t *action;
     double *threshold;
     size_t count = envelope(costs, &action, &threshold);
-    json_t *list = json_array();
+    json_t *list = cli_json_array();
     for (size_t i = 0; i + 1 < count; i++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "label", cli_json_text(labels[1]));
         cli_json_set(entry, "at", cli_json_real(threshold[i]));
         cli_json_set(entry, "below", cli_json_text(costs->action[action[i]]));
         cli_json_set(entry, "from", cli_json_text(costs->action[action[i + 1]]));
-        json_array_append_new(list, entry);
+        cli_json_append(list, entry);
     }
     cli_json_set(object, "thresholds", list);
     free(action);

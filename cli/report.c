@@ -30,7 +30,7 @@ json_t *cli_json_prevalence_n(const pv_classifier *c) {
 json_t *cli_json_sample(const pv_classifier *classifier) {
     if (!classifier->sample_source)
         return json_null();
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "source", cli_json_text(classifier->sample_source));
     cli_json_set(object, "rows", json_integer((json_int_t)classifier->sample_rows));
     cli_json_set(object, "estimated", json_boolean(classifier->estimated));
@@ -122,7 +122,7 @@ static cli_spread *coefficients(cli_call *call, const pv_classifier *classifier,
 }
 
 static json_t *json_coefficient(const cli_spread *s, bool posterior, bool details, bool slope) {
-    json_t *entry = json_object();
+    json_t *entry = cli_json_object();
     cli_json_set(entry, "value", cli_json_real(s->mean));
     if (!posterior)
         return entry;
@@ -149,9 +149,9 @@ int cli_json_coefficients(cli_call *call, const pv_classifier *classifier, doubl
     cli_spread *spreads = coefficients(call, classifier, level, &code);
     if (!spreads)
         return code;
-    *object = json_object();
+    *object = cli_json_object();
     for (int y = 1; y < classifier->classes; y++) {
-        json_t *row = classifier->classes == 2 ? *object : json_object();
+        json_t *row = classifier->classes == 2 ? *object : cli_json_object();
         for (int at = 0; at < width; at++)
             cli_json_set(
                 row, coefficient_name(classifier, at),

@@ -25,7 +25,7 @@ static double offset_of(const eval_options *options, const eval_inputs *inputs) 
 static int put_provenance(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
     const pv_classifier *c = inputs->classifier;
-    json_t *record = c && c->record ? json_loads(c->record, 0, NULL) : NULL;
+    json_t *record = c ? cli_json_record(c) : NULL;
     const char *fitted = json_string_value(json_object_get(record, "command"));
     char hash[2][24], seed[2][24];
     snprintf(hash[0], sizeof hash[0], "%016" PRIx64, table->hash);
@@ -115,7 +115,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         judged.advice = advice;
     }
     pv_ranking *training = NULL;
-    int code = options->training ? rank_training(call, options, inputs, judged.stated, &training) : CLI_OK;
+    int code = options->training && inputs->classifier ? rank_training(call, options, inputs, judged.stated, &training)
+                                                       : CLI_OK;
     judged.training = training;
     if (code == CLI_OK)
         code = report_begin(call, &options->report, heading, below, &report);

@@ -66,7 +66,7 @@ static pv_status recorded_prior(cli_call *call, json_t *record, pv_fit_options *
 static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c) {
     static const char *const heads[] = {"check", "what was found"};
     cli_checks *checks = cli_alloc(1, sizeof *checks);
-    json_t *record = c->record ? json_loads(c->record, 0, NULL) : NULL;
+    json_t *record = cli_json_record(c);
     pv_fit_options options;
     pv_status status = recorded_prior(call, record, &options);
     int code = status == PV_OK ? cli_check_model(call, checks, c, &options) : cli_fail(call, status);

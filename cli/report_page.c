@@ -39,12 +39,7 @@ int report_end(cli_call *call, const report_options *options, pv_report *report,
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 void report_cell(report_cells *cells, const char *text) {
-    char **grown = realloc(cells->cell, (cells->count + 1) * sizeof *grown);
-    if (!grown) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
-    cells->cell = grown;
+    cells->cell = cli_resize(cells->cell, cells->count + 1, sizeof *cells->cell);
     cells->cell[cells->count++] = text ? cli_copy(text) : NULL;
 }
 
@@ -56,10 +51,8 @@ void report_cell_number(report_cells *cells, double value) {
 /* The caller frees. */
 PV_PRINTF(1, 0) static char *format_text(const char *format, va_list values) {
     char *text = NULL;
-    if (vasprintf(&text, format, values) < 0) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
+    if (vasprintf(&text, format, values) < 0)
+        cli_no_memory("for text");
     return text;
 }
 

@@ -186,6 +186,8 @@ static int run(cli_call *call) {
         code = cli_check_output(call, options->output, NULL);
     if (code == CLI_OK)
         code = cli_check_output(call, options->truth, NULL);
+    if (code == CLI_OK)
+        code = cli_check_two_outputs(call, options->output, options->truth);
     if (code != CLI_OK) {
         free(within);
         return code;

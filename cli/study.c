@@ -107,10 +107,11 @@ static int put_in_report(cli_call *call, study_writer write, const void *what) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        return cli_error(call, PV_ERR_MEMORY, NULL, "out of memory");
+        cli_no_memory("for the report");
     write(out, what);
-    if (fclose(out) == 0)
-        report_put_markdown(options->report, text);
+    if (ferror(out) | fclose(out))
+        cli_no_memory("for the report");
+    report_put_markdown(options->report, text);
     free(text);
     return CLI_OK;
 }
@@ -133,8 +134,7 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
 }
 
 static void write_json(FILE *out, const void *what) {
-    json_dumpf(what, out, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    fputc('\n', out);
+    cli_json_write(out, what);
 }
 
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object) {

@@ -21,8 +21,8 @@ typedef struct study_options {
     const char *networks, *methods, *batches, *sizes, *fold; /* nodules, ratings: which part of the grid */
     int64_t folds;
     bool quick;
-    cli_roles roles;    /* of their data */
-    pv_fit_options fit; /* training, as fit has it */
+    cli_roles roles;           /* of their data */
+    pv_fit_options fit;        /* training, as fit has it */
     cli_checkpoint checkpoint; /* coverage */
     const char *output;
     pv_report *report; /* of the folder, while the study runs; NULL: none */

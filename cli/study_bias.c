@@ -125,7 +125,7 @@ static int upwards(const void *left, const void *right) {
 
 /* The threshold that is right most often on the training rows, weighted to the prevalence. */
 static double operating_point(const bias *b, const double *p) {
-    double best = 0, found = 0.5, sorted[CASES + CONTROLS + 1];
+    double best = 0, found = 0.5, sorted[CASES + CONTROLS + 1] = {0};
     memcpy(sorted, p, (CASES + CONTROLS) * sizeof *p);
     qsort(sorted, CASES + CONTROLS, sizeof *sorted, upwards);
     sorted[CASES + CONTROLS] = 1;

@@ -135,17 +135,17 @@ static void write_markdown(FILE *out, const void *what) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *pair(double mean, double error) {
-    json_t *entry = json_object();
+    json_t *entry = cli_json_object();
     cli_json_set(entry, "value", cli_json_real(mean));
     cli_json_set(entry, "error", cli_json_real(error));
     return entry;
 }
 
 static json_t *json_result(cli_call *call, const bias *b) {
-    json_t *object = json_object(), *lead = json_object(), *selections = json_object();
+    json_t *object = cli_json_object(), *lead = cli_json_object(), *selections = cli_json_object();
     double mean, error;
     for (int r = 0; r < LEAD_RULES; r++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         for (int q = 0; q < LEAD_QUANTITIES; q++) {
             lead_mean(b, r, q, &mean, &error);
             cli_json_set(entry, lead_column[q].name, pair(mean, error));
@@ -153,9 +153,9 @@ static json_t *json_result(cli_call *call, const bias *b) {
         cli_json_set(lead, lead_key[r], entry);
     }
     for (int s = 0; s < SELECTIONS; s++) {
-        json_t *methods = json_object();
+        json_t *methods = cli_json_object();
         for (int m = 0; m < BIAS_METHODS; m++) {
-            json_t *entry = json_object();
+            json_t *entry = cli_json_object();
             for (int q = 0; q < BIAS_QUANTITIES; q++) {
                 bias_mean(b, s, m, q, &mean, &error);
                 cli_json_set(entry, bias_quantity[q].name, pair(mean, error));

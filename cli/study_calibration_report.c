@@ -240,14 +240,14 @@ static void write_real(FILE *out, const void *what) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_pair(double value, double error, const char *name) {
-    json_t *entry = json_object();
+    json_t *entry = cli_json_object();
     cli_json_set(entry, "value", cli_json_real(value));
     cli_json_set(entry, name, cli_json_real(error));
     return entry;
 }
 
 static json_t *json_method(const calibration *c, size_t k, int m) {
-    json_t *object = json_object(), *quantities = json_object(), *coefficients = json_object();
+    json_t *object = cli_json_object(), *quantities = cli_json_object(), *coefficients = cli_json_object();
     for (int q = 0; q < CAL_QUANTITIES; q++) {
         double mean, error;
         cal_mean(c, k, m, q, &mean, &error);
@@ -257,7 +257,7 @@ static json_t *json_method(const calibration *c, size_t k, int m) {
     }
     for (int j = 0; j < CAL_COEFFICIENTS; j++) {
         cal_coefficient one = cal_coefficient_of(c, k, m, j);
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "truth", cli_json_real(one.truth));
         cli_json_set(entry, "mean", cli_json_real(one.mean));
         cli_json_set(entry, "spread", cli_json_real(one.spread));
@@ -274,9 +274,9 @@ static json_t *json_method(const calibration *c, size_t k, int m) {
 }
 
 static json_t *json_nodules(const nodules *n) {
-    json_t *object = json_object(), *methods = json_object();
+    json_t *object = cli_json_object(), *methods = cli_json_object();
     for (int m = 0; m < NOD_METHODS; m++) {
-        json_t *quantities = json_object();
+        json_t *quantities = cli_json_object();
         for (int q = 0; q < NOD_QUANTITIES; q++) {
             double mean, sd;
             nod_mean(n, m, q, &mean, &sd);
@@ -293,10 +293,10 @@ static json_t *json_nodules(const nodules *n) {
 
 static json_t *json_result(cli_call *call, const all *a) {
     const calibration *c = a->c;
-    json_t *object = json_object(), *prevalences = json_object();
+    json_t *object = cli_json_object(), *prevalences = cli_json_object();
     for (size_t k = 0; k < c->prevalences; k++) {
         char key[32];
-        json_t *methods = json_object();
+        json_t *methods = cli_json_object();
         snprintf(key, sizeof key, "%g", c->prevalence[k]);
         for (int m = 0; m < CAL_METHODS; m++)
             cli_json_set(methods, cal_key[m], json_method(c, k, m));

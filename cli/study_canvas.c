@@ -6,12 +6,7 @@
 #include "study.h"
 
 static void *keep(study_canvas *c, size_t count, size_t size) {
-    void **grown = realloc(c->block, (c->blocks + 1) * sizeof *grown);
-    if (!grown) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
-    c->block = grown;
+    c->block = cli_resize(c->block, c->blocks + 1, sizeof *c->block);
     return c->block[c->blocks++] = cli_alloc(count, size);
 }
 
@@ -64,12 +59,7 @@ void study_points(study_canvas *c, pv_ink ink, const char *name, size_t n, const
 void study_panel(study_canvas *c, const pv_panel *panel) {
     pv_series *series = keep(c, c->n_series, sizeof *series);
     memcpy(series, c->series, c->n_series * sizeof *series);
-    pv_panel *grown = realloc(c->panel, (c->panels + 1) * sizeof *grown);
-    if (!grown) {
-        fputs("prevail: out of memory\n", stderr);
-        exit(CLI_FAILED);
-    }
-    c->panel = grown;
+    c->panel = cli_resize(c->panel, c->panels + 1, sizeof *c->panel);
     c->panel[c->panels] = *panel;
     c->panel[c->panels].series = series;
     c->panel[c->panels++].n_series = c->n_series;

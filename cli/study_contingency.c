@@ -158,13 +158,13 @@ static void list_posteriors(work *held) {
 
 static json_t *json_numbers(const study_numbers *numbers) {
     static const char *const names[] = {"log_odds_ratio", "eta0", "eta1"};
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     for (int i = 0; i < STUDY_MEASURES; i++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "mean", cli_json_real(numbers->mean[i]));
         cli_json_set(entry, "sd", cli_json_real(numbers->sd[i]));
         if (i == STUDY_LOR) {
-            json_t *quantiles = json_object();
+            json_t *quantiles = cli_json_object();
             for (int q = 0; q < STUDY_QUANTILES; q++) {
                 char key[16];
                 snprintf(key, sizeof key, "%g", study_quantile[q]);
@@ -179,7 +179,7 @@ static json_t *json_numbers(const study_numbers *numbers) {
 }
 
 static json_t *json_sampled(const study_sampled *hmc) {
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "mean", cli_json_real(hmc->mean));
     cli_json_set(object, "sd", cli_json_real(hmc->sd));
     cli_json_set(object, "mcse", cli_json_real(hmc->mcse));
@@ -190,15 +190,16 @@ static json_t *json_sampled(const study_sampled *hmc) {
 
 static json_t *json_result(cli_call *call, const study_options *options, const work *held) {
     const study_table *table = &held->table;
-    json_t *object = json_object(), *counts = json_array(), *strengths = json_array(), *posteriors = json_object();
+    json_t *object = cli_json_object(), *counts = cli_json_array(), *strengths = cli_json_array(),
+           *posteriors = cli_json_object();
     for (int x = 0; x < 2; x++) {
-        json_t *row = json_array();
+        json_t *row = cli_json_array();
         for (int y = 0; y < 2; y++)
-            json_array_append_new(row, cli_json_real(table->count[x][y]));
-        json_array_append_new(counts, row);
+            cli_json_append(row, cli_json_real(table->count[x][y]));
+        cli_json_append(counts, row);
     }
     for (size_t i = 0; i < held->nprs; i++)
-        json_array_append_new(strengths, cli_json_real(held->npr[i]));
+        cli_json_append(strengths, cli_json_real(held->npr[i]));
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];
         json_t *entry = json_numbers(&p->vi), *exact = json_numbers(&p->exact.numbers);
@@ -211,7 +212,7 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
         cli_json_set(entry, "exact", exact);
         cli_json_set(posteriors, p->name, entry);
     }
-    json_t *frequentist = json_object();
+    json_t *frequentist = cli_json_object();
     cli_json_set(frequentist, "log_odds_ratio", cli_json_real(table->lor));
     cli_json_set(frequentist, "sd", cli_json_real(table->lor_sd));
     cli_json_set(object, "study", cli_json_text("contingency"));

@@ -111,9 +111,9 @@ static void write_markdown(FILE *out, const void *what) {
 
 static json_t *json_method(const coverage *c, int infer, int method) {
     summary s = summarise(c, infer, method);
-    json_t *object = json_object(), *list = json_object();
+    json_t *object = cli_json_object(), *list = cli_json_object();
     for (int q = 0; q < QUANTITIES && s.n; q++) {
-        json_t *entry = json_object(), *share = json_object(), *error = json_object();
+        json_t *entry = cli_json_object(), *share = cli_json_object(), *error = cli_json_object();
         for (int l = 0; l < LEVELS; l++) {
             char key[16];
             snprintf(key, sizeof key, "%g", coverage_level[l]);
@@ -136,9 +136,9 @@ static json_t *json_method(const coverage *c, int infer, int method) {
 
 static json_t *json_result(cli_call *call, const coverage *c) {
     static const char *const keys[METHODS] = {"ig_profile", "ig_plugin", "plain_corrected"};
-    json_t *object = json_object(), *infers = json_object();
+    json_t *object = cli_json_object(), *infers = cli_json_object();
     for (int i = 0; i < c->infers; i++) {
-        json_t *methods = json_object();
+        json_t *methods = cli_json_object();
         for (int m = 0; m < METHODS; m++)
             if (m != PLUGIN || !isinf(c->prevalence_n))
                 cli_json_set(methods, keys[m], json_method(c, i, m));

@@ -170,14 +170,14 @@ static void write_markdown(FILE *out, const void *what) {
 }
 
 static json_t *json_result(cli_call *call, const sbc *s) {
-    json_t *object = json_object(), *infers = json_object();
+    json_t *object = cli_json_object(), *infers = cli_json_object();
     for (int i = 0; i < s->infers; i++) {
-        json_t *list = json_object();
+        json_t *list = cli_json_object();
         for (int j = 0; j < PARAMS; j++) {
             histogram h = make_histogram(s, i, j);
-            json_t *entry = json_object(), *counts = json_array();
+            json_t *entry = cli_json_object(), *counts = cli_json_array();
             for (int b = 0; b < BINS; b++)
-                json_array_append_new(counts, json_integer(h.count[b]));
+                cli_json_append(counts, json_integer(h.count[b]));
             cli_json_set(entry, "counts", counts);
             cli_json_set(entry, "chi_square", cli_json_real(h.chi_square));
             cli_json_set(entry, "p", cli_json_real(h.p));

@@ -16,11 +16,6 @@ static const pv_option option_table[] = {
                         "Level of the central intervals that a model with a posterior gives."),
     CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
 
-static json_t *parse_record(const pv_classifier *c) {
-    json_t *record = c->record ? json_loads(c->record, 0, NULL) : NULL;
-    return record ? record : json_object();
-}
-
 static int print_json(cli_call *call, const pv_classifier *c, double level) {
     json_t *coefficients = NULL;
     int code = cli_json_coefficients(call, c, level, true, &coefficients);
@@ -28,11 +23,11 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
         return code;
     char hash[20];
     snprintf(hash, sizeof hash, "%016" PRIx64, c->data_hash);
-    json_t *object = json_object(), *labels = json_array(), *features = json_array();
+    json_t *object = cli_json_object(), *labels = cli_json_array(), *features = cli_json_array();
     for (int y = 0; y < c->classes; y++)
-        json_array_append_new(labels, cli_json_text(c->labels[y]));
+        cli_json_append(labels, cli_json_text(c->labels[y]));
     for (int j = 0; c->encoding->feature && j < c->encoding->features; j++)
-        json_array_append_new(features, cli_json_text(c->encoding->feature[j]));
+        cli_json_append(features, cli_json_text(c->encoding->feature[j]));
     cli_json_set(object, "file", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", cli_json_text(c->source));
     cli_json_set(object, "data_hash", cli_json_text(hash));
@@ -57,14 +52,14 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
         cli_json_set(object, "coefficients", coefficients);
     cli_json_posterior(object, c, level);
     cli_json_set(object, "seed", json_integer(c->seed));
-    cli_json_set(object, "record", parse_record(c));
+    cli_json_set(object, "record", cli_json_record(c));
     cli_json_print(object);
     return CLI_OK;
 }
 
 /* Version, command and every option, from the record the fit left; a default is marked as such. */
 static void print_record(const pv_classifier *c) {
-    json_t *record = parse_record(c), *value;
+    json_t *record = cli_json_record(c), *value;
     const char *version = json_string_value(json_object_get(record, "version"));
     const char *command = json_string_value(json_object_get(record, "command")), *name;
     printf("\n  made by prevail %s", version ? version : "of unknown version");

@@ -239,20 +239,20 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
 
 static void print_json(cli_call *call, const work *w) {
     const sweep_options *options = w->options;
-    json_t *object = json_object(), *results = json_array();
+    json_t *object = cli_json_object(), *results = cli_json_array();
     char *const *labels = w->training.labels;
     int classes = w->training.data->classes;
     double *observed = cli_observed(w->rows[0].v->data), seconds = 0;
     for (size_t i = 0; i < w->n_rows; i++) {
         const row *r = &w->rows[i];
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
         cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
         cli_json_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
         cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
         cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
         cli_json_set(entry, "metrics", cli_json_validation(r->v));
-        json_array_append_new(results, entry);
+        cli_json_append(results, entry);
         seconds += r->v->seconds;
     }
     cli_json_set(object, "results", results);
@@ -445,6 +445,8 @@ static int run(cli_call *call) {
         code = check(call, options, &w);
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0]);
+    if (code == CLI_OK)
+        code = cli_check_two_outputs(call, options->output, options->report.page);
     if (code == CLI_OK && options->holdout)
         code = cli_check_output(call, options->output, options->holdout);
     if (code == CLI_OK)

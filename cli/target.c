@@ -5,9 +5,9 @@
 #include <string.h>
 
 void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const *labels) {
-    json_t *by_label = json_object();
+    json_t *by_label = cli_json_object();
     for (int y = 0; y < t->classes; y++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "value", cli_json_real(t->value[y]));
         cli_json_set(entry, "lo", cli_json_real(t->lo[y]));
         cli_json_set(entry, "hi", cli_json_real(t->hi[y]));

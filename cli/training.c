@@ -62,7 +62,8 @@ static int check_group(cli_call *call, const cli_roles *options) {
     if (!*group)
         return cli_error(call, PV_ERR_USAGE, NULL, "--group needs the name of a column");
     if (strcmp(group, options->roles.target) == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target", group);
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target; name the column of what stays together",
+                         group);
     if (options->roles.weights && strcmp(group, options->roles.weights) == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: are the weights", group);
     return CLI_OK;

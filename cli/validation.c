@@ -16,9 +16,9 @@ json_t *cli_json_validation(const pv_validation *validation) {
     pv_metrics mean, sd, defined, pooled, lo, hi;
     pv_validation_summary(validation, &mean, &sd, &defined, &pooled);
     pv_validation_interval(validation, &lo, &hi);
-    json_t *metrics = json_object();
+    json_t *metrics = cli_json_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         cli_json_set(entry, "value", cli_json_real(pv_metric_get(&pooled, row)));
         cli_json_set(entry, "mean", cli_json_real(pv_metric_get(&mean, row)));
         cli_json_set(entry, "sd", cli_json_real(pv_metric_get(&sd, row)));

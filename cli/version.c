@@ -36,7 +36,7 @@ static int run(cli_call *call) {
     pv_library libraries[ROOM];
     size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM);
     if (options->running.json) {
-        json_t *object = json_object(), *cpu = json_object(), *versions = json_object();
+        json_t *object = cli_json_object(), *cpu = cli_json_object(), *versions = cli_json_object();
         for (size_t i = 0; i < count; i++)
             cli_json_set(cpu, features[i].name, json_boolean(features[i].present));
         for (size_t i = 0; i < known; i++)

@@ -9,10 +9,12 @@
 
 typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
+typedef struct pv__temporary pv__temporary; /* file.c */
 
 struct pv_ctx {
     pv_ctx_options options;
     pv_error error;
+    pv__temporary *temporaries; /* of outputs that are open */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */

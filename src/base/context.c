@@ -215,7 +215,7 @@ pv_allocator pv__allocator_shared(pv_ctx *ctx) {
 pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
     pv_ctx_options options = {.allocator = pv__allocator_shared(ctx), .threads = 1};
     if (pv_ctx_new(&options, child) != PV_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a context of a thread");
     return PV_OK;
 }
 

@@ -11,11 +11,15 @@
 pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     *stream = NULL;
     struct stat about;
+    if (!*path)
+        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty; name the file to read");
     if (stat(path, &about) != 0)
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
     if (S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
     *stream = fopen(path, "rb");
+    if (!*stream && errno == ENOMEM)
+        return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
     if (!*stream)
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check its permissions", strerror(errno));
     return PV_OK;
@@ -23,7 +27,10 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
 
 /* Where path is a symbolic link the file it points to is replaced, not the link. */
 static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
+    errno = 0;
     char *real = realpath(path, NULL);
+    if (!real && errno == ENOMEM)
+        return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
     pv_status status = pv__strdup(ctx, real ? real : path, resolved);
     free(real);
     return status;
@@ -44,15 +51,39 @@ static int create_unique(char *name) {
     return -1;
 }
 
+/* The context knows the temporary files that are there, so that a program that must end at once leaves none. */
+struct pv__temporary {
+    pv__temporary *next;
+    char path[];
+};
+
+static void forget_temporary(pv_ctx *ctx, pv_output *output) {
+    for (pv__temporary **at = &ctx->temporaries, *entry; (entry = *at); at = &entry->next)
+        if (entry->path == output->temporary) {
+            *at = entry->next;
+            pv__free(ctx, entry);
+            break;
+        }
+    output->temporary = NULL;
+}
+
+void pv_outputs_abandon(pv_ctx *ctx) {
+    for (const pv__temporary *entry = ctx->temporaries; entry; entry = entry->next)
+        unlink(entry->path);
+}
+
 static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
     size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
-    PV_TRY(pv__alloc(ctx, size, 1, &output->temporary));
-    snprintf(output->temporary, size, "%s.partial.XXXXXX", output->path);
+    pv__temporary *entry;
+    PV_TRY(pv__alloc(ctx, sizeof *entry + size, 1, &entry));
+    snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
+    entry->next = ctx->temporaries;
+    ctx->temporaries = entry;
+    output->temporary = entry->path;
     *descriptor = create_unique(output->temporary);
     if (*descriptor < 0) {
         int cause = errno;
-        pv__free(ctx, output->temporary);
-        output->temporary = NULL;
+        forget_temporary(ctx, output);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
     }
@@ -77,11 +108,15 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
         int descriptor;
         PV_GOTO(fail, make_temporary(ctx, output, &descriptor));
         output->stream = fdopen(descriptor, "wb");
-        if (!output->stream)
+        if (!output->stream) {
+            int cause = errno;
             close(descriptor);
+            errno = cause;
+        }
     }
     if (!output->stream) {
-        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s", strerror(errno));
+        status = errno == ENOMEM ? pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened")
+                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s", strerror(errno));
         goto fail;
     }
     return PV_OK;
@@ -104,10 +139,9 @@ pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
         good = false;
     }
     pv_status status = PV_OK;
-    if (good) {
-        pv__free(ctx, output->temporary);
-        output->temporary = NULL;
-    } else {
+    if (good && output->temporary) {
+        forget_temporary(ctx, output);
+    } else if (!good) {
         status = pv__fail_at(ctx, PV_ERR_WRITE, output->path, 0, 0,
                              "could not be written completely: %s; what was there before is unchanged",
                              cause ? strerror(cause) : "the disk may be full");
@@ -119,9 +153,10 @@ pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
 void pv_output_discard(pv_ctx *ctx, pv_output *output) {
     if (output->stream)
         fclose(output->stream);
-    if (output->temporary)
+    if (output->temporary) {
         unlink(output->temporary);
-    pv__free(ctx, output->temporary);
+        forget_temporary(ctx, output);
+    }
     pv__free(ctx, output->path);
     *output = (pv_output){0};
 }

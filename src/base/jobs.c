@@ -64,7 +64,7 @@ static void done(crew *c, const worker *w, pv_status status) {
             if (w->ctx)
                 pv__ctx_adopt(c->parent, w->ctx);
             else
-                pv__fail(c->parent, status, "out of memory");
+                pv__fail(c->parent, status, "out of memory for a context of a thread");
         }
         c->finished += status == PV_OK;
         if (status != PV_OK || pv__interrupted(c->parent)) {

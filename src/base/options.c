@@ -87,12 +87,11 @@ bool pv__parse_real(const char *text, double *value) {
     return end && *end == '\0';
 }
 
+/* What is beyond 64 bits becomes the nearest that is not: outside of any range. */
 static bool parse_int(const char *text, int64_t *value) {
     char *end;
-    errno = 0;
-    long long parsed = strtoll(text, &end, 10);
-    *value = parsed;
-    return end != text && *end == '\0' && errno == 0 && !isspace((unsigned char)*text);
+    *value = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && !isspace((unsigned char)*text);
 }
 
 static bool parse_choice(const char *choices, const char *text, int *index) {
@@ -111,16 +110,17 @@ static bool parse_choice(const char *choices, const char *text, int *index) {
 
 static pv_status out_of_range(pv_ctx *ctx, const pv_option *row, const char *text) {
     if (row->low == -HUGE_VAL)
-        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at most %g", row->name, text, row->high);
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at most %.10g", row->name, text, row->high);
     if (row->high == HUGE_VAL)
-        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at least %g", row->name, text, row->low);
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must be at least %.10g", row->name, text, row->low);
     double value;
     bool percent = row->type == PV_OPTION_REAL && row->low >= 0 && row->high <= 1 && pv__parse_real(text, &value) &&
                    value > 1 && value / 100 >= row->low && value / 100 <= row->high;
     if (percent)
-        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %g and %g; write %g for %g %%", row->name, text,
-                        row->low, row->high, value / 100, value);
-    return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %g and %g", row->name, text, row->low, row->high);
+        return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %.10g and %.10g; write %.10g for %.10g %%",
+                        row->name, text, row->low, row->high, value / 100, value);
+    return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: must lie between %.10g and %.10g", row->name, text, row->low,
+                    row->high);
 }
 
 static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, const char *text) {

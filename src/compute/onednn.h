@@ -50,7 +50,7 @@ struct pv__engine {
     void *blocks[10]; /* what pv__free gets; the pointers above are aligned */
     int n_blocks;
     float *layer_weights; /* all layers' reordered weights */
-    bool failed;          /* a primitive did not run: results are NaN */
+    int failed;           /* a primitive did not run, for this reason (dnnl_status_t): results are NaN */
 };
 
 pv_status pv__onednn_open(pv_ctx *ctx, const pv__graph *graph, size_t images, size_t parts, int lanes,
@@ -58,5 +58,8 @@ pv_status pv__onednn_open(pv_ctx *ctx, const pv__graph *graph, size_t images, si
 void pv__onednn_close(pv_ctx *ctx, pv__engine *engine);
 /* Floats that a tensor takes in memory, up to the next one's start. */
 size_t pv__onednn_floats(const dnnl_memory_desc_t *md);
+
+/* What a status of oneDNN means to the caller. */
+PV_MUST_USE pv_status pv__onednn_checked(pv_ctx *ctx, dnnl_status_t status);
 
 #endif

@@ -23,15 +23,15 @@ static size_t aligned(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static pv_status checked(pv_ctx *ctx, dnnl_status_t status) {
+pv_status pv__onednn_checked(pv_ctx *ctx, dnnl_status_t status) {
     if (status == dnnl_success)
         return PV_OK;
     if (status == dnnl_out_of_memory)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory in oneDNN");
     return pv__fail(ctx, PV_ERR_INTERNAL, "oneDNN refused a layer (status %d)", (int)status);
 }
 
-#define DNN(call) PV_TRY(checked(e->ctx, (call)))
+#define DNN(call) PV_TRY(pv__onednn_checked(e->ctx, (call)))
 
 /* ---- making primitives ------------------------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static pv_status attributes(pv__engine *e, bool relu, dnnl_primitive_attr_t *att
     }
     if (status != dnnl_success)
         dnnl_primitive_attr_destroy(*attr);
-    return checked(e->ctx, status);
+    return pv__onednn_checked(e->ctx, status);
 }
 
 /* Makes the primitive of a descriptor and notes the scratch memory it wants. *pd is the caller's to destroy. */
@@ -81,7 +81,7 @@ static pv_status make_reorder(pv__engine *e, const dnnl_memory_desc_t *from, con
         status = make(e, NULL, attr, NULL, &pd, primitive);
     dnnl_primitive_desc_destroy(pd);
     dnnl_primitive_attr_destroy(attr);
-    return checked(e->ctx, status);
+    return pv__onednn_checked(e->ctx, status);
 }
 
 /* A convolution's three primitives. The layout of the output becomes the tensor's. */
@@ -172,7 +172,7 @@ static pv_status make_conv(pv__engine *e, int t) {
             q.algorithm = dnnl_convolution_direct;
             made = conv_primitives(e, l, &q, with_relu, without);
         }
-        status = checked(e->ctx, made);
+        status = pv__onednn_checked(e->ctx, made);
         dnnl_primitive_attr_destroy(without);
     }
     dnnl_primitive_attr_destroy(with_relu);
@@ -210,7 +210,7 @@ static pv_status make_maxpool(pv__engine *e, int t) {
     dnnl_primitive_desc_destroy(back);
     dnnl_primitive_desc_destroy(pd);
     dnnl_primitive_attr_destroy(attr);
-    return checked(e->ctx, status);
+    return pv__onednn_checked(e->ctx, status);
 }
 
 /* Each input as a piece of the output; fails where the pieces cut a block of channels. */
@@ -259,7 +259,7 @@ static pv_status make_concat(pv__engine *e, int t) {
         made = status == PV_OK ? concat_with(e, t, attr, &out) : dnnl_runtime_error;
     }
     dnnl_primitive_attr_destroy(attr);
-    PV_TRY(checked(e->ctx, made));
+    PV_TRY(pv__onednn_checked(e->ctx, made));
     for (int i = 0; i < node->inputs; i++)
         PV_TRY(make_reorder(e, &l->piece_md[i], &e->md[node->input[i]], &l->split[i]));
     return PV_OK;
@@ -353,7 +353,7 @@ static pv_status make_padding(pv__engine *e) {
 static pv_status reserve(pv__engine *e, size_t count, size_t size, void *pointer) {
     char *block;
     if (count && size > (SIZE_MAX - ALIGNMENT) / count)
-        return pv__fail(e->ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(e->ctx, PV_ERR_MEMORY, "out of memory in oneDNN");
     PV_TRY(pv__alloc(e->ctx, count * size + ALIGNMENT, 1, &block));
     e->blocks[e->n_blocks++] = block;
     void *start = block + (ALIGNMENT - (uintptr_t)block % ALIGNMENT) % ALIGNMENT;

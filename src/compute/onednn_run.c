@@ -55,8 +55,10 @@ static void execute(lane *l, dnnl_primitive_t primitive, const argument *argumen
         made--; /* the one that failed */
     for (int i = 0; i < made; i++)
         dnnl_memory_destroy(list[i].memory);
-    if (status != dnnl_success)
-        e->failed = true;
+    if (status != dnnl_success) {
+#pragma omp atomic write
+        e->failed = (int)status;
+    }
 }
 
 static void reorder(lane *l, dnnl_primitive_t primitive, const dnnl_memory_desc_t *from, void *source,
@@ -69,7 +71,7 @@ static void engine_load(pv__engine *e, const double *w) {
     lane l = lane_of(e, 0);
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    e->failed = false;
+    e->failed = dnnl_success;
     for (size_t i = 0; i < e->given->params; i++)
         e->weights[e->parameter[i]] = (float)w[i];
     for (int t = 0; t < e->graph->nodes; t++) {
@@ -237,5 +239,9 @@ static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, do
     }
 }
 
+static pv_status engine_check(pv_ctx *ctx, const pv__engine *e) {
+    return pv__onednn_checked(ctx, (dnnl_status_t)e->failed);
+}
+
 const pv__engine_kind pv__engine_onednn = {"onednn",       pv__onednn_open, pv__onednn_close, engine_load,
-                                           engine_forward, engine_backward, engine_gather};
+                                           engine_forward, engine_backward, engine_gather,    engine_check};

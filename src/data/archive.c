@@ -1,7 +1,9 @@
 /* An archive: a file of one or more arrays, and their elements whatever the order of bytes and of indices. */
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
@@ -32,12 +34,12 @@ bool pv_archive_recognise(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
         return false; /* what is read from a pipe is gone */
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
         return false;
-    size_t n = fread(head, 1, sizeof head, stream);
-    fclose(stream);
-    pv__bytes bytes = {.data = head, .size = n};
+    ssize_t n = read(descriptor, head, sizeof head);
+    close(descriptor);
+    pv__bytes bytes = {.data = head, .size = n > 0 ? (size_t)n : 0};
     return is_zip(&bytes) || is_gzip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
 }
 
@@ -249,7 +251,7 @@ pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int 
 static size_t place(const pv_array *a, size_t i) {
     if (!a->fortran || a->dims < 2)
         return i;
-    size_t index[PV_ARRAY_DIMS_MAX], at = 0;
+    size_t index[PV_ARRAY_DIMS_MAX] = {0}, at = 0;
     for (int d = a->dims - 1; d >= 0; d--) {
         index[d] = i % a->shape[d];
         i /= a->shape[d];

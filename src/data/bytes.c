@@ -125,8 +125,8 @@ static void zlib_free(voidpf ctx, voidpf block) {
 }
 
 static pv_status damaged(pv_ctx *ctx, const char *path, const char *what) {
-    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is damaged or cut short: it cannot be unpacked",
-                       what);
+    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                       "array '%s' is damaged or cut short: it cannot be unpacked; copy the file again", what);
 }
 
 static pv_status inflate_all(z_stream *z, sink *s, const char *what, const unsigned char *from, size_t n, size_t size,
@@ -144,7 +144,7 @@ static pv_status inflate_all(z_stream *z, sink *s, const char *what, const unsig
         z->avail_out = PIECE;
         code = inflate(z, Z_NO_FLUSH);
         if (code == Z_MEM_ERROR)
-            return pv__fail(s->ctx, PV_ERR_MEMORY, "out of memory");
+            return pv__fail(s->ctx, PV_ERR_MEMORY, "out of memory for unpacking");
         size_t made = PIECE - z->avail_out;
         bool stuck = code == Z_BUF_ERROR || (made == 0 && z->avail_in == 0 && given == n && code != Z_STREAM_END);
         if ((code != Z_OK && code != Z_STREAM_END) || stuck || made > size - s->size)
@@ -166,7 +166,7 @@ pv_status pv__unpack(pv_ctx *ctx, const char *path, const char *what, pv__packin
     pv_status status = PV_OK;
     if (inflateInit2(&z, packing == PV_PACKED_GZIP ? 16 + MAX_WBITS : -MAX_WBITS) != Z_OK) {
         pv__free(ctx, piece);
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
     }
     PV_GOTO(done, inflate_all(&z, &s, what, from, n, size, piece));
     status = sink_finish(&s, bytes);
@@ -183,7 +183,7 @@ pv_status pv__unpack_start(pv_ctx *ctx, const char *path, const char *what, cons
                            unsigned char *start, size_t size) {
     z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
     memcpy(&z.next_in, &from, sizeof z.next_in); /* zlib reads only */
     z.avail_in = (uInt)(n < PIECE ? n : PIECE);  /* more than enough for a header */
     z.next_out = start;
@@ -191,6 +191,6 @@ pv_status pv__unpack_start(pv_ctx *ctx, const char *path, const char *what, cons
     int code = inflate(&z, Z_SYNC_FLUSH);
     inflateEnd(&z);
     if (code == Z_MEM_ERROR)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
     return z.avail_out == 0 ? PV_OK : damaged(ctx, path, what);
 }

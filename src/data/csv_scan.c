@@ -114,7 +114,8 @@ bool pv__scan_blank(const pv__scanner *scanner, const char *text, const char **n
 static pv_status too_long(const pv__scanner *scanner, bool quoted) {
     return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
                        "a field of more than 1 MiB%s",
-                       quoted ? "; it begins with a double quote that may lack its partner" : "");
+                       quoted ? "; it begins with a double quote that may lack its partner"
+                              : "; look for a missing delimiter or line end");
 }
 
 static pv_status scan_plain(pv__scanner *scanner, const char *text, pv__field *field) {

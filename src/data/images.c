@@ -491,7 +491,7 @@ static pv_status make_images(pv_ctx *ctx, const char *path, pv_archive *archive,
     *images = NULL;
     reader r = {.ctx = ctx, .roles = roles, .hash = XXH3_createState()};
     if (!r.hash)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for reading images");
     XXH3_64bits_reset(r.hash);
     pv_status status = pv__alloc(ctx, 1, sizeof *r.images, &r.images);
     if (status == PV_OK)

@@ -113,9 +113,10 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
     for (int i = 0; i < array->dims; i++)
         fits = fits && !__builtin_mul_overflow(count, array->shape[i], &count);
     if (!fits || __builtin_mul_overflow(count, array->element, &bytes) || bytes > available)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "array '%s' is cut short: its shape asks for more bytes than the %zu there are", array->name,
-                           available);
+        return pv__fail_at(
+            ctx, PV_ERR_FORMAT, path, 0, 0,
+            "array '%s' is cut short: its shape asks for more bytes than the %zu there are; copy it again", array->name,
+            available);
     array->count = count;
     return PV_OK;
 }
@@ -126,12 +127,14 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
     snprintf(array->name, sizeof array->name, "%s", name);
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
     if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "member '%s' is no NPY array", name);
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "member '%s' is no NPY array; save it with numpy.save or numpy.savez", name);
     for (size_t i = 0; i < wide; i++)
         length |= (size_t)bytes->data[8 + i] << 8 * i;
     *begin = 8 + wide + length;
     if (length > bytes->size - 8 - wide || length > 1 << 20)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header", name);
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header; copy it again",
+                           name);
     char *dict;
     PV_TRY(pv__alloc(ctx, length + 1, 1, &dict));
     memcpy(dict, bytes->data + 8 + wide, length);
@@ -146,12 +149,13 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
             "array '%s' has a type that is not known here; save it as integers, float32, float64 or text", name);
     if (!shape || !ordered)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "array '%s' has a damaged header, or more than %d dimensions", name, PV_ARRAY_DIMS_MAX);
+                           "array '%s' has a damaged header, or more than %d dimensions; save it again", name,
+                           PV_ARRAY_DIMS_MAX);
     return PV_OK;
 }
 
 pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
-    size_t begin;
+    size_t begin = 0;
     PV_TRY(pv__npy_header(ctx, path, name, bytes, array, &begin));
     array->bytes = bytes->data + begin;
     return pv__array_fit(ctx, path, array, bytes->size - begin);
@@ -188,7 +192,7 @@ pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, p
     idx_type(bytes->data[2], array);
     size_t begin = 4 + 4 * (size_t)array->dims;
     if (begin > bytes->size)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header");
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header; copy it again");
     for (int i = 0; i < array->dims; i++) {
         const unsigned char *p = bytes->data + 4 + 4 * i;
         array->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];

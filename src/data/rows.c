@@ -31,7 +31,8 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
         total += isnan(weight) ? 0 : weight;
     }
     if (!(total > 0))
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1, "all weights in column '%s' are 0",
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                           "all weights in column '%s' are 0; give the rows to be used a weight above 0",
                            pv__show(weights->name).text);
     if (isinf(total))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
@@ -48,8 +49,7 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
         if (!pv__cell_missing(column, row)) {
             if (feature && column->type == PV_COLUMN_NUMBER && isinf(column->number[row]))
                 return PV__FAIL_CELL(ctx, table, row, c,
-                                     "'%s' is infinite here; correct the cell, or leave the column "
-                                     "out with --exclude",
+                                     "'%s' is infinite here, or beyond the largest number; correct the cell",
                                      pv__show(column->name).text);
             continue;
         }

@@ -210,8 +210,10 @@ static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64
         r->u[i] = u[i] = r->metric.factor ? 0 : w[r->place ? r->place[i] : i];
     if (steepness(r, r->u, r->du) > r->options->tolerance) {
         r->stop = PV_STOP_MAX_ITER;
-        double reached;
+        double reached = start;
         int code = lbfgs((int)r->params, u, &reached, evaluate, progress, r, &parameters);
+        if (code == LBFGSERR_OUTOFMEMORY)
+            r->status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory in the optimiser");
         *value = reached + r->offset;
         *stop = stop_reason(r, code);
         to_parameters(r, u, w);

@@ -65,12 +65,14 @@ static pv_status train_step(trainer *t) {
     pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
                          t->problem->options->freeze_low);
     pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
+    PV_TRY(pv__model_work_check(t->ctx, t->work));
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
     PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
+    PV_TRY(pv__model_work_check(t->ctx, t->work));
     if (t->follower)
         PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->log_q, t->log_target,
                                  pv_auxiliary_parameters(t->auxiliary).bias));

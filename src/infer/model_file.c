@@ -8,7 +8,6 @@
  * Written to a temporary file and renamed. A file is believed only after its sizes and checksum agree, and every field
  * is checked before it is used: nothing is allocated that the file's own size does not justify.
  */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "data/encode.h"
 #include "infer/classifier.h"
 #include "infer/infer.h"
+#include "infer/json.h"
 #include "model/model.h"
 
 static const char MAGIC[] = "prevail-model 1\n";
@@ -38,7 +38,7 @@ typedef struct array {
 static json_t *strings(char *const *text, size_t n) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, json_stringn_nocheck(text[i], strlen(text[i]))) != 0)
+        if (json_array_append_new(list, pv__json_text(text[i])) != 0)
             return json_decref(list), NULL;
     return list;
 }
@@ -47,7 +47,7 @@ static json_t *columns(const pv_encoding *encoding) {
     json_t *list = json_array();
     for (size_t i = 0; i < encoding->sources; i++) {
         const pv_source_column *s = &encoding->source[i];
-        json_t *column = json_pack("{s:o}", "name", json_stringn_nocheck(s->name, strlen(s->name)));
+        json_t *column = json_pack("{s:o}", "name", pv__json_text(s->name));
         int failed = 0;
         if (s->type == PV_COLUMN_TEXT)
             failed = json_object_set_new(column, "levels", strings(s->level, (size_t)s->levels));
@@ -66,22 +66,22 @@ static json_t *real_or_null(double x) {
 
 /* How images become views. */
 static json_t *image(const pv_image_encoding *e) {
-    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "images",
-                     e->images, "votes", e->votes, "spacing", e->spacing, "layout", (int)e->layout, "binarise",
-                     e->binarise, "votes_min", (json_int_t)e->votes_min, "views", (json_int_t)e->views, "size",
-                     (json_int_t)e->size, "low", real_or_null(e->low), "high", real_or_null(e->high), "mean", e->mean,
-                     "sd", e->sd, "field", e->field, "rotate", e->rotate, "shift", e->shift, "scale", e->scale, "flip",
-                     e->flip);
+    return json_pack("{s:o, s:o, s:o, s:i, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "images",
+                     pv__json_text(e->images), "votes", pv__json_text(e->votes), "spacing", pv__json_text(e->spacing),
+                     "layout", (int)e->layout, "binarise", e->binarise, "votes_min", (json_int_t)e->votes_min, "views",
+                     (json_int_t)e->views, "size", (json_int_t)e->size, "low", real_or_null(e->low), "high",
+                     real_or_null(e->high), "mean", e->mean, "sd", e->sd, "field", e->field, "rotate", e->rotate,
+                     "shift", e->shift, "scale", e->scale, "flip", e->flip);
 }
 
 static json_t *array_table(const array *arrays, size_t n) {
     json_t *table = json_object();
     size_t offset = 0;
     for (size_t i = 0; i < n; i++) {
-        if (arrays[i].values)
-            json_object_set_new(
-                table, arrays[i].name,
-                json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count", (json_int_t)arrays[i].count));
+        if (arrays[i].values && json_object_set_new(table, arrays[i].name,
+                                                    json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count",
+                                                              (json_int_t)arrays[i].count)) != 0)
+            return json_decref(table), NULL;
         offset += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
     }
     return table;
@@ -105,11 +105,12 @@ static json_t *sample_of(const pv_classifier *c) {
     if (!c->sample_source)
         return json_null();
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->sample_hash);
-    return json_pack("{s:o, s:s, s:I, s:b}", "source", json_stringn_nocheck(c->sample_source, strlen(c->sample_source)),
-                     "hash", hash, "rows", (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
+    return json_pack("{s:o, s:s, s:I, s:b}", "source", pv__json_text(c->sample_source), "hash", hash, "rows",
+                     (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
 }
 
-static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) {
+/* Takes record over. */
+static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
     char hash[32];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
@@ -117,30 +118,30 @@ static json_t *header_of(const pv_classifier *c, const array *arrays, size_t n) 
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
         "s:I}, s:o, s:o, s:o, s:o}",
         "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-        pv_marginal_name(c->marginal), "target", json_stringn_nocheck(c->target, strlen(c->target)), "weights",
-        json_stringn_nocheck(c->weights, strlen(c->weights)), "labels", strings(c->labels, (size_t)c->classes),
-        "columns", columns(c->encoding), "prevalence_n", strength, "data", "source",
-        json_stringn_nocheck(c->source, strlen(c->source)), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
+        pv_marginal_name(c->marginal), "target", pv__json_text(c->target), "weights", pv__json_text(c->weights),
+        "labels", strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength,
+        "data", "source", pv__json_text(c->source), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
         (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes",
         c->passes, "loss", real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record",
-        json_loads(c->record, 0, NULL), "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+        record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
     if (object && c->encoding->image && json_object_set_new(object, "image", image(c->encoding->image)) != 0)
         return json_decref(object), NULL;
     return object;
 }
 
-static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
+static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, const array *arrays, size_t n,
+                          uint64_t *sum) {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
-        return 0;
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
     XXH3_64bits_reset(state);
     XXH3_64bits_update(state, header, header_size);
     for (size_t i = 0; i < n; i++)
         if (arrays[i].values)
             XXH3_64bits_update(state, arrays[i].values, arrays[i].count * sizeof(double));
-    uint64_t sum = XXH3_64bits_digest(state);
+    *sum = XXH3_64bits_digest(state);
     XXH3_freeState(state);
-    return sum;
+    return PV_OK;
 }
 
 pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {
@@ -157,25 +158,27 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     size_t n = sizeof arrays / sizeof *arrays, payload = 0;
     for (size_t i = 0; i < n; i++)
         payload += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
-    json_t *object = header_of(c, arrays, n);
-    char *header = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(object);
-    if (!header)
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "the model cannot be described: a column name, label or level is not valid UTF-8 text");
+    char *header;
+    json_t *record;
+    PV_TRY(pv__json_parse(ctx, c->record, strlen(c->record), &record));
+    PV_TRY(pv__json_dump(ctx, header_of(c, record, arrays, n),
+                         "the model cannot be described: a column name, label or level is not valid UTF-8 text; save "
+                         "the data as UTF-8",
+                         &header));
     size_t header_size = strlen(header);
     pv_output output;
-    pv_status status = pv_output_open(ctx, path, &output);
-    if (status == PV_OK) {
-        FILE *stream = output.stream;
-        fprintf(stream, "%s%zu %zu %016llx\n%s\n", MAGIC, header_size, payload,
-                (unsigned long long)checksum(header, header_size, arrays, n), header);
-        for (size_t i = 0; i < n; i++)
-            if (arrays[i].values)
-                fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);
-        status = pv_output_commit(ctx, &output);
-    }
-    free(header);
+    uint64_t sum = 0;
+    pv_status status;
+    PV_GOTO(done, checksum(ctx, header, header_size, arrays, n, &sum));
+    PV_GOTO(done, pv_output_open(ctx, path, &output));
+    FILE *stream = output.stream;
+    fprintf(stream, "%s%zu %zu %016llx\n%s\n", MAGIC, header_size, payload, (unsigned long long)sum, header);
+    for (size_t i = 0; i < n; i++)
+        if (arrays[i].values)
+            fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);
+    status = pv_output_commit(ctx, &output);
+done:
+    pv__free(ctx, header);
     return status;
 }
 
@@ -225,7 +228,7 @@ static pv_status read_frame(reader *r, FILE *stream) {
         return damaged(r, "it cannot be read to its end");
     XXH3_state_t *state = XXH3_createState();
     if (!state)
-        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory");
+        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
     XXH3_64bits_reset(state);
     XXH3_64bits_update(state, r->header, r->header_size);
     XXH3_64bits_update(state, r->payload, r->payload_size);
@@ -406,12 +409,10 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     PV_TRY(get_text(r, data, "source", &c->source));
     PV_TRY(get_text(r, r->root, "target", &c->target));
     PV_TRY(get_text(r, r->root, "weights", &c->weights));
-    char *record = json_dumps(json_object_get(r->root, "record"), JSON_COMPACT);
-    if (!record)
+    json_t *record = json_object_get(r->root, "record");
+    if (!json_is_object(record))
         return damaged(r, "its record is missing");
-    pv_status status = pv__strdup(r->ctx, record, &c->record);
-    free(record);
-    return status;
+    return pv__json_dump(r->ctx, json_incref(record), "the model's record is not valid UTF-8 text", &c->record);
 }
 
 static pv_status check_shares(const reader *r, const double *share, size_t n) {
@@ -464,8 +465,7 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
 }
 
 static pv_status read_header(reader *r, pv_classifier *c) {
-    json_error_t error;
-    r->root = json_loadb(r->header, r->header_size, JSON_REJECT_DUPLICATES, &error);
+    PV_TRY(pv__json_parse(r->ctx, r->header, r->header_size, &r->root));
     if (!json_is_object(r->root))
         return damaged(r, "its header is not JSON");
     size_t classes = 0;

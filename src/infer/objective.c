@@ -278,10 +278,11 @@ pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const do
         PV_TRY(pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
     pv_status status;
     PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work));
-    for (size_t c = 0; c < chunks; c++) {
+    for (size_t c = 0; c < chunks && status == PV_OK; c++) {
         size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
         pv_model_forward(problem->model, work, w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
                          loglik + c * chunk * k);
+        status = pv__model_work_check(ctx, work);
     }
     pv_model_work_free(ctx, work);
 done:

@@ -1,9 +1,8 @@
 /* The fit's options: one table for the command line, the help, the man page and the record kept with a model. */
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "infer/infer.h"
+#include "infer/json.h"
 
 #define AT(field) offsetof(pv_fit_options, field)
 
@@ -101,13 +100,14 @@ pv_fit_options pv_fit_options_default(void) {
     return options;
 }
 
-static pv_status build_record(pv_ctx *ctx, const char *command, const pv_fit_options *options, json_t *record) {
-    json_t *list = json_object();
+/* NULL: no memory. */
+static json_t *record_of(const char *command, const pv_fit_options *options) {
+    json_t *record = json_object(), *list = json_object();
     int failed = json_object_set_new(record, "version", json_string(PV_VERSION));
     if (command)
-        failed |= json_object_set_new(record, "command", json_string_nocheck(command));
+        failed |= json_object_set_new(record, "command", pv__json_text(command));
     failed |= json_object_set_new(record, "options", list);
-    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+    for (const pv_option *row = pv_fit_option_table; row->name && !failed; row++) {
         char number[64], fallback[64];
         const char *text = number;
         pv_fit_options untouched = pv_fit_options_default();
@@ -119,22 +119,15 @@ static pv_status build_record(pv_ctx *ctx, const char *command, const pv_fit_opt
         }
         failed |= json_object_set_new(
             list, row->name,
-            json_pack("{s:s%, s:b}", "value", text, strlen(text), "default", strcmp(text, fallback) == 0));
+            json_pack("{s:o, s:b}", "value", pv__json_text(text), "default", strcmp(text, fallback) == 0));
     }
-    return failed ? pv__fail(ctx, PV_ERR_INPUT, "the command line or an option is not valid UTF-8 text") : PV_OK;
+    if (!failed)
+        return record;
+    json_decref(record);
+    return NULL;
 }
 
 pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **text) {
-    *text = NULL;
-    json_t *record = json_object();
-    if (!record)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    pv_status status = build_record(ctx, command, options, record);
-    char *dump = status == PV_OK ? json_dumps(record, JSON_COMPACT) : NULL;
-    if (status == PV_OK)
-        status = dump ? pv__strdup(ctx, dump, text)
-                      : pv__fail(ctx, PV_ERR_INPUT, "the command line is not valid UTF-8 text");
-    free(dump);
-    json_decref(record);
-    return status;
+    return pv__json_dump(ctx, record_of(command, options), "the command line or an option is not valid UTF-8 text",
+                         text);
 }

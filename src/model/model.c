@@ -153,6 +153,11 @@ void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, boo
     work->network->freeze_low = freeze_low;
 }
 
+pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work) {
+    const pv__network_work *network = work->network;
+    return network && network->kind->check ? network->kind->check(ctx, network->engine) : PV_OK;
+}
+
 bool pv__model_is_network(const pv_model *model) {
     return model->network != NULL;
 }

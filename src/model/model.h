@@ -58,6 +58,8 @@ void pv__model_work_use(pv_model_work *work, const pv__compute *compute);
 /* Networks: the next forward is training's step number `step` (dropout is on), its backward may leave the low-level
  * module out. Without this call a work predicts. Other models: nothing. */
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
+/* Whether the work's last forward, and the backward after it, could do what they were to do. */
+PV_MUST_USE pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work);
 /* Networks run their own threads over the rows of one work; other models are run by the caller's. */
 bool pv__model_is_network(const pv_model *model);
 /* Rows that one work should take, at most the given number: a network's stay below a gigabyte where one row does. */

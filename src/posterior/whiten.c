@@ -14,7 +14,7 @@
 /* Steps in units of each parameter's own scale, found by a first pass with a small step. */
 static pv_status column(pv_ctx *ctx, const pv_density *density, double *w, size_t j, double h, double *up, double *down,
                         bool *finite) {
-    double held = w[j], value_up, value_down;
+    double held = w[j], value_up = (double)NAN, value_down = (double)NAN;
     w[j] = held + h;
     pv_status status = density->eval(ctx, density->state, w, &value_up, up);
     w[j] = held - h;

@@ -54,7 +54,8 @@ static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, con
         size_t rows = data->rows - begin < chunk ? data->rows - begin : chunk;
         pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
                          loglik + begin * (size_t)classifier->classes);
-        if (pv__interrupted(ctx))
+        status = pv__model_work_check(ctx, work);
+        if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
     pv_model_work_free(ctx, work);

@@ -34,8 +34,8 @@ pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv
         return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
     if (sample->n < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: an unknown prevalence is inferred from the rows together; give "
-                        "more of the population, or its prevalence (known:P)",
+                        "%s: an unknown prevalence (--population unknown, --to unknown) is inferred from the rows "
+                        "together; give more rows of the population, or its prevalence",
                         sample->n == 1 ? "one row alone says next to nothing about its population"
                                        : "there are no rows");
     if (!(options->level > 0 && options->level < 1))

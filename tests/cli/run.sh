@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the command's tests: files of expected output.
 #
-#   tests/cli/run.sh [--update] PREVAIL [NAME ...]
+#   tests/cli/run.sh [--update] [--cases DIR] PREVAIL [NAME ...]
 #
-# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test); --update rewrites what they expect.
+# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test, or of DIR); --update rewrites what they expect.
 #
 # A case is a text file: comment lines (#) that say what it checks; the commands, run by bash in an empty folder with
 # prevail on the path; then
@@ -14,16 +14,21 @@
 #     (the expected text)
 # Seconds, and the name of the empty folder, are masked. In the commands `digits N` rounds the numbers of its input to
 # N significant digits, so that expected files hold on every processor; `study`, `people` and `clinic` (a fifth are
-# cases, drawn by label from the population of `study`) write small simulated tables.
+# cases, drawn by label from the population of `study`) write small simulated tables; `npy HEADER` writes the beginning of
+# an NPY file, and `overwrite FILE OFFSET BYTES` puts bytes (as printf takes them) into a file.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=false
-if [ "${1:-}" = --update ]; then
-    update=true
-    shift
-fi
+cases=$here/cases
+while :; do
+    case ${1:-} in
+    --update) update=true; shift ;;
+    --cases) cases=$2; shift 2 ;;
+    *) break ;;
+    esac
+done
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
-    echo "usage: tests/cli/run.sh [--update] PREVAIL [NAME ...]" >&2
+    echo "usage: tests/cli/run.sh [--update] [--cases DIR] PREVAIL [NAME ...]" >&2
     exit 2
 fi
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -55,6 +60,8 @@ study() { prevail simulate nodules --cases 200 --controls 200 --prevalence 0.02 
 people() { prevail simulate nodules --rows 500 --prevalence 0.2 --seed 4 -o "${1:-people.csv}"; }
 clinic() { prevail simulate nodules --cases 100 --controls 400 --prevalence 0.02 --seed 5 -o "${1:-clinic.csv}"; }
 arrays() { for file in "$@"; do cp "$ARRAYS/$file" .; done; }
+npy() { printf '\x93NUMPY\x01\x00'; printf "\\x$(printf %02x $((${#1} % 256)))\\x$(printf %02x $((${#1} / 256)))"; printf %s "$1"; }
+overwrite() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
 fitted() { study study.csv && prevail fit study.csv --target malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
 EOF
 
@@ -75,7 +82,7 @@ run_case() {
         export PATH="$scratch/bin:$PATH" LC_ALL=C OMP_WAIT_POLICY=passive
         # shellcheck disable=SC1091
         . "$scratch/functions"
-        export -f digits study people clinic fitted
+        export -f digits study people clinic fitted npy overwrite
         export -f arrays && export ARRAYS="$here/../arrays"
         exec timeout 120 bash "$scratch/commands" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     )
@@ -100,12 +107,12 @@ run_case() {
 }
 
 if [ $# -eq 0 ]; then
-    for file in "$here"/cases/*.test; do
+    for file in "$cases"/*.test; do
         run_case "$file"
     done
 else
     for name in "$@"; do
-        run_case "$here/cases/$name.test"
+        run_case "$cases/$name.test"
     done
 fi
 echo "$passed passed, $failed failed"

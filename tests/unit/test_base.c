@@ -59,7 +59,7 @@ static void test_options(void **state) {
         const char *name, *value, *message;
     } wrong[] = {{"count", "11", "--count 11: must lie between 1 and 10"},
                  {"count", "2.5", "--count 2.5: not a whole number"},
-                 {"count", "99999999999999999999", "--count 99999999999999999999: not a whole number"},
+                 {"count", "99999999999999999999", "--count 99999999999999999999: must lie between 1 and 10"},
                  {"rate", "nan", "--rate nan: not a number"},
                  {"rate", "", "--rate : not a number"},
                  {"kind", "lon", "--kind lon: choose one of a|b|long"},

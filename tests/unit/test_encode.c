@@ -276,7 +276,7 @@ static void refuses_missing(void **state) {
 
 static void refuses_infinite(void **state) {
     (void)state;
-    refused("a,y\n1,0\n1e999,1\n2,1\n", plain, "'a' is infinite", "--exclude");
+    refused("a,y\n1,0\n1e999,1\n2,1\n", plain, "'a' is infinite", "correct the cell");
     at(3, 1);
     refused("a,y\n1,0\n-inf,1\n2,1\n", ROLES(.drop_missing = true), "infinite", "'a'");
     learned l;

@@ -45,6 +45,8 @@ static void test_json(void **state) {
     becomes(pv__put_json, "</script>", "\"\\u003C/script\\u003E\"");
     becomes(pv__put_json, "\"\\\n'&", "\"\\u0022\\u005C\\u000A\\u0027\\u0026\"");
     becomes(pv__put_json, "\xE2\x80\xA8\xE2\x80\xA9", "\"\\u2028\\u2029\"");
+    /* U+1F626 and U+1F600: their low bytes are those of & and NUL */
+    becomes(pv__put_json, "\xF0\x9F\x98\xA6\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\xA6\xF0\x9F\x98\x80\"");
     becomes(pv__put_json, "\xFF", "\"\xEF\xBF\xBD\"");
     becomes(pv__put_json, "", "\"\"");
 }

@@ -1,0 +1,61 @@
+/* Jansson reports a lack of memory as it reports bad text: here the two are told apart. */
+#include "infer/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+json_t *pv__json_text(const char *text) {
+    return json_stringn_nocheck(text, strlen(text));
+}
+
+static bool is_utf8(const char *text) {
+    for (size_t length; *text; text += length)
+        if (!(length = pv_utf8_next(text, NULL)))
+            return false;
+    return true;
+}
+
+/* Keys are names of ours. */
+static bool texts_are_utf8(json_t *value) {
+    if (json_is_string(value))
+        return is_utf8(json_string_value(value));
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!texts_are_utf8(json_array_get(value, i)))
+            return false;
+    for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at))
+        if (!texts_are_utf8(json_object_iter_value(at)))
+            return false;
+    return true;
+}
+
+pv_status pv__json_dump(pv_ctx *ctx, json_t *object, const char *message, char **text) {
+    *text = NULL;
+    bool valid = texts_are_utf8(object);
+    char *dump = object && valid ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    if (!valid)
+        return pv__fail(ctx, PV_ERR_INPUT, "%s", message);
+    if (!dump)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's record");
+    pv_status status = pv__strdup(ctx, dump, text);
+    free(dump);
+    return status;
+}
+
+/* Its parser may also lose a character where memory fails: what is believed was read twice. What is refused, there
+ * being memory for it, is no JSON; a tree takes some ten times its text. */
+pv_status pv__json_parse(pv_ctx *ctx, const char *text, size_t size, json_t **root) {
+    json_t *first = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *again = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    bool read = first || again, same = first && again && json_equal(first, again);
+    json_decref(again);
+    *root = same ? first : NULL;
+    if (same)
+        return PV_OK;
+    json_decref(first);
+    void *room = NULL;
+    if (read || pv__alloc(ctx, size + 64, 10, &room) != PV_OK)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a text of %zu bytes", size);
+    pv__free(ctx, room);
+    return PV_OK;
+}

@@ -1,0 +1,31 @@
+#!/bin/sh
+# The hardening of a release build, as readelf sees it. usage: tests/hardening.sh PROGRAM LIBRARY
+set -u
+failed=0 passed=0
+wants() { # what, file, readelf's option, pattern
+    if readelf -W "$3" "$2" 2>/dev/null | grep -Eq -e "$4"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2: $1"
+    fi
+}
+for file in "$1" "$2"; do
+    wants "is not position independent" "$file" -h 'Type: +DYN'
+    wants "its relocations stay writable" "$file" -l 'GNU_RELRO'
+    wants "binds lazily" "$file" -d 'BIND_NOW|FLAGS_1.*NOW'
+    wants "its stack can be executed" "$file" -l 'GNU_STACK.* RW +0x'
+    wants "has no stack protector" "$file" --dyn-syms '__stack_chk_fail'
+    wants "has no checked calls of libc (_FORTIFY_SOURCE)" "$file" --dyn-syms '__(memcpy|snprintf|vsnprintf|fprintf)_chk'
+done
+# The note in the file is dropped by the linker where one object, such as libc's start, has none: the marks are what counts.
+if readelf -h "$1" | grep -q X86-64; then
+    if [ "$(objdump -d "$1" | grep -c endbr64)" -gt 100 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1: has no marks for indirect branches"
+    fi
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

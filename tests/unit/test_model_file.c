@@ -1,0 +1,154 @@
+/* Model files whose frame and checksum are right and whose content is not: each field is checked before it is used. */
+#include <xxhash.h>
+
+#include "fixture.h"
+
+static char *header, *payload; /* of a good file */
+static size_t header_size, payload_size;
+
+static void save_good(int infer) {
+    static const char text[] = "x,g,y\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n2.5,b,0\n2,a,1\n5,a,1\n0,b,0\n";
+    pv_csv_options as_text = {.text = (const char *const[]){"y"}, .n_text = 1};
+    put(text, sizeof text - 1);
+    pv_table *table = must_read(&as_text);
+    pv_roles roles = {.target = "y"};
+    pv_encoding *encoding;
+    pv_dataset *data;
+    char **labels;
+    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    options.infer = infer;
+    options.draws = 100;
+    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "a.csv"};
+    pv_classifier *classifier;
+    ok(pv_fit(ctx, &input, &options, &classifier));
+    ok(pv_classifier_save(ctx, classifier, path));
+    pv_classifier_free(ctx, classifier);
+    pv_dataset_free(ctx, data);
+    pv_string_list_free(ctx, labels, 2);
+    pv_encoding_free(ctx, encoding);
+    pv_table_free(ctx, table);
+}
+
+static void read_good(void) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    unsigned long long sum;
+    assert_int_equal(fscanf(file, "prevail-model 1\n%zu %zu %16llx", &header_size, &payload_size, &sum), 3);
+    assert_int_equal(fgetc(file), '\n');
+    header = calloc(header_size + 1, 1);
+    payload = calloc(payload_size + 1, 1);
+    assert_int_equal(fread(header, 1, header_size, file), header_size);
+    assert_int_equal(fgetc(file), '\n');
+    assert_int_equal(fread(payload, 1, payload_size, file), payload_size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A file with this header and the good payload, its frame and checksum right. */
+static void write_with(const char *changed) {
+    XXH3_state_t *state = XXH3_createState();
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, changed, strlen(changed));
+    XXH3_64bits_update(state, payload, payload_size);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fprintf(file, "prevail-model 1\n%zu %zu %016llx\n%s\n", strlen(changed), payload_size,
+            (unsigned long long)XXH3_64bits_digest(state), changed);
+    fwrite(payload, 1, payload_size, file);
+    assert_int_equal(fclose(file), 0);
+    XXH3_freeState(state);
+}
+
+/* The header with the first `from` replaced is refused, and the message has this part. */
+static void refused(const char *from, const char *to, const char *part) {
+    const char *at = strstr(header, from);
+    if (!at)
+        fail_msg("'%s' is not in the header", from);
+    char *changed = calloc(header_size + strlen(to) + 1, 1);
+    sprintf(changed, "%.*s%s%s", (int)(at - header), header, to, at + strlen(from));
+    write_with(changed);
+    free(changed);
+    pv_classifier *classifier;
+    assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
+    assert_null(classifier);
+    says(part);
+}
+
+static void forget(void) {
+    free(header);
+    free(payload);
+}
+
+static void refuses_headers(void **state) {
+    (void)state;
+    save_good(0);
+    read_good();
+    write_with(header);
+    pv_classifier *classifier;
+    ok(pv_classifier_load(ctx, path, &classifier));
+    pv_classifier_free(ctx, classifier);
+    refused("{", "[", "not JSON");
+    refused("\"version\"", "\"labels\"", "not JSON"); /* a key twice */
+    refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\"]", "fewer than two labels");
+    refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\",1]", "other than text");
+    refused("\"labels\":[\"0\",\"1\"]", "\"labels\":\"01\"", "list is missing");
+    refused("\"columns\":", "\"kolumns\":", "columns are missing");
+    refused("\"name\":\"x\"", "\"name\":3", "text is missing");
+    refused("\"sd\":", "\"sd\":-1e300,\"old\":", "scale is damaged");
+    refused("\"levels\":[\"a\",\"b\"]", "\"levels\":[]", "no levels");
+    refused("\"loss\":\"ig\"", "\"loss\":\"log\"", "loss, marginal or stop");
+    refused("\"stop\":\"converged\"", "\"stop\":\"tired\"", "stop reason");
+    refused("\"target\":\"y\"", "\"target\":null", "text is missing");
+    refused("\"record\":{", "\"record\":[],\"old\":{", "record is missing");
+    refused("\"model\":\"linear\"", "\"model\":\"mlp:99999999\"", "architecture");
+    refused("\"model\":\"linear\"", "\"model\":\"mlp:65536,65536,65536\"", "");
+    refused("\"model\":\"linear\"", "\"model\":7", "architecture");
+    refused("\"count\":3", "\"count\":4", "size does not fit");
+    refused("\"offset\":0", "\"offset\":-8", "size does not fit");
+    refused("\"offset\":0", "\"offset\":9223372036854775800", "size does not fit");
+    forget();
+}
+
+static void refuses_numbers(void **state) {
+    (void)state;
+    save_good(0);
+    read_good();
+    double *values = (double *)(void *)payload, good; /* weights, prevalence, design, log marginal */
+    size_t n = payload_size / sizeof *values;
+    assert_true(n == 3 + 2 + 2 + 2);
+    const struct {
+        size_t at;
+        double value;
+        const char *part;
+    } bad[] = {{0, NAN, "not finite"},    {2, INFINITY, "not finite"},    {3, 1.5, "not between 0 and 1"},
+               {3, 0.3, "do not add up"}, {5, -1, "not between 0 and 1"}, {7, 0.5, "above 1"},
+               {8, NAN, "not finite"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        good = values[bad[i].at];
+        values[bad[i].at] = bad[i].value;
+        refused("{", "{", bad[i].part);
+        values[bad[i].at] = good;
+    }
+    forget();
+}
+
+static void refuses_posteriors(void **state) {
+    (void)state;
+    save_good(2); /* map, ml, laplace */
+    read_good();
+    refused("\"posterior\":{\"kind\":\"laplace\",\"count\":100", "\"posterior\":{\"kind\":\"laplace\",\"count\":0",
+            "posterior");
+    refused("\"posterior\":{\"kind\":\"laplace\",\"count\":100",
+            "\"posterior\":{\"kind\":\"laplace\",\"count\":4611686018427387904", "posterior");
+    refused("\"posterior\":{\"kind\":\"laplace\",\"count\":100", "\"posterior\":{\"kind\":\"laplace\",\"count\":99",
+            "size");
+    refused("\"posterior\":{\"kind\":\"laplace\"", "\"posterior\":{\"kind\":null", "posterior");
+    forget();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_headers), cmocka_unit_test(refuses_numbers),
+                                       cmocka_unit_test(refuses_posteriors)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -43,6 +43,8 @@ void study_table_head(FILE *out, const study_layout *layout, const char *first, 
 void study_csv_number(FILE *out, double value) {
     char number[32];
     fputc(',', out);
-    if (!isnan(value))
-        fwrite(number, 1, (size_t)pv_format_double(value, number, sizeof number), out);
+    if (isnan(value))
+        return;
+    size_t length = (size_t)pv_format_double(value, number, sizeof number);
+    fwrite(number, 1, length, out);
 }

@@ -6,15 +6,18 @@
 
 const pv_option cli_checkpoint_table[] = {CLI_OPTIONS_CHECKPOINT(0), CLI_OPTION_END};
 
-int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output) {
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output,
+                         const char *other) {
     if (!options->path && (options->resume || cli_given(call, "checkpoint-every")))
         return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --checkpoint FILE",
                          options->resume ? "resume" : "checkpoint-every");
     if (!options->path)
         return CLI_OK;
-    if (strcmp(options->path, "-") == 0 || (output && strcmp(options->path, output) == 0))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint %s: give a file of its own", options->path);
-    int code = cli_check_output(call, options->path, input, output);
+    if (strcmp(options->path, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint -: give the name of a file");
+    int code = cli_check_output(call, options->path, input);
+    for (size_t i = 0; i < 2 && code == CLI_OK; i++)
+        code = cli_check_two_outputs(call, options->path, i ? other : output);
     if (code != CLI_OK)
         return code;
     pv_status status = pv_checkpoint_open(call->ctx, options->path, options->every, options->resume);

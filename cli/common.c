@@ -246,6 +246,14 @@ void cli_stop(cli_call *call) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = cli_copy(slash ? path : ".");
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
 int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count) {
     if (!path || strcmp(path, "-") == 0)
         return CLI_OK;
@@ -264,10 +272,7 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
         if (!S_ISREG(about.st_mode))
             return CLI_OK; /* a device or pipe: only writing tells */
     }
-    const char *slash = strrchr(path, '/');
-    char *folder = cli_copy(slash ? path : ".");
-    if (slash)
-        folder[slash == path ? 1 : slash - path] = '\0';
+    char *folder = folder_of(path);
     int cause = 0;
     if (stat(folder, &about) != 0)
         cause = errno;
@@ -282,8 +287,21 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
     return CLI_OK;
 }
 
+static bool same_file(const char *one, const char *other) {
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* The same file, or what would be: one name in one folder, however that is written. */
 int cli_check_two_outputs(cli_call *call, const char *one, const char *other) {
-    if (!one || !other || strcmp(one, "-") == 0 || strcmp(one, other) != 0)
+    if (!one || !other || strcmp(one, "-") == 0 || strcmp(other, "-") == 0)
+        return CLI_OK;
+    const char *a = strrchr(one, '/'), *b = strrchr(other, '/');
+    char *folder = folder_of(one), *second = folder_of(other);
+    bool same = strcmp(a ? a + 1 : one, b ? b + 1 : other) == 0 && same_file(folder, second);
+    free(folder);
+    free(second);
+    if (!same && !same_file(one, other))
         return CLI_OK;
     return cli_error(call, PV_ERR_PATH, one, "is named for two outputs; give each a name of its own");
 }

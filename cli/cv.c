@@ -254,7 +254,8 @@ static int run(cli_call *call) {
         code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
     }
     if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
+        code =
+            cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->report.page);
     if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,

@@ -98,11 +98,13 @@ static int read_data(cli_call *call, const char *path, work *held) {
 
 static bool check_data(const char *path, work *held) {
     const pv_classifier *c = held->classifier;
-    bool same = held->table->hash == c->data_hash && held->data->rows == c->rows;
+    bool held_out = held->fit.validation > 0 && held->data->rows > c->rows; /* rows for validation are not among them */
+    bool same = held->table->hash == c->data_hash && (held->data->rows == c->rows || held_out);
     cli_check *check = cli_check_add(&held->checks, "data", "Whether these are the data of the fit", NAN);
     snprintf(check->text, sizeof check->text,
-             "%.200s has hash %016" PRIx64 " and %zu rows; the fit was on hash %016" PRIx64 " and %zu rows.%s", path,
+             "%.200s has hash %016" PRIx64 " and %zu rows; the fit was on hash %016" PRIx64 " and %zu rows%s.%s", path,
              held->table->hash, held->data->rows, c->data_hash, c->rows,
+             held_out ? ", the others being for validation" : "",
              same ? "" : " The sensitivity to the seed was not checked.");
     if (!same)
         cli_check_fail(&held->checks, check, "Give the table that the model was fitted on: %.200s.", c->source);

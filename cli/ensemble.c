@@ -66,11 +66,11 @@ int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensem
 }
 
 json_t *cli_json_ensemble(const char *list) {
-    json_t *array = json_array();
+    json_t *array = cli_json_array();
     size_t count = 0;
     char **names = list ? split(list, &count) : NULL;
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, cli_json_text(names[i]));
+        cli_json_append(array, cli_json_text(names[i]));
     free(names);
     return array;
 }

@@ -164,7 +164,7 @@ static int run(cli_call *call) {
     else if (code == CLI_OK)
         eval_print_table(call, options, &inputs, &found);
     if (code == CLI_OK && inputs.target)
-        cli_note_target(call, inputs.target, inputs.labels, inputs.rows);
+        cli_note_target(call, inputs.target, inputs.own_labels, inputs.own_rows);
     if (code == CLI_OK && inputs.dropped && !options->running.json)
         cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
     if (code == CLI_OK && inputs.uncertain && !options->running.json)

@@ -32,7 +32,9 @@ typedef struct eval_options {
 
 /* What is judged, whether a model or a file of probabilities gave it. */
 typedef struct eval_inputs {
-    char **labels; /* [classes], borrowed */
+    char **labels;     /* [classes], borrowed */
+    char **own_labels; /* of the predictions; with --binarise others */
+    size_t own_rows;   /* rows, the uncertain ones included */
     int classes;
     int positive; /* label that rates and curves speak of */
     pv_targets targets;

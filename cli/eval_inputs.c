@@ -330,6 +330,8 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
     int code = options->probs ? read_probs(call, options, inputs) : read_model(call, options, inputs);
     if (code == CLI_OK)
         code = set_targets(call, options, inputs);
+    inputs->own_labels = inputs->labels;
+    inputs->own_rows = inputs->rows;
     if (code == CLI_OK)
         code = binarise(call, options, inputs);
     if (code == CLI_OK)

@@ -53,7 +53,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
     cli_json_set(object, "stated_for", json_shares(inputs, inputs->stated ? inputs->stated : inputs->observed));
     if (inputs->target)
-        cli_json_target(object, inputs->target, inputs->labels);
+        cli_json_target(object, inputs->target, inputs->own_labels);
     cli_json_set(object, "positive", cli_json_text(inputs->labels[inputs->positive]));
     cli_json_set(object, "interval", cli_json_real(options->interval));
     cli_json_set(object, "bootstrap", json_integer((json_int_t)found->replicates));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct fit_options {
     cli_roles roles;
@@ -228,12 +229,14 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
     if (code == CLI_OK)
-        code = cli_check_output(call, options->trace, call->argument[0], options->sample.path, options->output);
+        code = cli_check_output(call, options->trace, call->argument[0], options->sample.path);
+    if (code == CLI_OK)
+        code = cli_check_two_outputs(call, options->output, options->trace);
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
+        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->trace);
     if (code == CLI_OK)
         code = fit(call, options, &training, &classifier);
     if (code == CLI_OK)
@@ -253,10 +256,14 @@ static int run(cli_call *call) {
         code = CLI_PROBLEMS; /* a warning says which */
     if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
-    if (classifier && was_stopped(classifier, PV_STOP_DIVERGED))
-        pv_checkpoint_close(call->ctx); /* what there was before it stays */
-    else
+    if (classifier && options->checkpoint.path && was_stopped(classifier, PV_STOP_DIVERGED)) {
+        pv_checkpoint_close(call->ctx);
+        if (access(options->checkpoint.path, F_OK) == 0)
+            cli_note(call, "%s has the last good state; remove it before you try another --rate",
+                     options->checkpoint.path);
+    } else {
         code = cli_checkpoint_end(call, &options->checkpoint, code);
+    }
     pv_classifier_free(call->ctx, classifier);
     cli_training_clear(call, &training);
     return code;

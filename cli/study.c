@@ -180,7 +180,7 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, vo
 }
 
 int study_checkpoint_start(cli_call *call, const study_options *options) {
-    int code = cli_checkpoint_start(call, &options->checkpoint, NULL, options->output);
+    int code = cli_checkpoint_start(call, &options->checkpoint, NULL, options->output, NULL);
     if (code != CLI_OK || !options->checkpoint.path)
         return code;
     char facts[1024];

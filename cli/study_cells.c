@@ -4,6 +4,8 @@
  * hash of the data. What is read back must have the same; anything else is refused with the first difference, so that
  * results of two runs are never mixed.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,7 +43,7 @@ static void set_options(json_t *object, const pv_option *table, const void *opti
 static json_t *settings_of(const grid *g, const grid_cell *cell) {
     char stated[GRID_STATED], hash[48], folds[32];
     pv_fit_options fit = grid_fit_options(g, cell, stated);
-    json_t *settings = json_object();
+    json_t *settings = cli_json_object();
     snprintf(hash, sizeof hash, "%016llx-%016llx", (unsigned long long)g->training.table->hash,
              (unsigned long long)g->training.data->images->hash);
     snprintf(folds, sizeof folds, "%zu of %zu", cell->fold + 1, g->folds);
@@ -67,23 +69,23 @@ static int cell_path(const grid *g, const grid_cell *cell, char *path, size_t si
 
 /* [n][k] */
 static json_t *json_rows(size_t n, size_t k, const double *values) {
-    json_t *rows = json_array();
+    json_t *rows = cli_json_array();
     for (size_t i = 0; i < n; i++) {
-        json_t *row = json_array();
+        json_t *row = cli_json_array();
         for (size_t y = 0; y < k; y++)
-            json_array_append_new(row, json_real(values[i * k + y]));
-        json_array_append_new(rows, row);
+            cli_json_append(row, cli_json_real(values[i * k + y]));
+        cli_json_append(rows, row);
     }
     return rows;
 }
 
 static json_t *cell_json(const grid *g, const grid_cell *cell) {
     size_t k = (size_t)g->training.data->classes, n = grid_rows(g, cell->fold);
-    json_t *object = json_object(), *marginal = json_array(), *rows = json_array();
+    json_t *object = cli_json_object(), *marginal = cli_json_array(), *rows = cli_json_array();
     for (size_t y = 0; y < k; y++)
-        json_array_append_new(marginal, json_real(cell->log_marginal[y]));
+        cli_json_append(marginal, cli_json_real(cell->log_marginal[y]));
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(rows, json_integer((json_int_t)g->held_out[cell->fold]->table_row[i]));
+        cli_json_append(rows, json_integer((json_int_t)g->held_out[cell->fold]->table_row[i]));
     cli_json_set(object, "settings", settings_of(g, cell));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(cell->stop)));
     cli_json_set(object, "seconds", cli_json_real(cell->seconds));
@@ -101,16 +103,20 @@ pv_status grid_cell_write(pv_ctx *ctx, const grid *g, const grid_cell *cell) {
     char path[4096];
     if (cell_path(g, cell, path, sizeof path) >= (int)sizeof path)
         return PV_ERR_PATH;
+    json_t *object = cell_json(g, cell);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(object);
+    if (!text)
+        return PV_ERR_MEMORY;
     pv_output output = {0};
     pv_status status = pv_output_open(ctx, path, &output);
     if (status == PV_OK) {
-        json_t *object = cell_json(g, cell);
-        json_dumpf(object, output.stream, JSON_COMPACT | JSON_REAL_PRECISION(17));
+        fputs(text, output.stream);
         fputc('\n', output.stream);
-        json_decref(object);
         status = pv_output_commit(ctx, &output);
     }
     pv_output_discard(ctx, &output);
+    free(text);
     return status;
 }
 
@@ -158,9 +164,9 @@ static bool take_numbers(const json_t *array, size_t n, double *values) {
         return false;
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_array_get(array, i);
-        if (!json_is_number(value))
+        if (!json_is_number(value) && !json_is_null(value))
             return false;
-        values[i] = json_number_value(value);
+        values[i] = json_is_null(value) ? (double)NAN : json_number_value(value);
     }
     return true;
 }

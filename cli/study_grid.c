@@ -401,16 +401,17 @@ void grid_print_trouble(FILE *out, const grid *g, int network, int design) {
 }
 
 json_t *grid_json(const grid *g) {
-    json_t *object = json_object(), *shares = json_array(), *models = json_object(), *folds = json_array();
+    json_t *object = cli_json_object(), *shares = cli_json_array(), *models = cli_json_object(),
+           *folds = cli_json_array();
     double share[GRID_CLASSES_MAX];
     char hash[24];
     grid_shares(g, share);
     for (int y = 0; y < g->training.data->classes; y++)
-        json_array_append_new(shares, cli_json_real(share[y]));
+        cli_json_append(shares, cli_json_real(share[y]));
     for (size_t i = 0; i < g->networks.count; i++)
         cli_json_set(models, grid_network[g->networks.index[i]], cli_json_text(g->model[g->networks.index[i]]));
     for (size_t f = 0; f < g->folds; f++)
-        json_array_append_new(folds, json_integer((json_int_t)grid_rows(g, f)));
+        cli_json_append(folds, json_integer((json_int_t)grid_rows(g, f)));
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)g->training.data->images->hash);
     cli_json_set(object, "study", cli_json_text(g->study));
     cli_json_set(object, "data", g->path ? cli_json_text(g->path) : json_null());

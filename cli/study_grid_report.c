@@ -166,10 +166,10 @@ static void write_csv(FILE *out, const void *what) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_metrics(const grid_results *r, const double *values) {
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     for (int c = 0; c < r->kind->columns; c++) {
         double mean, sd;
-        json_t *entry = json_object();
+        json_t *entry = cli_json_object();
         mean_of(r, values, c, &mean, &sd);
         cli_json_set(entry, "value", cli_json_real(mean));
         cli_json_set(entry, "sd", cli_json_real(sd));
@@ -180,7 +180,7 @@ static json_t *json_metrics(const grid_results *r, const double *values) {
 
 static json_t *json_paper(const grid_results *r, int network, int design, const char *prevalence, int loss) {
     const double *paper = r->kind->paper(network, design, prevalence, loss);
-    json_t *object = paper ? json_object() : json_null();
+    json_t *object = paper ? cli_json_object() : json_null();
     for (int c = 0; paper && c < r->kind->shown; c++)
         cli_json_set(object, r->kind->column[c].name, cli_json_real(paper[c]));
     return object;
@@ -190,7 +190,7 @@ static json_t *json_deviation(const grid *g, const grid_cell *cell) {
     if (!cell || !cell->epochs)
         return json_null(); /* not traced, or not asked for */
     grid_deviation found = grid_deviation_of(g, cell);
-    json_t *object = json_object();
+    json_t *object = cli_json_object();
     cli_json_set(object, "epochs", json_integer((json_int_t)cell->epochs));
     cli_json_set(object, "largest_deviation", cli_json_real(found.most));
     cli_json_set(object, "mean_deviation", cli_json_real(found.mean));
@@ -201,9 +201,9 @@ static json_t *json_deviation(const grid *g, const grid_cell *cell) {
 static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, size_t m) {
     const grid *g = r->g;
     int network = (int)g->networks.index[n], design = (int)g->designs.index[d], method = (int)g->methods.index[m];
-    json_t *row = json_object(), *stated = json_array();
+    json_t *row = cli_json_object(), *stated = cli_json_array();
     for (int y = 0; y < g->training.data->classes; y++)
-        json_array_append_new(stated, cli_json_real(g->prevalence[p][y]));
+        cli_json_append(stated, cli_json_real(g->prevalence[p][y]));
     cli_json_set(row, "network", cli_json_text(grid_network[network]));
     cli_json_set(row, "batches", cli_json_text(grid_design[design]));
     cli_json_set(row, "prevalence", cli_json_text(g->prevalence_name[p]));
@@ -222,12 +222,12 @@ static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, siz
 
 static json_t *json_result(const grid_results *r) {
     const grid *g = r->g;
-    json_t *object = grid_json(g), *rows = json_array();
+    json_t *object = grid_json(g), *rows = cli_json_array();
     for (size_t n = 0; n < g->networks.count; n++)
         for (size_t d = 0; d < g->designs.count; d++)
             for (size_t p = 0; p < g->prevalences; p++)
                 for (size_t m = 0; m < g->methods.count; m++)
-                    json_array_append_new(rows, json_row(r, n, d, p, m));
+                    cli_json_append(rows, json_row(r, n, d, p, m));
     cli_json_set(object, "results", rows);
     return object;
 }

@@ -464,7 +464,8 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->holdout)
         code = read_holdout(call, options, &w);
     if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output);
+        code =
+            cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->report.page);
     if (code == CLI_OK)
         code = sweep(call, &w, &trouble);
     if (code == CLI_OK && options->output)

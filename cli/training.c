@@ -113,6 +113,10 @@ static int prepare_images(cli_call *call, const char *path, cli_roles *options, 
     }
     if (options->image.votes)
         roles->target = options->image.votes;
+    for (int i = 0; i < 2 && !options->image.votes; i++)
+        if (cli_given(call, i ? "votes-min" : "binarise"))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is of votes: name their array with --votes",
+                             i ? "votes-min" : "binarise");
     return CLI_OK;
 }
 

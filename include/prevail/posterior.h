@@ -23,8 +23,9 @@ extern "C" {
  *   estimate  optional: an unbiased estimate at count points w [count][dims], another one at each call (a minibatch of
  *             the data, say): values [count], gradients [count][dims]. vi takes its steps with it; all else is exact.
  *   memory    optional: what a state remembers from one evaluation to the next (where an inner solution began, say),
- * for checkpoints; at most PV_MEMORY_FIELDS. Returns how many. Without, a state must remember nothing. source_memory,
- * source_recalled   optional: the same of source; what was put back into it is to be checked.
+ *             for checkpoints; at most PV_MEMORY_FIELDS. Returns how many. Without, a state must remember nothing.
+ *   source_memory, source_recalled
+ *             optional: the same of source; what was put back into it is to be checked.
  */
 enum { PV_MEMORY_FIELDS = 16 };
 typedef struct pv_density {

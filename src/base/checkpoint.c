@@ -2,7 +2,7 @@
  *
  *   prevail-checkpoint 1
  *   ENTRIES BYTES CHECKSUM      (decimal, decimal, XXH3-64 of the bytes in hexadecimal)
- *   entries: length of the name, length of the data (64-bit little-endian each), name, data
+ *   entries: length of the name, length of the data (64 bits each, as the machine has them), name, data
  *
  * A checkpoint belongs to a context and to those made of it for threads. Entries are named by the scope of the context
  * that keeps them ("folds/3/") and a key, so that each piece of work has its own and any set of them is a consistent

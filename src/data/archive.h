@@ -65,9 +65,9 @@ PV_MUST_USE pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *
 PV_MUST_USE pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes,
                                     pv_array *array);
 PV_MUST_USE pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, pv_array *array);
-/* count and the size that the shape asks for against what is there. */
 /* Notes that n bytes of mapped pixels were read, and gives all pages back where many were. Any thread may call it. */
 void pv__images_touched(const pv_images *images, size_t n);
+/* count and the size that the shape asks for against what is there. */
 PV_MUST_USE pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t available);
 
 size_t pv__array_element(pv_array_type type); /* bytes of a number; 0 for text */

@@ -13,8 +13,8 @@
  * margin. The share of the nodule at distance d is a ramp of r - d, of width 0.8 mm + 0.9 R (1 - m)^2. Spicules are
  * tapered threads that start at the surface, in number and length proportional to spiculation.
  *
- * Levels are those of thin-section chest CT (lung about -860 HU, soft tissue 30, noise 15 to 35 HU at 1 mm). All but
- * the nodule's features is drawn independently of them.
+ * Levels are those of thin-section chest CT (lung about -860 HU, soft tissue 30, noise 15 to 32 HU at 1 mm). A
+ * picture depends on the label through the nodule's features alone.
  */
 #include <math.h>
 #include <string.h>

@@ -54,7 +54,7 @@ struct pv__batches {
     int shown;              /* which is this one */
     pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
     bool ahead;             /* it has been given one */
-    uint64_t *saved;        /* for checkpoints: taken, extra, ahead; counts; of each deck dealt and shuffles */
+    uint64_t *saved;        /* for checkpoints: taken, extra, ahead; of each class count, dealt, shuffles */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -435,8 +435,8 @@ typedef struct probe {
 } probe;
 
 /* Eq. estimate of the conditional variance with g the gradient by all parameters, its components' variances summed. */
-static double class_variance(const pv__batches *b, const pv__problem *problem, size_t y, const double *w,
-                             const double *log_q, probe *p) {
+static pv_status class_variance(pv_ctx *ctx, const pv__batches *b, const pv__problem *problem, size_t y,
+                                const double *w, const double *log_q, probe *p, double *variance) {
     size_t params = pv_model_params(problem->model);
     pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_DESIGN, (uint64_t)y << 40 | b->decks[y].shuffles);
     double squares = 0, square_of_sum = 0;
@@ -448,6 +448,7 @@ static double class_variance(const pv__batches *b, const pv__problem *problem, s
         row_slope(problem, n, p->loglik, log_q, p->log_ratio, p->dloglik);
         memset(p->gradient, 0, params * sizeof *p->gradient);
         pv_model_backward(problem->model, p->work, w, 1, x, p->loglik, p->dloglik, p->gradient);
+        PV_TRY(pv__model_work_check(ctx, p->work));
         for (size_t j = 0; j < params; j++) {
             p->sum[j] += p->gradient[j];
             squares += p->gradient[j] * p->gradient[j];
@@ -455,7 +456,8 @@ static double class_variance(const pv__batches *b, const pv__problem *problem, s
     }
     for (size_t j = 0; j < params; j++)
         square_of_sum += p->sum[j] * p->sum[j];
-    return fmax(squares - square_of_sum / PROBE_ROWS, 0) / (PROBE_ROWS - 1);
+    *variance = fmax(squares - square_of_sum / PROBE_ROWS, 0) / (PROBE_ROWS - 1);
+    return PV_OK;
 }
 
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *problem, const double *w,
@@ -478,7 +480,7 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
     pv__log_ratio(problem, p.log_ratio);
     double most = 0;
     for (size_t y = 0; y < k; y++) {
-        variance[y] = class_variance(b, problem, y, w, log_q, &p);
+        PV_GOTO(done, class_variance(ctx, b, problem, y, w, log_q, &p, &variance[y]));
         most = fmax(most, variance[y]);
     }
     for (size_t y = 0; y < k; y++) /* no class is starved by a lucky probe */

@@ -59,8 +59,14 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *fold, &fold));
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
-    PV_GOTO(done,
-            pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, STREAM_SPLIT, fold));
+    status = pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, STREAM_SPLIT, fold);
+    if (status == PV_ERR_INPUT) {
+        pv_error why = *pv_ctx_error(ctx);
+        status = pv__fail(ctx, status, "--validation %g: %s; leave --validation out, or add rows", options->validation,
+                          why.message);
+    }
+    if (status != PV_OK)
+        goto done;
     for (size_t n = data->rows; n-- > 0;) /* learned from: at the front; held out: at the back; each in order */
         if (fold[n] < first)
             row[--out] = n;

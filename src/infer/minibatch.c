@@ -364,6 +364,8 @@ static pv_status finish(pv_ctx *ctx, const pv__problem *problem, double first, p
                                              solution->log_marginal));
     }
     PV_GOTO(done, full_loss(ctx, problem, loglik, &solution->value));
+    if (solution->holdout)
+        PV_GOTO(done, pv__holdout_score(ctx, solution->holdout, solution->w, &solution->score));
     if (solution->stop == PV_STOP_COMPLETED && !(solution->value <= first + 0.25 * mass_of(problem)))
         solution->stop = PV_STOP_DIVERGED;
     for (size_t i = 0; i < pv_model_params(problem->model); i++) {
@@ -383,7 +385,6 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
     if (status == PV_OK)
         status = train(&t, &solution->stop);
     solution->iterations = t.at.step;
-    solution->score = t.at.score;
     double first = t.at.first;
     trainer_free(&t);
     return status == PV_OK ? finish(ctx, problem, first, solution) : status;

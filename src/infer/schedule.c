@@ -1,8 +1,9 @@
 /* Learning-rate schedules: the rate of a step as a share of --rate.
  *
- *   cosine        (1 + cos(pi t)) / 2, t from 0 to 1 over the steps after the warm-up: the last steps average the noise
- * away constant      1 step:E:F      F to the power of how many times E epochs are over warmup:E,...  before it, up
- * from 0 in a line over E epochs
+ *   cosine        (1 + cos(pi t)) / 2, t from 0 to 1 over the steps after the warm-up
+ *   constant      1
+ *   step:E:F      F to the power of how many times E epochs are over
+ *   warmup:E,...  before it, up from 0 in a line over E epochs
  */
 #include <math.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ common=(--prevalence 0.1 --quiet)
 names=(table images vi vi_batches hmc cv sweep)
 arguments() {
     case $1 in
-    table) echo fit data.csv --target y --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 ;;
+    table) echo fit data.csv --target y --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
     images) echo fit discs.npz --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 20 --batch 16 ;;
     vi) echo fit data.csv --target y --infer vi --steps 1000 --components 4 ;;
     vi_batches) echo fit data.csv --target y --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear ;;
@@ -75,11 +75,11 @@ for i in "${!names[@]}"; do
     cmp -s whole out || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
-        data.csv | discs.npz | whole | out | err | out.partial.??????) ;;
+        data.csv | discs.npz | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
         *) fail "$name: left $file behind" ;;
         esac
     done
-    rm -f whole out out.partial.* ck*
+    rm -f whole out trace.csv *.partial.* ck*
     survived=$((survived + done))
     echo "$name: $done kills"
 done

@@ -109,6 +109,8 @@ static int prepare_images(cli_call *call, const char *path, cli_roles *options, 
             roles->target = "labels";
         else if (pv_archive_find(archive, "votes") < pv_archive_count(archive))
             options->image.votes = "votes";
+        else if (pv_archive_find(archive, "frequencies") < pv_archive_count(archive))
+            options->image.votes = "frequencies";
         pv_archive_free(call->ctx, archive);
     }
     if (options->image.votes)

@@ -12,7 +12,8 @@ const pv_option pv_image_option_table[] = {
      "The array of images [N][H][W], or volumes [N][D][H][W]. Default: images, or the only array there is."},
     {"votes", PV_OPTION_TEXT, AT(votes), NULL, 0, 0, NULL, "ARRAY",
      "Readers' grades are the target, instead of a column: an array [N][readers] of whole numbers from 1, 0 where a "
-     "reader gave none. Their frequencies are learned."},
+     "reader gave none. Their frequencies are learned. Or these themselves: an array [N][grades] of shares that add up "
+     "to 1."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
      "Images with fewer votes are missing ones: refused, or dropped with --missing drop."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",

@@ -311,11 +311,55 @@ static pv_status few_votes(const reader *r, const pv_array *array, size_t n, int
                  (long long)votes, votes == 1 ? "" : "s", n);
 }
 
+static pv_status read_frequencies(reader *r, const pv_array *array) {
+    pv_images *images = r->images;
+    PV_TRY(check_rows(r, array, 2, "[N][classes]"));
+    size_t k = array->shape[1];
+    if (k < 2 || k > CLASSES_MAX)
+        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, CLASSES_MAX);
+    PV_TRY(name_classes(r, (int)k, NULL));
+    PV_TRY(pv__alloc(r->ctx, r->file_rows, k * sizeof *images->frequency, &images->frequency));
+    for (size_t n = 0; n < r->file_rows; n++) {
+        double sum = 0;
+        for (size_t y = 0; y < k; y++) {
+            double share = images->frequency[n * k + y] = pv_array_number(array, n * k + y);
+            if (!(share >= 0 && share <= 1 + 1e-6))
+                return wrong(r, array, "has %g at [%zu][%zu]; frequencies are between 0 and 1", share, n, y);
+            sum += share;
+        }
+        if (sum == 0) {
+            PV_TRY(few_votes(r, array, n, 0));
+            continue;
+        }
+        if (!(fabs(sum - 1) <= 1e-4))
+            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu]", sum, n);
+        for (size_t y = 0; y < k; y++)
+            images->frequency[n * k + y] /= sum;
+    }
+    return PV_OK;
+}
+
+/* Votes are whole numbers: one between 0 and 1 is a share of them. */
+static bool has_shares(const reader *r, const pv_array *array) {
+    for (size_t i = 0; i < r->file_rows * array->shape[1]; i++) {
+        double vote = pv_array_number(array, i);
+        if (vote > 0 && vote < 1)
+            return true;
+    }
+    return false;
+}
+
 static pv_status read_votes(reader *r, const pv_array *array) {
     static const char *const sides[] = {"below", "above"};
     pv_images *images = r->images;
     int grades;
     PV_TRY(check_rows(r, array, 2, "[N][raters]"));
+    if (has_shares(r, array)) {
+        if (r->roles->binarise > 0 || r->roles->votes_min > 1)
+            return wrong(r, array, "has shares of votes, not votes: leave %s out",
+                         r->roles->binarise > 0 ? "--binarise" : "--votes-min");
+        return read_frequencies(r, array);
+    }
     PV_TRY(check_votes(r, array, &grades));
     bool binary = r->roles->binarise > 0;
     PV_TRY(name_classes(r, binary ? 2 : grades, binary ? sides : NULL));
@@ -346,34 +390,6 @@ static pv_status read_votes(reader *r, const pv_array *array) {
         }
         for (size_t y = 0; !binary && y < k; y++)
             images->frequency[n * k + y] /= (double)votes;
-    }
-    return PV_OK;
-}
-
-static pv_status read_frequencies(reader *r, const pv_array *array) {
-    pv_images *images = r->images;
-    PV_TRY(check_rows(r, array, 2, "[N][classes]"));
-    size_t k = array->shape[1];
-    if (k < 2 || k > CLASSES_MAX)
-        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, CLASSES_MAX);
-    PV_TRY(name_classes(r, (int)k, NULL));
-    PV_TRY(pv__alloc(r->ctx, r->file_rows, k * sizeof *images->frequency, &images->frequency));
-    for (size_t n = 0; n < r->file_rows; n++) {
-        double sum = 0;
-        for (size_t y = 0; y < k; y++) {
-            double share = images->frequency[n * k + y] = pv_array_number(array, n * k + y);
-            if (!(share >= 0 && share <= 1 + 1e-6))
-                return wrong(r, array, "has %g at [%zu][%zu]; frequencies are between 0 and 1", share, n, y);
-            sum += share;
-        }
-        if (sum == 0) {
-            PV_TRY(few_votes(r, array, n, 0));
-            continue;
-        }
-        if (!(fabs(sum - 1) <= 1e-4))
-            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu]", sum, n);
-        for (size_t y = 0; y < k; y++)
-            images->frequency[n * k + y] /= sum;
     }
     return PV_OK;
 }

@@ -292,6 +292,20 @@ static void test_bad_values(void **state) {
     double shares[6] = {0.5, 0.5, 0.2, 0.8, 0.4, 0.5};
     put_npy("(3, 2)", shares, 6);
     refuses(file_of("stored.npz"), roles, "add up to 0.9, not 1, at [2]");
+    roles.frequencies = NULL; /* as votes: shares of them are told by their fractions */
+    roles.votes = labels;
+    refuses(file_of("stored.npz"), roles, "add up to 0.9, not 1, at [2]");
+    shares[5] = 0.6;
+    put_npy("(3, 2)", shares, 6);
+    pv_images *images;
+    ok(pv_images_read(ctx, file_of("stored.npz"), &roles, &images));
+    for (size_t i = 0; i < 6; i++)
+        near(images->frequency[i], shares[i], 1e-15);
+    pv_images_free(ctx, images);
+    roles.binarise = 1;
+    refuses(file_of("stored.npz"), roles, "has shares of votes, not votes: leave --binarise out");
+    roles.binarise = 0;
+    roles.votes = NULL;
     double same[3] = {5, 5, 5};
     put_npy("(3,)", same, 3);
     roles.frequencies = NULL;

@@ -97,8 +97,8 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design 
                             const double *loglik, const double *log_q, double *log_target, double *bias) {
     size_t k = (size_t)f->problem->targets.classes;
     PV_TRY(pv_batch_weights(ctx, design, &batch->targets, batch->stratum, NULL, f->population));
-    for (size_t i = 0; i < batch->targets.n * k; i++)
-        f->p[i] = exp(loglik[i]);
+    memcpy(f->p, loglik, batch->targets.n * k * sizeof *f->p);
+    pv__core_kernels_get()->exp_all(batch->targets.n * k, f->p);
     for (size_t y = 0; y < k; y++) {
         double q = exp(log_q[y]), variance, found = estimate(f, batch, y, &variance);
         double now = variance / (q * q);

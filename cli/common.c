@@ -32,10 +32,25 @@ int cli_exit_code(pv_status status) {
     return CLI_FAILED;
 }
 
+/* Text without line ends and without what a terminal would take for a command. */
+static void print_text(const char *text) {
+    while (*text) {
+        uint32_t code = 0;
+        size_t length = pv_utf8_next(text, &code);
+        bool control = length == 0 || code < 0x20 || (code >= 0x7F && code < 0xA0);
+        if (code == '\n' || code == '\r')
+            fputc(' ', stderr);
+        else if (control)
+            fprintf(stderr, "\\x%02X", length > 1 ? (unsigned)code : (unsigned char)*text);
+        else
+            fwrite(text, 1, length, stderr);
+        text += length ? length : 1;
+    }
+}
+
 /* Errors are one line, whatever text from outside they quote. */
 static void print_line(const char *text) {
-    for (; *text; text++)
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, stderr);
+    print_text(text);
     fputc('\n', stderr);
 }
 
@@ -47,8 +62,9 @@ int cli_fail(cli_call *call, pv_status status) {
         print_line(pv_status_text(status));
         return cli_exit_code(status);
     }
+    print_text(error->file);
     if (error->file[0])
-        fprintf(stderr, "%s:", error->file);
+        fputc(':', stderr);
     if (error->file[0] && error->line)
         fprintf(stderr, "%zu:", error->line);
     if (error->file[0] && error->line && error->column)
@@ -67,8 +83,10 @@ int cli_error(cli_call *call, pv_status status, const char *file, const char *fo
     va_end(values);
     cli_progress_clear(call);
     fputs("prevail: ", stderr);
-    if (file)
-        fprintf(stderr, "%s: ", file);
+    if (file) {
+        print_text(file);
+        fputs(": ", stderr);
+    }
     print_line(message);
     return cli_exit_code(status);
 }

@@ -6,8 +6,10 @@
  *
  * A checkpoint belongs to a context and to those made of it for threads. Entries are named by the scope of the context
  * that keeps them ("folds/3/") and a key, so that each piece of work has its own and any set of them is a consistent
- * whole. An entry `facts` says in words what the work of a scope is; it is compared before any state is taken from the
- * file. Written as every output is: to a file beside it, synced, renamed.
+ * whole. They are in the order of their names: found by halving, and the same file whichever thread was first. An entry
+ * `facts` says in words what the work of a scope is; it is compared before any state is taken from the file. The entry
+ * `kernels` names the instruction set of the machine that wrote it. Written as every output is: to a file beside it,
+ * synced, renamed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +33,7 @@ struct pv_checkpoint {
     pv_ctx *owner;
     char *path;
     double every, written; /* seconds; when last */
-    entry *entries;
+    entry *entries;        /* by name */
     size_t count, room;
     bool resumed;
     int64_t interrupt_after; /* tests: calls of pv_checkpoint_due until an interruption; 0: never */
@@ -39,15 +41,32 @@ struct pv_checkpoint {
 
 /* ---- entries; callers hold the lock ------------------------------------------------------------------------------ */
 
-static void full_name(const pv_ctx *ctx, const char *key, char *name, size_t size) {
-    snprintf(name, size, "%s%s", ctx->scope, key);
+enum { NAME_BYTES = PV_SCOPE_SIZE + 64 };
+
+/* A scope that fills its place was cut: another one's states must not be taken for its own. */
+static pv_status full_name(pv_ctx *ctx, const char *key, char name[NAME_BYTES]) {
+    int length = snprintf(name, NAME_BYTES, "%s%s", ctx->scope, key);
+    if (length < 0 || length >= NAME_BYTES || strlen(ctx->scope) + 1 == PV_SCOPE_SIZE)
+        return pv__fail(ctx, PV_ERR_USAGE, "the name of a state in a checkpoint is too long: %.40s...", name);
+    return PV_OK;
+}
+
+/* Where the first entry is whose name does not come before this one. */
+static size_t position(const pv_checkpoint *c, const char *name) {
+    size_t low = 0, high = c->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(c->entries[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static entry *find(const pv_checkpoint *c, const char *name) {
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->entries[i].name, name) == 0)
-            return &c->entries[i];
-    return NULL;
+    size_t at = position(c, name);
+    return at < c->count && strcmp(c->entries[at].name, name) == 0 ? &c->entries[at] : NULL;
 }
 
 static void entry_clear(pv_ctx *ctx, entry *e) {
@@ -61,17 +80,18 @@ static pv_status add(pv_ctx *ctx, pv_checkpoint *c, const char *name, size_t siz
         PV_TRY(pv__resize(ctx, room, sizeof *c->entries, &c->entries));
         c->room = room;
     }
-    entry *e = &c->entries[c->count];
-    *e = (entry){.size = size};
-    pv_status status = pv__strdup(ctx, name, &e->name);
+    entry made = {.size = size};
+    pv_status status = pv__strdup(ctx, name, &made.name);
     if (status == PV_OK)
-        status = pv__alloc(ctx, size, 1, &e->data);
+        status = pv__alloc(ctx, size, 1, &made.data);
     if (status != PV_OK) {
-        entry_clear(ctx, e);
+        entry_clear(ctx, &made);
         return status;
     }
-    c->count++;
-    *added = e;
+    size_t at = position(c, name);
+    memmove(&c->entries[at + 1], &c->entries[at], (c->count++ - at) * sizeof made);
+    c->entries[at] = made;
+    *added = &c->entries[at];
     return PV_OK;
 }
 
@@ -144,9 +164,8 @@ static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
     return pv_output_commit(ctx, &output);
 }
 
-/* Names and data of the bytes read; every length is checked against what is left. */
+/* Names and data of the bytes read, in their order; every length is checked against what is left. */
 static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, const unsigned char *at, size_t left) {
-    enum { NAME_MAX_BYTES = 400 };
     for (size_t i = 0; i < entries; i++) {
         uint64_t sizes[2];
         if (left < sizeof sizes)
@@ -154,11 +173,11 @@ static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, con
         memcpy(sizes, at, sizeof sizes);
         at += sizeof sizes;
         left -= sizeof sizes;
-        char name[NAME_MAX_BYTES + 1] = {0};
-        if (sizes[0] > NAME_MAX_BYTES || sizes[0] > left || sizes[1] > left - sizes[0])
+        char name[NAME_BYTES] = {0};
+        if (sizes[0] >= NAME_BYTES || sizes[0] > left || sizes[1] > left - sizes[0])
             return damaged(ctx, c, "the size of an entry is wrong");
         memcpy(name, at, sizes[0]);
-        if (strlen(name) != sizes[0] || find(c, name))
+        if (strlen(name) != sizes[0] || (i > 0 && strcmp(c->entries[i - 1].name, name) >= 0))
             return damaged(ctx, c, "the name of an entry is wrong");
         entry *e;
         PV_TRY(add(ctx, c, name, sizes[1], &e));
@@ -219,6 +238,23 @@ static void remove_leftovers(const char *path) {
         closedir(folder);
 }
 
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+/* Another processor goes on with the states, and rounds otherwise. */
+static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
+    const char *ours = pv_kernels();
+    const entry *theirs = find(c, "kernels");
+    if (theirs && (theirs->size != strlen(ours) || memcmp(theirs->data, ours, theirs->size) != 0))
+        pv__log(
+            ctx, PV_LOG_WARNING,
+            "%s: written with the kernels %.*s and continued with %s; the result may differ in its last digits from "
+            "that of one machine alone",
+            c->path, theirs->size < 40 ? (int)theirs->size : 40, (const char *)theirs->data, ours);
+    char name[40];
+    snprintf(name, sizeof name, "%s", ours);
+    return put(ctx, c, "kernels", &(pv_field){name, strlen(name)}, 1);
+}
+
 /* ---- a checkpoint and its context -------------------------------------------------------------------------------- */
 
 static void checkpoint_free(pv_ctx *ctx, pv_checkpoint *c) {
@@ -255,6 +291,7 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
             goto fail;
         c->resumed = true;
     }
+    PV_GOTO(fail, put_kernels(ctx, c));
     ctx->checkpoint = c;
     return PV_OK;
 fail:
@@ -297,13 +334,17 @@ pv_status pv_checkpoint_write(pv_ctx *ctx) {
 void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *what, size_t index) {
     child->checkpoint = parent->checkpoint;
     child->kept = pv__seconds();
-    if (child->checkpoint)
-        snprintf(child->scope, sizeof child->scope, "%.120s%.40s/%zu/", parent->scope, what, index);
+    if (child->checkpoint) {
+        memcpy(child->scope, parent->scope, sizeof child->scope);
+        pv_checkpoint_enter(child, what, index);
+    }
 }
 
 size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index) {
-    size_t before = strlen(ctx->scope);
-    snprintf(ctx->scope + before, sizeof ctx->scope - before, "%.40s/%zu/", what, index);
+    size_t before = strlen(ctx->scope), room = sizeof ctx->scope - before;
+    int length = snprintf(ctx->scope + before, room, "%s/%zu/", what, index);
+    if (length < 0 || (size_t)length >= room)
+        memset(ctx->scope + before, '/', room - 1); /* full: refused where it is used */
     return before;
 }
 
@@ -337,8 +378,8 @@ pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field
     pv_checkpoint *c = ctx->checkpoint;
     if (!c)
         return PV_OK;
-    char name[PV_SCOPE_SIZE + 64];
-    full_name(ctx, key, name, sizeof name);
+    char name[NAME_BYTES];
+    PV_TRY(full_name(ctx, key, name));
     ctx->kept = pv__seconds();
     pv_status status;
 #pragma omp critical(pv_checkpoint)
@@ -352,10 +393,9 @@ pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field
 
 size_t pv_checkpoint_size(pv_ctx *ctx, const char *key) {
     size_t size = 0;
-    if (!ctx->checkpoint)
+    char name[NAME_BYTES];
+    if (!ctx->checkpoint || full_name(ctx, key, name) != PV_OK)
         return 0;
-    char name[PV_SCOPE_SIZE + 64];
-    full_name(ctx, key, name, sizeof name);
 #pragma omp critical(pv_checkpoint)
     {
         const entry *e = find(ctx->checkpoint, name);
@@ -369,8 +409,8 @@ pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *fie
     *found = false;
     if (!c)
         return PV_OK;
-    char name[PV_SCOPE_SIZE + 64];
-    full_name(ctx, key, name, sizeof name);
+    char name[NAME_BYTES];
+    PV_TRY(full_name(ctx, key, name));
     size_t size = total_size(field, n);
     pv_status status = PV_OK;
 #pragma omp critical(pv_checkpoint)
@@ -391,17 +431,19 @@ pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *fie
 
 void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix) {
     pv_checkpoint *c = ctx->checkpoint;
-    if (!c)
+    char name[NAME_BYTES];
+    if (!c || full_name(ctx, prefix, name) != PV_OK)
         return;
-    char name[PV_SCOPE_SIZE + 64];
-    full_name(ctx, prefix, name, sizeof name);
     size_t length = strlen(name);
 #pragma omp critical(pv_checkpoint)
-    for (size_t i = c->count; i-- > 0;)
-        if (strncmp(c->entries[i].name, name, length) == 0) {
-            entry_clear(ctx, &c->entries[i]);
-            memmove(&c->entries[i], &c->entries[i + 1], (--c->count - i) * sizeof *c->entries);
-        }
+    {
+        size_t first = position(c, name), end = first;
+        for (; end < c->count && strncmp(c->entries[end].name, name, length) == 0; end++)
+            entry_clear(ctx, &c->entries[end]);
+        if (end > first)
+            memmove(&c->entries[first], &c->entries[end], (c->count - end) * sizeof *c->entries);
+        c->count -= end - first;
+    }
 }
 
 pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,24 +52,29 @@ static int create_unique(char *name) {
     return -1;
 }
 
-/* The context knows the temporary files that are there, so that a program that must end at once leaves none. */
+/* The root of the contexts knows the temporary files that are there, so that a program that must end at once leaves
+ * none, whichever thread was writing. */
 struct pv__temporary {
     pv__temporary *next;
     char path[];
 };
 
 static void forget_temporary(pv_ctx *ctx, pv_output *output) {
-    for (pv__temporary **at = &ctx->temporaries, *entry; (entry = *at); at = &entry->next)
-        if (entry->path == output->temporary) {
-            *at = entry->next;
-            pv__free(ctx, entry);
+    pv__temporary *found = NULL;
+#pragma omp critical(pv_temporaries)
+    for (pv__temporary **at = &ctx->root->temporaries; *at && !found; at = &(*at)->next)
+        if ((*at)->path == output->temporary) {
+            found = *at;
+            *at = found->next;
             break;
         }
+    pv__free(ctx, found);
     output->temporary = NULL;
 }
 
 void pv_outputs_abandon(pv_ctx *ctx) {
-    for (const pv__temporary *entry = ctx->temporaries; entry; entry = entry->next)
+#pragma omp critical(pv_temporaries)
+    for (const pv__temporary *entry = ctx->root->temporaries; entry; entry = entry->next)
         unlink(entry->path);
 }
 
@@ -77,16 +83,22 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     pv__temporary *entry;
     PV_TRY(pv__alloc(ctx, sizeof *entry + size, 1, &entry));
     snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
-    entry->next = ctx->temporaries;
-    ctx->temporaries = entry;
-    output->temporary = entry->path;
-    *descriptor = create_unique(output->temporary);
+    int cause = 0;
+#pragma omp critical(pv_temporaries)
+    {
+        *descriptor = create_unique(entry->path);
+        cause = errno;
+        if (*descriptor >= 0) {
+            entry->next = ctx->root->temporaries;
+            ctx->root->temporaries = entry;
+        }
+    }
     if (*descriptor < 0) {
-        int cause = errno;
-        forget_temporary(ctx, output);
+        pv__free(ctx, entry);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
     }
+    output->temporary = entry->path;
     /* An existing file keeps its mode. A failure here costs the mode only. */
     struct stat existing;
     if (stat(output->path, &existing) == 0 && fchmod(*descriptor, existing.st_mode & 07777) != 0)
@@ -125,6 +137,22 @@ fail:
     return status;
 }
 
+/* A new name survives a loss of power once its folder is on the disk. A folder that cannot be synced costs only that.
+ */
+static void sync_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    int length = slash == path ? 1 : slash ? (int)(slash - path) : 0;
+    if ((size_t)length >= sizeof folder)
+        return;
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    fsync(descriptor);
+    close(descriptor);
+}
+
 pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
     FILE *stream = output->stream;
     errno = 0;
@@ -141,6 +169,7 @@ pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
     pv_status status = PV_OK;
     if (good && output->temporary) {
         forget_temporary(ctx, output);
+        sync_folder(output->path);
     } else if (!good) {
         status = pv__fail_at(ctx, PV_ERR_WRITE, output->path, 0, 0,
                              "could not be written completely: %s; what was there before is unchanged",

@@ -172,6 +172,34 @@ static void test_output(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A job that writes, and the program that must end meanwhile. */
+static pv_status open_in_job(pv_ctx *ctx, void *state, size_t index) {
+    const char *folder = state;
+    char path[64];
+    snprintf(path, sizeof path, "%s/%zu", folder, index);
+    pv_output output;
+    PV_TRY(pv_output_open(ctx, path, &output));
+    fputs("half of it", output.stream);
+    fflush(output.stream);
+    pv_outputs_abandon(index % 2 ? ctx : ctx->root);
+    assert_int_not_equal(access(output.temporary, F_OK), 0);
+    pv_output_discard(ctx, &output);
+    return PV_OK;
+}
+
+static void test_abandon(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(2);
+    char folder[] = "/tmp/prevail-base-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    size_t finished;
+    CHECK_OK(ctx, pv_jobs_run(ctx, "writing", 20, false, open_in_job, folder, &finished));
+    assert_int_equal(finished, 20);
+    assert_null(ctx->temporaries);
+    assert_int_equal(rmdir(folder), 0);
+    pv_ctx_free(ctx);
+}
+
 static void test_full_disk(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -295,10 +323,10 @@ static void test_background(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_background), cmocka_unit_test(test_status),
-                                       cmocka_unit_test(test_options),    cmocka_unit_test(test_fit_defaults),
-                                       cmocka_unit_test(test_nearest),    cmocka_unit_test(test_parse_real),
-                                       cmocka_unit_test(test_output),     cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_memory),     cmocka_unit_test(test_children)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_background),   cmocka_unit_test(test_status),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest), cmocka_unit_test(test_parse_real),
+        cmocka_unit_test(test_output),       cmocka_unit_test(test_abandon), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_children)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,83 @@ static void refuses_damage(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Names come back whatever the order they were kept in; the file has them in one order, and no name twice. */
+static void keeps_many(void **state) {
+    (void)state;
+    enum { MANY = 500 };
+    pv_ctx *ctx = check_ctx(1);
+    bool found;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint32_t value = i * 7 % MANY;
+        size_t entered = pv_checkpoint_enter(ctx, value % 2 ? "odd" : "even", value);
+        CHECK_OK(ctx, pv_checkpoint_keep(ctx, "value", &(pv_field){&value, sizeof value}, 1));
+        pv_checkpoint_leave(ctx, entered);
+    }
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    pv_checkpoint_drop(ctx, "odd/");
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint32_t value = MANY;
+        size_t entered = pv_checkpoint_enter(ctx, i % 2 ? "odd" : "even", i);
+        CHECK_OK(ctx, pv_checkpoint_recall(ctx, "value", &(pv_field){&value, sizeof value}, 1, &found));
+        pv_checkpoint_leave(ctx, entered);
+        assert_int_equal(found, i % 2 == 0);
+        assert_int_equal(value, i % 2 ? MANY : i);
+    }
+    CHECK_OK(ctx, pv_checkpoint_finish(ctx));
+    pv_ctx_free(ctx);
+}
+
+/* Work nested deeper than a name can say is refused, not taken for other work. */
+static void refuses_deep_scopes(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    int x = 1;
+    bool found;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    size_t outside = pv_checkpoint_enter(ctx, "folds", 0);
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){&x, sizeof x}, 1));
+    for (size_t i = 0; i < 60; i++)
+        pv_checkpoint_enter(ctx, "folds", i);
+    assert_int_equal(pv_checkpoint_keep(ctx, "x", &(pv_field){&x, sizeof x}, 1), PV_ERR_USAGE);
+    assert_int_equal(pv_checkpoint_recall(ctx, "x", &(pv_field){&x, sizeof x}, 1, &found), PV_ERR_USAGE);
+    assert_int_equal(pv_checkpoint_size(ctx, "x"), 0);
+    pv_checkpoint_drop(ctx, "");
+    pv_checkpoint_leave(ctx, outside);
+    outside = pv_checkpoint_enter(ctx, "folds", 0);
+    assert_int_equal(pv_checkpoint_size(ctx, "x"), sizeof x);
+    CHECK_OK(ctx, pv_checkpoint_finish(ctx));
+    pv_ctx_free(ctx);
+}
+
+static void hear(void *state, pv_log_level level, const char *message) {
+    if (level == PV_LOG_WARNING)
+        snprintf(state, 400, "%s", message);
+}
+
+/* On another processor the work goes on, and the user is told what that means. */
+static void warns_of_other_kernels(void **state) {
+    (void)state;
+    char heard[400] = "";
+    pv_ctx *ctx;
+    assert_int_equal(pv_ctx_new(&(pv_ctx_options){.log = hear, .state = heard, .threads = 1}, &ctx), PV_OK);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_string_equal(heard, "");
+    char other[] = "mmx";
+    CHECK_OK(ctx, pv_checkpoint_keep(ctx, "kernels", &(pv_field){other, 3}, 1));
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_non_null(strstr(heard, "written with the kernels mmx"));
+    CHECK_OK(ctx, pv_checkpoint_finish(ctx));
+    pv_ctx_free(ctx);
+}
+
 /* ---- interrupted and resumed ------------------------------------------------------------------------------------- */
 
 typedef struct problem {
@@ -523,11 +600,19 @@ static void scores_validation_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_and_recalls),      cmocka_unit_test(refuses_damage),
-        cmocka_unit_test(resumes_minibatches),    cmocka_unit_test(resumes_images),
-        cmocka_unit_test(resumes_posteriors),     cmocka_unit_test(resumes_validations),
-        cmocka_unit_test(refuses_other_work),     cmocka_unit_test(follows_schedules),
-        cmocka_unit_test(traces_and_stops_early), cmocka_unit_test(scores_validation_rows),
+        cmocka_unit_test(keeps_and_recalls),
+        cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(keeps_many),
+        cmocka_unit_test(refuses_deep_scopes),
+        cmocka_unit_test(warns_of_other_kernels),
+        cmocka_unit_test(resumes_minibatches),
+        cmocka_unit_test(resumes_images),
+        cmocka_unit_test(resumes_posteriors),
+        cmocka_unit_test(resumes_validations),
+        cmocka_unit_test(refuses_other_work),
+        cmocka_unit_test(follows_schedules),
+        cmocka_unit_test(traces_and_stops_early),
+        cmocka_unit_test(scores_validation_rows),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, make_folder, remove_folder);
 }

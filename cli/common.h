@@ -156,6 +156,7 @@ json_t *cli_json_real(double value);                                            
 json_t *cli_json_by_label(char *const *labels, int classes, const double *value); /* {label: value} */
 json_t *cli_json_warnings(const cli_call *call);
 json_t *cli_json_record(const pv_classifier *classifier); /* how it was fitted; empty where there is no record */
+char *cli_json_dump(const json_t *object, bool indented); /* the caller frees */
 void cli_json_write(FILE *out, const json_t *object);     /* indented, and a line feed */
 void cli_json_print(json_t *object);                      /* to standard output, and releases it */
 

@@ -73,13 +73,36 @@ json_t *cli_json_warnings(const cli_call *call) {
     return list;
 }
 
+typedef struct growing {
+    char *text;
+    size_t used, room;
+} growing;
+
+static int append(const char *bytes, size_t size, void *state) {
+    growing *g = state;
+    if (g->room - g->used <= size) {
+        g->room = 2 * g->room + size + 64;
+        g->text = cli_resize(g->text, g->room, 1);
+    }
+    memcpy(g->text + g->used, bytes, size);
+    g->used += size;
+    g->text[g->used] = '\0';
+    return 0;
+}
+
+/* Into memory of our own: jansson's json_dumps goes on where there is none for a key. */
+char *cli_json_dump(const json_t *object, bool indented) {
+    growing g = {0};
+    if (json_dump_callback(object, append, &g, (indented ? JSON_INDENT(2) : JSON_COMPACT) | JSON_REAL_PRECISION(17)) !=
+        0)
+        cli_no_memory("for JSON");
+    return g.text;
+}
+
 /* The text is whole before any of it is written. A failure to write shows in the stream's error flag. */
 void cli_json_write(FILE *out, const json_t *object) {
-    char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    if (text)
-        fputs(text, out);
-    else
-        cli_no_memory("for JSON");
+    char *text = cli_json_dump(object, true);
+    fputs(text, out);
     fputc('\n', out);
     free(text);
 }

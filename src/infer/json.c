@@ -28,18 +28,42 @@ static bool texts_are_utf8(json_t *value) {
     return true;
 }
 
+/* Text that grows. Jansson goes on where a key could not be written, so the failure is remembered here. */
+typedef struct growing {
+    pv_ctx *ctx;
+    char *text;
+    size_t used, room;
+    pv_status status;
+} growing;
+
+static int append(const char *bytes, size_t size, void *state) {
+    growing *g = state;
+    if (g->status == PV_OK && g->room - g->used <= size) {
+        size_t room = 2 * g->room + size + 64;
+        g->status = pv__resize(g->ctx, room, 1, &g->text);
+        g->room = g->status == PV_OK ? room : g->room;
+    }
+    if (g->status != PV_OK)
+        return -1;
+    memcpy(g->text + g->used, bytes, size);
+    g->used += size;
+    g->text[g->used] = '\0';
+    return 0;
+}
+
 pv_status pv__json_dump(pv_ctx *ctx, json_t *object, const char *message, char **text) {
     *text = NULL;
+    growing g = {.ctx = ctx};
     bool valid = texts_are_utf8(object);
-    char *dump = object && valid ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    bool whole = object && valid && json_dump_callback(object, append, &g, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0;
     json_decref(object);
-    if (!valid)
-        return pv__fail(ctx, PV_ERR_INPUT, "%s", message);
-    if (!dump)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's record");
-    pv_status status = pv__strdup(ctx, dump, text);
-    free(dump);
-    return status;
+    if (whole && g.status == PV_OK) {
+        *text = g.text;
+        return PV_OK;
+    }
+    pv__free(ctx, g.text);
+    return valid ? pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's record")
+                 : pv__fail(ctx, PV_ERR_INPUT, "%s", message);
 }
 
 /* Its parser may also lose a character where memory fails: what is believed was read twice. What is refused, there

@@ -1,0 +1,227 @@
+/* Every public constructor with its n-th allocation failing, for all n: those that no other test sweeps. Commands are
+ * swept as a whole by tests/memory; tests/memory/public.sh looks that no constructor is forgotten. */
+#include "fixture.h"
+
+#define TRY(call)                                                                                                      \
+    if (status == PV_OK)                                                                                               \
+    status = (call)
+
+/* ---- a small problem, made with memory to spare ------------------------------------------------------------------ */
+
+static pv_table *table;
+static pv_encoding *encoding;
+static char **labels;
+static pv_dataset *data;
+static pv_classifier *fitted;
+
+static pv_fit_input input_of(void) {
+    return (pv_fit_input){.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
+}
+
+static pv_fit_options options_of(void) {
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    options.max_iter = 3;
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 8;
+    return options;
+}
+
+static int prepare(void **state) {
+    if (setup(state))
+        return 1;
+    table = read_text("x,g,y\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n2,a,1\n1,b,0\n3,b,1\n4,a,0\n");
+    pv_roles roles = {.target = "y"};
+    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    pv_fit_input input = input_of();
+    pv_fit_options options = options_of();
+    ok(pv_fit(ctx, &input, &options, &fitted));
+    return 0;
+}
+
+static int tidy(void **state) {
+    pv_classifier_free(ctx, fitted);
+    pv_string_list_free(ctx, labels, (size_t)data->classes);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_table_free(ctx, table);
+    return teardown(state);
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+static pv_status texts_poorly(pv_ctx *poor) {
+    pv_roles roles = {.target = "y", .categorical = "g"};
+    char **list = NULL;
+    size_t n = 0;
+    pv_status status = pv_roles_text_columns(poor, &roles, &list, &n);
+    if (status != PV_OK)
+        return status;
+    pv_string_list_free(poor, list, n);
+    status = pv_encoding_text_columns(poor, encoding, "y", &list, &n);
+    if (status == PV_OK)
+        pv_string_list_free(poor, list, n);
+    return status;
+}
+
+static pv_status take_poorly(pv_ctx *poor) {
+    const size_t rows[] = {1, 3, 0};
+    pv_dataset *taken = NULL;
+    pv_status status = pv_dataset_take(poor, data, 3, rows, &taken);
+    pv_dataset_free(poor, taken);
+    return status;
+}
+
+static pv_status arrays_poorly(pv_ctx *poor) {
+    const size_t shape[] = {4, 3, 3}, one[] = {4};
+    pv_archive *archive = NULL, *again = NULL;
+    pv_table *of = NULL;
+    pv_images *images = NULL;
+    float *pixels = NULL;
+    int32_t *label = NULL;
+    pv_array array;
+    pv_image_roles roles = {0};
+    pv_status status = pv_archive_new(poor, "small", &archive);
+    TRY(pv_archive_add(poor, archive, "images", PV_ARRAY_F32, 3, shape, &pixels));
+    TRY(pv_archive_add(poor, archive, "labels", PV_ARRAY_I32, 1, one, &label));
+    if (status == PV_OK)
+        label[1] = label[2] = 1;
+    TRY(pv_table_of(poor, archive, NULL, &of));
+    TRY(pv_images_of(poor, archive, &roles, &images));
+    TRY(pv_archive_write(poor, archive, path));
+    TRY(pv_archive_open(poor, path, &again));
+    TRY(pv_archive_array(poor, again, 0, &array));
+    pv_images_free(poor, images);
+    pv_table_free(poor, of);
+    pv_archive_free(poor, again);
+    pv_archive_free(poor, archive);
+    return status;
+}
+
+/* ---- losses, models ---------------------------------------------------------------------------------------------- */
+
+static pv_status core_poorly(pv_ctx *poor) {
+    const int32_t label[4] = {0, 1, 0, 1};
+    const double prevalence[2] = {0.8, 0.2}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
+    pv_targets targets = {4, 2, label, NULL, NULL};
+    pv_population population = {2, prevalence, 10};
+    double value, dloglik[8], parameters[6] = {0};
+    pv_full_loss *full = NULL;
+    pv_auxiliary *auxiliary = NULL;
+    pv_model *model = NULL;
+    pv_model_work *work = NULL;
+    pv_status status = pv_full_loss_new(poor, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &full);
+    TRY(pv_full_loss_eval(poor, full, loglik, &value, dloglik));
+    TRY(pv_auxiliary_new(poor, PV_MARGINAL_AUXILIARY_LINEAR, 2, 6, prevalence, parameters, &auxiliary));
+    TRY(pv_model_new(poor, "mlp:3", 2, 2, &model));
+    TRY(pv_model_work_new(poor, model, 4, &work));
+    pv_model_work_free(poor, work);
+    pv_model_free(poor, model);
+    pv_auxiliary_free(poor, auxiliary);
+    pv_full_loss_free(poor, full);
+    return status;
+}
+
+/* ---- fits and what is done with them ----------------------------------------------------------------------------- */
+
+static pv_status fit_poorly(pv_ctx *poor) {
+    pv_fit_input input = input_of();
+    pv_fit_options options = options_of();
+    pv_classifier *made = NULL, *loaded = NULL;
+    pv_status status = pv_fit(poor, &input, &options, &made);
+    TRY(pv_classifier_save(poor, made, path));
+    TRY(pv_classifier_load(poor, path, &loaded));
+    pv_classifier_free(poor, loaded);
+    pv_classifier_free(poor, made);
+    return status;
+}
+
+static pv_status fit_batches_poorly(pv_ctx *poor) {
+    pv_fit_input input = input_of();
+    pv_fit_options options = options_of();
+    options.infer = PV_INFER_MAP;
+    options.model = "mlp:3";
+    options.batch = "4";
+    options.epochs = 2;
+    options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
+    pv_classifier *made = NULL;
+    pv_status status = pv_fit(poor, &input, &options, &made);
+    pv_classifier_free(poor, made);
+    return status;
+}
+
+static pv_status predict_poorly(pv_ctx *poor) {
+    double p[16], log_p[16], lo[16], hi[16], loglik[16], log_marginal[2];
+    pv_target_prevalence *found = NULL, *judged = NULL;
+    pv_target_options how = pv_target_options_default();
+    pv_status status = pv_predict_unknown(poor, fitted, data, NULL, &how, p, log_p, lo, hi, &found);
+    TRY(pv_predict_judged(poor, fitted, data, PV_POPULATION_UNKNOWN, NULL, loglik, log_p, log_marginal, NULL, &judged));
+    TRY(pv_predict_posterior(poor, fitted, data, PV_POPULATION_TRUE, NULL, 0.9, p, lo, hi));
+    pv_target_prevalence_free(poor, judged);
+    pv_target_prevalence_free(poor, found);
+    return status;
+}
+
+static pv_status hold_out_poorly(pv_ctx *poor) {
+    pv_fit_input input = input_of();
+    pv_fit_options options = options_of();
+    pv_validation_options how = pv_validation_options_default();
+    how.bootstrap = 2;
+    pv_validation *validation = NULL;
+    pv_status status = pv_hold_out(poor, &input, &options, &how, data, &validation);
+    pv_validation_free(poor, validation);
+    return status;
+}
+
+static pv_status checkpoint_poorly(pv_ctx *poor) {
+    char file[64];
+    snprintf(file, sizeof file, "%s.checkpoint", path);
+    int x = 1;
+    bool found;
+    pv_status status = pv_checkpoint_open(poor, file, 0, true);
+    TRY(pv_checkpoint_facts(poor, "--rate=0.1\n"));
+    TRY(pv_checkpoint_keep(poor, "x", &(pv_field){&x, sizeof x}, 1));
+    TRY(pv_checkpoint_recall(poor, "x", &(pv_field){&x, sizeof x}, 1, &found));
+    TRY(pv_checkpoint_finish(poor));
+    return status;
+}
+
+/* ---- the sweeps -------------------------------------------------------------------------------------------------- */
+
+#define SWEEP(what)                                                                                                    \
+    static void sweeps_##what(void **state) {                                                                          \
+        (void)state;                                                                                                   \
+        sweep_memory(what##_poorly);                                                                                   \
+    }
+SWEEP(texts)
+SWEEP(take)
+SWEEP(arrays)
+SWEEP(core)
+SWEEP(fit)
+SWEEP(fit_batches)
+SWEEP(predict)
+SWEEP(hold_out)
+SWEEP(checkpoint)
+
+static void *no_memory(void *state, size_t size) {
+    (void)state;
+    (void)size;
+    return NULL;
+}
+
+static void sweeps_context(void **state) {
+    (void)state;
+    pv_ctx_options options = {.allocator = {no_memory, limited_resize, limited_release, NULL}};
+    pv_ctx *made = ctx;
+    assert_int_equal(pv_ctx_new(&options, &made), PV_ERR_MEMORY);
+    assert_null(made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_context),  cmocka_unit_test(sweeps_texts),
+                                       cmocka_unit_test(sweeps_take),     cmocka_unit_test(sweeps_arrays),
+                                       cmocka_unit_test(sweeps_core),     cmocka_unit_test(sweeps_fit),
+                                       cmocka_unit_test(sweeps_predict),  cmocka_unit_test(sweeps_fit_batches),
+                                       cmocka_unit_test(sweeps_hold_out), cmocka_unit_test(sweeps_checkpoint)};
+    return cmocka_run_group_tests(tests, prepare, tidy);
+}

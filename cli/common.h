@@ -146,6 +146,7 @@ int cli_finish(cli_call *call, int code);
 
 /* ---- json.c ------------------------------------------------------------------------------------------------------ */
 
+void cli_json_prepare(void); /* before anything else of JSON */
 /* Each takes its new reference and never fails; bytes that are no UTF-8 become U+FFFD. */
 json_t *cli_json_object(void);
 json_t *cli_json_array(void);
@@ -156,7 +157,6 @@ json_t *cli_json_real(double value);                                            
 json_t *cli_json_by_label(char *const *labels, int classes, const double *value); /* {label: value} */
 json_t *cli_json_warnings(const cli_call *call);
 json_t *cli_json_record(const pv_classifier *classifier); /* how it was fitted; empty where there is no record */
-char *cli_json_dump(const json_t *object, bool indented); /* the caller frees */
 void cli_json_write(FILE *out, const json_t *object);     /* indented, and a line feed */
 void cli_json_print(json_t *object);                      /* to standard output, and releases it */
 

@@ -66,6 +66,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    cli_json_prepare();
     if (argc < 2) {
         cli_print_overview(stderr);
         return CLI_BAD_INPUT;

@@ -104,8 +104,10 @@ pv_status grid_cell_write(pv_ctx *ctx, const grid *g, const grid_cell *cell) {
     if (cell_path(g, cell, path, sizeof path) >= (int)sizeof path)
         return PV_ERR_PATH;
     json_t *object = cell_json(g, cell);
-    char *text = cli_json_dump(object, false);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(object);
+    if (!text)
+        return PV_ERR_MEMORY;
     pv_output output = {0};
     pv_status status = pv_output_open(ctx, path, &output);
     if (status == PV_OK) {

@@ -1,7 +1,6 @@
-/* Jansson reports a lack of memory as it reports bad text: here the two are told apart. */
+/* JSON out. Jansson reports a lack of memory as it reports bad text: here the two are told apart. */
 #include "infer/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 json_t *pv__json_text(const char *text) {
@@ -64,22 +63,4 @@ pv_status pv__json_dump(pv_ctx *ctx, json_t *object, const char *message, char *
     pv__free(ctx, g.text);
     return valid ? pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's record")
                  : pv__fail(ctx, PV_ERR_INPUT, "%s", message);
-}
-
-/* Its parser may also lose a character where memory fails: what is believed was read twice. What is refused, there
- * being memory for it, is no JSON; a tree takes some ten times its text. */
-pv_status pv__json_parse(pv_ctx *ctx, const char *text, size_t size, json_t **root) {
-    json_t *first = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    json_t *again = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    bool read = first || again, same = first && again && json_equal(first, again);
-    json_decref(again);
-    *root = same ? first : NULL;
-    if (same)
-        return PV_OK;
-    json_decref(first);
-    void *room = NULL;
-    if (read || pv__alloc(ctx, size + 64, 10, &room) != PV_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a text of %zu bytes", size);
-    pv__free(ctx, room);
-    return PV_OK;
 }

@@ -12,7 +12,7 @@ json_t *pv__json_text(const char *text); /* its bytes, checked by pv__json_dump;
  * PV_ERR_INPUT with the message where a text in it is no UTF-8. The caller frees *text with pv__free. */
 PV_MUST_USE pv_status pv__json_dump(pv_ctx *ctx, json_t *object, const char *message, char **text);
 
-/* *root is NULL where text is no JSON; the caller releases it. */
+/* (json_parse.c) text has a NUL after its size bytes. *root is NULL where it is no JSON; the caller releases it. */
 PV_MUST_USE pv_status pv__json_parse(pv_ctx *ctx, const char *text, size_t size, json_t **root);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * The command is linked in, whole: its main is called in a child process for each n. Calls that get memory from
  * outside (LIST below) go through wrappers that count them and let the n-th fail: alone, or with all that follow.
- * Jansson is told to use the wrappers; what oneDNN, OpenMP and libc allocate inside a call fails as the call does.
+ * Jansson asks the command for its memory; what oneDNN, OpenMP and libc allocate inside a call fails as the call does.
  *
  * The child must end with exit code 1 and one line that says "out of memory", or as if nothing had failed, with the
  * same output. No file may be left that the undisturbed command would not have written byte for byte. Where main
@@ -17,7 +17,6 @@
 #include <dnnl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <lbfgs.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -207,7 +206,6 @@ _Noreturn void __wrap_exit(int code) { /* what was held ends with the process */
 }
 
 static int run_here(int argc, char **argv) {
-    json_set_alloc_funcs(__wrap_malloc, __wrap_free);
     state->on = true;
     int code = __real_main(argc, argv);
     state->on = false;
@@ -261,6 +259,7 @@ static trial run_child(int argc, char **argv, long fail_at, bool sticky) {
         __real_exit(run_here(argc, argv));
     }
     waitpid(child, &status, 0);
+    state->on = false; /* a child that ended on the spot has left it on */
     trial t = {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status)};
     t.out = slurp(out, &t.out_size);
     t.err = slurp(err, &t.err_size);

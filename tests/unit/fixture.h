@@ -105,22 +105,32 @@ static inline uint64_t random_bits(void) {
 /* ---- lack of memory ---------------------------------------------------------------------------------------------- */
 
 static size_t allowed; /* allocations that will still succeed */
+static bool once;      /* the first failure is the only one */
+static bool failed;    /* there was one */
 static long held;      /* blocks not yet released */
+
+static inline bool memory_refused(void) {
+    if (allowed > 0) {
+        allowed--;
+        return false;
+    }
+    if (once)
+        allowed = SIZE_MAX;
+    return failed = true;
+}
 
 static inline void *limited_alloc(void *state, size_t size) {
     (void)state;
-    if (allowed == 0)
+    if (memory_refused())
         return NULL;
-    allowed--;
     held++;
     return malloc(size);
 }
 
 static inline void *limited_resize(void *state, void *block, size_t size) {
     (void)state;
-    if (allowed == 0)
+    if (memory_refused())
         return NULL;
-    allowed--;
     held += block == NULL;
     return realloc(block, size);
 }
@@ -131,22 +141,28 @@ static inline void limited_release(void *state, void *block) {
     free(block);
 }
 
-/* Raises the limit until the work succeeds: every failure before must be PV_ERR_MEMORY, and nothing may stay held. */
+/* Lets the n-th allocation fail, alone and with all after it, for every n: the work ends with PV_ERR_MEMORY, or as if
+ * nothing had failed, and nothing stays held. */
 static inline void sweep_memory(pv_status (*work)(pv_ctx *poor)) {
     pv_ctx_options options = pv_ctx_options_default();
     options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
-    pv_status status = PV_ERR_MEMORY;
-    for (size_t limit = 1; status != PV_OK; limit++) {
-        pv_ctx *poor;
-        allowed = limit;
-        held = 0;
-        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
-        status = work(poor);
-        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
-        pv_ctx_free(poor);
-        assert_int_equal(held, 0);
-        assert_true(limit < 1000);
+    for (int way = 0; way < 2; way++) {
+        once = way == 1;
+        failed = true;
+        for (size_t limit = 1; failed; limit++) {
+            pv_ctx *poor;
+            allowed = limit;
+            held = 0;
+            failed = false;
+            assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
+            pv_status status = work(poor);
+            assert_true(status == PV_OK || (status == PV_ERR_MEMORY && failed));
+            pv_ctx_free(poor);
+            assert_int_equal(held, 0);
+            assert_true(limit < 10000);
+        }
     }
+    once = false;
 }
 
 #endif

@@ -1,5 +1,7 @@
 /* Every public constructor with its n-th allocation failing, for all n: those that no other test sweeps. Commands are
  * swept as a whole by tests/memory; tests/memory/public.sh looks that no constructor is forgotten. */
+#include <jansson.h>
+
 #include "fixture.h"
 
 #define TRY(call)                                                                                                      \
@@ -124,7 +126,17 @@ static pv_status core_poorly(pv_ctx *poor) {
 
 /* ---- fits and what is done with them ----------------------------------------------------------------------------- */
 
+static void *json_alloc(size_t size) {
+    return limited_alloc(NULL, size);
+}
+
+static void json_release(void *block) {
+    limited_release(NULL, block);
+}
+
+/* Jansson's memory fails as well. */
 static pv_status fit_poorly(pv_ctx *poor) {
+    json_set_alloc_funcs(json_alloc, json_release);
     pv_fit_input input = input_of();
     pv_fit_options options = options_of();
     pv_classifier *made = NULL, *loaded = NULL;
@@ -133,6 +145,7 @@ static pv_status fit_poorly(pv_ctx *poor) {
     TRY(pv_classifier_load(poor, path, &loaded));
     pv_classifier_free(poor, loaded);
     pv_classifier_free(poor, made);
+    json_set_alloc_funcs(malloc, free);
     return status;
 }
 

@@ -8,8 +8,7 @@
 
 enum { CLASSES_SHOWN = 20, COEFFICIENTS_DRAWN = 30, DENSITY = 80 };
 
-/* ---- what was fitted ------------------------------------------------------------------------------------------------
- */
+/* ---- what was fitted --------------------------------------------------------------------------------------------- */
 
 static void put_fit(pv_report *report, const char *path, const pv_classifier *c) {
     report_cells cells = {0};
@@ -94,8 +93,7 @@ int report_put_model(cli_call *call, pv_report *report, const char *path, const 
     return put_checks(call, report, c);
 }
 
-/* ---- coefficients ---------------------------------------------------------------------------------------------------
- */
+/* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
 typedef struct coefficient {
     const char *name;
@@ -279,8 +277,7 @@ int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifi
     return code;
 }
 
-/* ---- how to reproduce it --------------------------------------------------------------------------------------------
- */
+/* ---- how to reproduce it ----------------------------------------------------------------------------------------- */
 
 void report_put_provenance(cli_call *call, pv_report *report, const char *const *names, const char *const *values) {
     report_cells cells = {0};

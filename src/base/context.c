@@ -75,8 +75,7 @@ bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static pv_status no_memory(pv_ctx *ctx, size_t count, size_t size) {
     return pv__fail(ctx, PV_ERR_MEMORY, "out of memory: %zu items of %zu bytes were asked for", count, size);
@@ -129,8 +128,7 @@ pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
     return PV_OK;
 }
 
-/* ---- errors, log, progress -----------------------------------------------------------------------------------------
- */
+/* ---- errors, log, progress --------------------------------------------------------------------------------------- */
 
 static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column,
                                         const char *format, va_list arguments) {
@@ -180,8 +178,7 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
         ctx->options.progress(ctx->options.state, progress);
 }
 
-/* ---- contexts of several threads ----------------------------------------------------------------------------------
- */
+/* ---- contexts of several threads --------------------------------------------------------------------------------- */
 
 static void *locked_alloc(void *state, size_t size) {
     const pv_allocator *parent = state;

@@ -31,8 +31,7 @@ struct pv_full_loss {
     pv__profile profile;
 };
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add) {
     size_t classes = (size_t)targets->classes;
@@ -153,8 +152,7 @@ done:
     return status;
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {
     for (int y = 0; y < targets->classes; y++)
@@ -241,8 +239,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full);
 }
 
-/* ---- evaluating ----------------------------------------------------------------------------------------------------
- */
+/* ---- evaluating -------------------------------------------------------------------------------------------------- */
 
 static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     const pv_targets *targets = &full->targets;

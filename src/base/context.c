@@ -59,6 +59,12 @@ int pv_ctx_threads(const pv_ctx *ctx) {
     return ctx->options.threads;
 }
 
+int pv__threads_for(const pv_ctx *ctx, size_t pieces) {
+    if (pieces >= (size_t)ctx->options.threads)
+        return ctx->options.threads;
+    return pieces > 0 ? (int)pieces : 1;
+}
+
 void pv_ctx_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 1;
 }
@@ -145,7 +151,7 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
     return status;
 }
 
-pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) {
+pv_status(pv__fail)(pv_ctx *ctx, pv_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     record(ctx, status, NULL, 0, 0, format, arguments);
@@ -153,8 +159,8 @@ pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) {
     return status;
 }
 
-pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
-                      ...) {
+pv_status(pv__fail_at)(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
+                       ...) {
     va_list arguments;
     va_start(arguments, format);
     record(ctx, status, file, line, column, format, arguments);

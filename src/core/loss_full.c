@@ -205,9 +205,6 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
         return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", pv_loss_name(loss));
     pv_full_loss *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
-    made->loss = loss;
-    made->marginal = marginal;
-    made->targets = *targets;
     size_t k = (size_t)targets->classes;
     double *mass = NULL;
     pv_status status;
@@ -216,6 +213,9 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->counts, &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->log_marginal, &made->log_marginal));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->sum, &made->sum));
+    made->loss = loss;
+    made->marginal = marginal;
+    made->targets = *targets;
     PV_GOTO(fail, prepare(ctx, made, population, mass));
     pv__free(ctx, mass);
     *full = made;

@@ -41,7 +41,7 @@ size_t pv__npy_describe(const pv_array *array, char *header, size_t size) {
     memset(dict + n, ' ', padded - n - 1);
     dict[padded - 1] = '\n';
     memcpy(header, magic, sizeof magic);
-    header[6] = 1;
+    header[6] = 1; /* version 1.0 */
     header[7] = 0;
     header[8] = (char)(padded & 0xFF);
     header[9] = (char)(padded >> 8);

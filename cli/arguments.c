@@ -112,13 +112,13 @@ static bool is_plain(const char *text) {
 
 /* Appends a word to the line, quoted for the shell where needed. */
 static void add_word(char **line, const char *word) {
-    size_t used = strlen(*line), quotes = 0;
+    size_t used = strlen(*line), length = strlen(word), quotes = 0;
     for (const char *at = word; *at; at++)
         quotes += *at == '\'';
-    char *grown = cli_alloc(used + strlen(word) + 3 * quotes + 4, 1);
+    char *grown = cli_alloc(used + length + 3 * quotes + 4, 1);
     char *to = grown + sprintf(grown, "%s ", *line);
     if (is_plain(word)) {
-        strcpy(to, word);
+        memcpy(to, word, length + 1);
     } else {
         *to++ = '\'';
         for (const char *at = word; *at; at++) {

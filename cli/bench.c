@@ -359,6 +359,7 @@ static pv_status bench_csv(cli_call *call, const bench_options *o, json_t *out) 
     size_t bytes = 0;
     struct rusage before, after;
     getrusage(RUSAGE_SELF, &before);
+    after = before;
     for (int64_t r = 0; r < o->repeats; r++) {
         pv_table *table;
         double start = now();

@@ -292,9 +292,7 @@ int cli_check_output_of(cli_call *call, const char *path, const char *const *inp
     }
     char *folder = folder_of(path);
     int cause = 0;
-    if (stat(folder, &about) != 0)
-        cause = errno;
-    else if (!S_ISDIR(about.st_mode))
+    if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
         cause = ENOTDIR;
     else if (access(folder, W_OK | X_OK) != 0)
         cause = errno;

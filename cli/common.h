@@ -213,8 +213,7 @@ typedef struct cli_ensemble {
 int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensemble);
 json_t *cli_json_ensemble(const char *list); /* an array of names, empty for NULL */
 
-/* ---- training.c: the table that fit, cv and sweep learn from ------------------------------------------------------
- */
+/* ---- training.c: the table that fit, cv and sweep learn from ----------------------------------------------------- */
 
 typedef struct cli_training {
     pv_table *table;
@@ -258,8 +257,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
-/* ---- checkpoint.c: --checkpoint and --resume -----------------------------------------------------------------------
- */
+/* ---- checkpoint.c: --checkpoint and --resume --------------------------------------------------------------------- */
 
 typedef struct cli_checkpoint {
     const char *path; /* NULL: none */
@@ -296,14 +294,12 @@ int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const ch
  * because of an interruption, how to continue is said. Returns the exit code. */
 int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);
 
-/* ---- trace.c: how minibatch training went -------------------------------------------------------------------------
- */
+/* ---- trace.c: how minibatch training went ------------------------------------------------------------------------ */
 
 /* Writes the classifier's trace as CSV; a path of NULL: nothing. */
 int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier);
 
-/* ---- validation.c: metrics of validations, as cv and sweep print them ---------------------------------------------
- */
+/* ---- validation.c: metrics of validations, as cv and sweep print them -------------------------------------------- */
 
 #define CLI_OPTION_STATED(type, field)                                                                                 \
     {                                                                                                                  \
@@ -370,8 +366,7 @@ const char *cli_posterior_name(const pv_classifier *classifier); /* "vi" */
 double cli_rhat_max(const pv_posterior *posterior);              /* NaN where it has none */
 double cli_ess_min(const pv_posterior *posterior);
 
-/* ---- predictions.c: probabilities and decisions as CSV ------------------------------------------------------------
- */
+/* ---- predictions.c: probabilities and decisions as CSV ----------------------------------------------------------- */
 
 /* A column of its own: words, or numbers from 1 where there are no words. */
 typedef struct cli_extra {

@@ -104,8 +104,8 @@ static json_t *json_parts(const pv_validation *v, char *const *labels) {
         json_t *entry = cli_json_object(), *metrics = cli_json_object();
         for (const pv_metric_row *row = pv_metric_table; row->name; row++)
             cli_json_set(metrics, row->name, cli_json_real(pv_metric_get(&v->metrics[i], row)));
-        cli_json_set(entry, "repeat", json_integer((json_int_t)(i / v->folds + 1)));
-        cli_json_set(entry, "fold", json_integer((json_int_t)(i % v->folds + 1)));
+        cli_json_set(entry, "repeat", json_integer((json_int_t)(i / v->folds) + 1));
+        cli_json_set(entry, "fold", json_integer((json_int_t)(i % v->folds) + 1));
         cli_json_set(entry, "rows", json_integer((json_int_t)fold_rows(v, i / v->folds, i % v->folds)));
         cli_json_set(entry, "stop", cli_json_text(pv_stop_name(v->stop[i])));
         cli_json_set(entry, "metrics", metrics);

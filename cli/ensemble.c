@@ -11,7 +11,7 @@ static char **split(const char *list, size_t *count) {
     for (const char *c = list; *c; c++)
         commas += *c == ',';
     char **names = cli_alloc((commas + 1) * sizeof *names + length + 1, 1), *rest = (char *)(names + commas + 1), *name;
-    strcpy(rest, list);
+    memcpy(rest, list, length + 1);
     for (*count = 0; (name = strsep(&rest, ","));)
         names[(*count)++] = name;
     return names;
@@ -34,8 +34,10 @@ static int add_member(cli_call *call, const cli_ensemble *e, const char *path, s
     if (status == PV_OK && data->rows == e->rows)
         status = pv_predict_judged(call->ctx, c, data, moved ? PV_POPULATION_KNOWN : PV_POPULATION_TRUE,
                                    moved ? e->prevalence : NULL, loglik, log_p, marginal, NULL, NULL);
-    int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    if (code == CLI_OK && data->rows != e->rows)
+    int code = CLI_OK;
+    if (status != PV_OK)
+        code = cli_fail(call, status);
+    else if (data->rows != e->rows)
         code = cli_error(call, PV_ERR_INPUT, path, "uses %zu of the rows, the first model %zu", data->rows, e->rows);
     if (code == CLI_OK) {
         pv_ensemble_add(count, members, log_p, e->log_p);

@@ -69,11 +69,10 @@ static int predict_population(cli_call *call, const eval_options *options, const
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
 
-/* The names in a list of votes, "A,B" or "LABEL=A": all that might be columns. */
-static size_t add_votes(const char *votes, char *buffer, const char **keep) {
+/* The names in a list of votes, which is cut into them, "A,B" or "LABEL=A": all that might be columns. */
+static size_t add_votes(char *votes, const char **keep) {
     size_t count = 0;
-    strcpy(buffer, votes);
-    for (char *rest = buffer, *name; (name = strsep(&rest, ","));) {
+    for (char *rest = votes, *name; (name = strsep(&rest, ","));) {
         name += strspn(name, " \"");
         name[strcspn(name, "\"")] = '\0';
         keep[count++] = name;
@@ -92,7 +91,7 @@ static int read_table(cli_call *call, const eval_options *options, const pv_role
     size_t length = strlen(options->votes), n_keep = 0, n_text = 0;
     const char **keep = cli_alloc(encoding->sources + 2 * length + 4, sizeof *keep);
     const char **text = cli_alloc(encoding->sources + 1, sizeof *text);
-    char *buffer = cli_alloc(length + 1, 1);
+    char *votes = cli_copy(options->votes);
     for (size_t s = 0; s < encoding->sources; s++) {
         keep[n_keep++] = encoding->source[s].name;
         if (encoding->source[s].type == PV_COLUMN_TEXT)
@@ -100,12 +99,12 @@ static int read_table(cli_call *call, const eval_options *options, const pv_role
     }
     if (roles->weights)
         keep[n_keep++] = roles->weights;
-    n_keep += add_votes(options->votes, buffer, keep + n_keep);
+    n_keep += add_votes(votes, keep + n_keep);
     pv_csv_options csv = {.text = text, .n_text = n_text, .keep = keep, .n_keep = n_keep};
     pv_status status = pv_table_read(call->ctx, call->argument[1], &csv, &inputs->table);
     free(keep);
     free(text);
-    free(buffer);
+    free(votes);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

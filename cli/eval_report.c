@@ -100,7 +100,7 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
                inputs->prevalence ? " (nell: of the population)" : "");
-    if (eval_shares_differ(inputs))
+    if (inputs->prevalence && eval_shares_differ(inputs))
         printf("  The population judged has %.4g: --prevalence population states the metrics for it.\n",
                inputs->prevalence[inputs->positive]);
 }
@@ -159,10 +159,12 @@ static void write_rows(FILE *out, const pv_curve *curve) {
     for (size_t i = 0; i < curve->points * curve->columns; i++) {
         char text[32];
         double value = curve->value[i];
-        if (isnan(value))
+        if (isnan(value)) {
             fputs("NA", out);
-        else
-            fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
+        } else {
+            pv_format_double(value, text, sizeof text);
+            fputs(text, out);
+        }
         fputc((i + 1) % curve->columns ? ',' : '\n', out);
     }
 }

@@ -157,8 +157,7 @@ static pv_status put_calibration(const drawing *d) {
     return status;
 }
 
-/* ---- errors, expected and observed ---------------------------------------------------------------------------------
- */
+/* ---- errors, expected and observed ------------------------------------------------------------------------------- */
 
 static pv_status put_expected(const drawing *d) {
     pv_curve curve;
@@ -272,8 +271,7 @@ static pv_status put_thresholds(const drawing *d) {
     return status;
 }
 
-/* ---- histogram and decision curve ----------------------------------------------------------------------------------
- */
+/* ---- histogram and decision curve -------------------------------------------------------------------------------- */
 
 static pv_status put_histogram(const drawing *d) {
     pv_curve bins;

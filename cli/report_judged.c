@@ -15,8 +15,7 @@ const char *report_label(const report_judged *j, int label, char *to, size_t siz
     return to;
 }
 
-/* ---- the explorer --------------------------------------------------------------------------------------------------
- */
+/* ---- the explorer ------------------------------------------------------------------------------------------------ */
 
 static double two_digits(double value) {
     double unit = pow(10, floor(log10(value)) - 1);
@@ -42,8 +41,7 @@ void report_explorer(const report_judged *j, report_names *names, pv_explorer *e
         e->negative = report_label(j, 1 - j->positive, names->negative, sizeof names->negative);
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static void say_ranking(pv_report *report, const report_judged *j, const char *label) {
     const pv_metrics *v = &j->found->value, *lo = &j->found->lo, *hi = &j->found->hi;
@@ -116,8 +114,7 @@ static pv_status say_calibration(cli_call *call, pv_report *report, const report
     return PV_OK;
 }
 
-/* ---- metrics -------------------------------------------------------------------------------------------------------
- */
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
 static void put_metrics(pv_report *report, const report_judged *j) {
     report_cells cells = {0};
@@ -153,8 +150,7 @@ static void put_metrics(pv_report *report, const report_judged *j) {
                j->stated[j->positive], j->observed[j->positive], label);
 }
 
-/* ---- together ------------------------------------------------------------------------------------------------------
- */
+/* ---- together ---------------------------------------------------------------------------------------------------- */
 
 int report_put_judged(cli_call *call, pv_report *report, const report_judged *j) {
     pv_explorer explorer;

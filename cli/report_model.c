@@ -8,8 +8,7 @@
 
 enum { CLASSES_SHOWN = 20, COEFFICIENTS_DRAWN = 30, DENSITY = 80 };
 
-/* ---- what was fitted ------------------------------------------------------------------------------------------------
- */
+/* ---- what was fitted --------------------------------------------------------------------------------------------- */
 
 static void put_fit(pv_report *report, const char *path, const pv_classifier *c) {
     report_cells cells = {0};
@@ -94,8 +93,7 @@ int report_put_model(cli_call *call, pv_report *report, const char *path, const 
     return put_checks(call, report, c);
 }
 
-/* ---- coefficients ---------------------------------------------------------------------------------------------------
- */
+/* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
 typedef struct coefficient {
     const char *name;
@@ -191,7 +189,7 @@ static void density_of(const coefficient *k, size_t draws, double row, double *x
 
 static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c, const coefficient *list,
                       size_t count) {
-    size_t shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, n = 0,
+    size_t shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0,
            draws = c->posterior ? c->posterior->count : 0;
     draws = draws < 4000 ? draws : 4000;
     double *numbers = cli_alloc(shown * (4 + 3 * DENSITY), sizeof *numbers), *x = numbers, *y = x + shown,
@@ -199,7 +197,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     const char **names = cli_alloc(shown, sizeof *names);
     char *texts = cli_alloc(shown, 256);
     pv_series *series = cli_alloc(shown + 2, sizeof *series);
-    series[n++] = (pv_series){
+    series[drawn++] = (pv_series){
         .mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = one, .y = span, .dashed = true, .size = 1.2};
     for (size_t i = 0; i < shown; i++) {
         const coefficient *k = &list[i];
@@ -216,25 +214,25 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
         if (k->draws) {
             double *own = densities + 3 * DENSITY * i;
             density_of(k, draws, (double)row, own, own + DENSITY, own + 2 * DENSITY);
-            series[n++] = (pv_series){.mark = PV_MARK_BAND,
-                                      .ink = PV_INK_POSITIVE,
-                                      .name = i == 0 ? "posterior density" : NULL,
-                                      .n = DENSITY,
-                                      .x = own,
-                                      .lo = own + DENSITY,
-                                      .hi = own + 2 * DENSITY};
+            series[drawn++] = (pv_series){.mark = PV_MARK_BAND,
+                                          .ink = PV_INK_POSITIVE,
+                                          .name = i == 0 ? "posterior density" : NULL,
+                                          .n = DENSITY,
+                                          .x = own,
+                                          .lo = own + DENSITY,
+                                          .hi = own + 2 * DENSITY};
         }
     }
-    series[n++] = (pv_series){.mark = PV_MARK_SPANS,
-                              .ink = PV_INK_EMPIRICAL,
-                              .name = draws ? "mean and interval" : "estimate",
-                              .n = shown,
-                              .x = x,
-                              .y = y,
-                              .lo = draws ? lo : NULL,
-                              .hi = draws ? hi : NULL};
+    series[drawn++] = (pv_series){.mark = PV_MARK_SPANS,
+                                  .ink = PV_INK_EMPIRICAL,
+                                  .name = draws ? "mean and interval" : "estimate",
+                                  .n = shown,
+                                  .x = x,
+                                  .y = y,
+                                  .lo = draws ? lo : NULL,
+                                  .hi = draws ? hi : NULL};
     pv_panel panel = {.series = series,
-                      .n_series = n,
+                      .n_series = drawn,
                       .x = {.label = "odds ratio, per standard deviation of a column of numbers", .log = true},
                       .y = {.name = names, .n_names = shown},
                       .width = 420,
@@ -279,8 +277,7 @@ int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifi
     return code;
 }
 
-/* ---- how to reproduce it --------------------------------------------------------------------------------------------
- */
+/* ---- how to reproduce it ----------------------------------------------------------------------------------------- */
 
 void report_put_provenance(cli_call *call, pv_report *report, const char *const *names, const char *const *values) {
     report_cells cells = {0};

@@ -5,8 +5,7 @@
 #include "common.h"
 #include "prevail/report.h"
 
-/* ---- options -------------------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef struct report_options {
     const char *page;
@@ -40,8 +39,7 @@ int report_begin(cli_call *call, const report_options *options, const char *titl
                  pv_report **report);
 int report_end(cli_call *call, const report_options *options, pv_report *report, int code);
 
-/* ---- tables: report_page.c -----------------------------------------------------------------------------------------
- */
+/* ---- tables: report_page.c --------------------------------------------------------------------------------------- */
 
 /* Cells, row by row. */
 typedef struct report_cells {
@@ -60,8 +58,7 @@ void report_put_cells(pv_report *report, report_cells *cells, const char *captio
 void report_say(pv_report *report, const char *format, ...) PV_PRINTF(2, 3);
 void report_note(pv_report *report, pv_note kind, const char *format, ...) PV_PRINTF(3, 4);
 
-/* ---- judged predictions: report_judged.c, report_curves.c ----------------------------------------------------------
- */
+/* ---- judged predictions: report_judged.c, report_curves.c -------------------------------------------------------- */
 
 typedef struct report_judged {
     char *const *labels;
@@ -91,8 +88,7 @@ typedef struct report_names {
 } report_names;
 void report_explorer(const report_judged *judged, report_names *names, pv_explorer *explorer);
 
-/* ---- validations: report_validation.c ------------------------------------------------------------------------------
- */
+/* ---- validations: report_validation.c ---------------------------------------------------------------------------- */
 
 typedef struct report_validated {
     char *const *labels;
@@ -119,14 +115,12 @@ typedef struct report_sweep_row {
 int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n, int classes);
 size_t report_best(const report_sweep_row *rows, size_t n); /* by held-out log-loss */
 
-/* ---- studies: report_study.c ---------------------------------------------------------------------------------------
- */
+/* ---- studies: report_study.c ------------------------------------------------------------------------------------- */
 
 /* Headings become sections, tables tables. The text is changed. */
 void report_put_markdown(pv_report *report, char *text);
 
-/* ---- models: report_model.c ----------------------------------------------------------------------------------------
- */
+/* ---- models: report_model.c -------------------------------------------------------------------------------------- */
 
 /* What was fitted on what, with the findings of diagnose. */
 int report_put_model(cli_call *call, pv_report *report, const char *path, const pv_classifier *classifier);

@@ -8,8 +8,7 @@
 
 enum { BINS = 10 };
 
-/* ---- one validation ------------------------------------------------------------------------------------------------
- */
+/* ---- one validation ---------------------------------------------------------------------------------------------- */
 
 /* The label shares that the judged probabilities are for; those of the rows where they are not known beforehand. */
 static int set_population(cli_call *call, const report_validated *v, const char *population, const double *observed,
@@ -82,8 +81,7 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
     return code;
 }
 
-/* ---- tables
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 void report_put_folds(pv_report *report, const pv_validation *v) {
     static const char *const heads[] = {"metric",    "pooled", "mean of folds", "sd of folds", "folds that define it",
@@ -120,8 +118,7 @@ void report_put_source(cli_call *call, pv_report *report, const pv_table *table,
     report_put_provenance(call, report, names, values);
 }
 
-/* ---- sweeps
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- sweeps ------------------------------------------------------------------------------------------------------ */
 
 static const char *const compared[] = {"holdout_nll", "auc", "ece", "brier", "tpr", "tnr", "accuracy", "nell"};
 enum { COMPARED = sizeof compared / sizeof *compared, DRAWN = 6 };

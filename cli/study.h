@@ -37,8 +37,7 @@ int study_bias(cli_call *call, const study_options *options);
 int study_nodules(cli_call *call, const study_options *options);
 int study_ratings(cli_call *call, const study_options *options);
 
-/* ---- study.c: files in the output folder; tables (.md) go to the report as well ----------------
- */
+/* ---- study.c: files in the output folder; tables (.md) go to the report as well ---------------------------------- */
 
 typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
@@ -156,8 +155,7 @@ void study_exact_clear(study_exact *exact);
 void study_mixture_numbers(const pv_mixture *mixture, study_numbers *numbers);
 double study_mixture_lor_density(const pv_mixture *mixture, double lor);
 
-/* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them ----------------
- */
+/* ---- contingency: one posterior, as study_contingency.c makes them and study_pictures.c draws them --------------- */
 
 /* The log odds ratio by sampling; mcse: the Monte-Carlo standard error of its mean. */
 typedef struct study_sampled {

@@ -158,7 +158,7 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
     judged.cases = judged.controls = JUDGED;
     judged.seed += 500000;
     pv_table *table = NULL, *other = NULL;
-    double *p = cli_alloc(2 * JUDGED, sizeof *p), own[CASES + CONTROLS];
+    double *p = cli_alloc(2 * JUDGED, sizeof *p), own[CASES + CONTROLS] = {0};
     double *v = b->lead + replicate * LEAD_RULES * LEAD_QUANTITIES;
     pv_status status = pv_simulate(ctx, "nodules", &study, &table, NULL);
     if (status == PV_OK)

@@ -88,8 +88,7 @@ judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int par
 pv_fit_options cal_fit_options(const study_options *options, int method, const char *stated, const char *prevalence_n,
                                const char *prior, int64_t seed);
 
-/* ---- real nodules: study_calibration_nodules.c
- * ------------------------------------------------------------------------------- */
+/* ---- real nodules: study_calibration_nodules.c ------------------------------------------------------------------- */
 
 enum { NOD_METHODS = CAL_FITTED + 1, NOD_UNCORRECTED = CAL_FITTED }; /* and plain as it is */
 #define NOD_QUANTITY_LIST(X)                                                                                           \

@@ -24,8 +24,8 @@ static const double settings[QUANTITIES - FEATURES - 1][FEATURES] = {{0, 0, 1}, 
 static double prevalence_at(double intercept) {
     double sd = sqrt(slopes[0] * slopes[0] + slopes[1] * slopes[1] + 2 * correlation * slopes[0] * slopes[1]);
     double sum = 0, weight = 0;
-    for (double z = -9; z <= 9; z += 0.05) { /* the trapezium rule, exact to rounding here */
-        double w = exp(-0.5 * z * z);
+    for (int i = -180; i <= 180; i++) { /* the trapezium rule, exact to rounding here */
+        double z = 0.05 * i, w = exp(-0.5 * z * z);
         sum += w * ((1 - share) * pv_sigmoid(intercept + sd * z) + share * pv_sigmoid(intercept + slopes[2] + sd * z));
         weight += w;
     }
@@ -98,7 +98,7 @@ static void draw_sample(const coverage *c, size_t replicate, sample *s) {
     /* No case, or nothing but cases, leaves no prevalence to state: counted as half a one. */
     pv_rng count = pv_rng_stream(c->seed, STREAM_PREVALENCE, replicate);
     double seen = 0;
-    for (double i = 0; i < c->prevalence_n; i++)
+    for (size_t i = 0; (double)i < c->prevalence_n; i++)
         seen += pv_rng_uniform(&count) < c->prevalence;
     s->stated = fmin(fmax(seen, 0.5), c->prevalence_n - 0.5) / c->prevalence_n;
 }
@@ -195,7 +195,7 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
         for (int m = 0; m < METHODS; m++) {
             if (m == PLUGIN && isinf(c->prevalence_n))
                 continue; /* has no posterior */
-            size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)(i * METHODS + m));
+            size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)i * METHODS + (size_t)m);
             pv_status status = fit_one(ctx, c, replicate, &s, i, m, coverage_at(c, replicate, i, m));
             pv_checkpoint_leave(ctx, entered);
             if (status == PV_ERR_MEMORY || status == PV_ERR_INTERNAL || status == PV_ERR_USAGE)

@@ -45,9 +45,8 @@ static pv_status clone(pv_ctx *ctx, void *opaque, void **copy) {
     return state_new(ctx, ((const state *)opaque)->problem, copy);
 }
 
-/* gradient may be NULL. */
-static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value, double *gradient) {
-    state *s = opaque;
+/* PV_ERR_NUMERIC where the density is 0, or cannot be told from it. gradient may be NULL. */
+static pv_status evaluate(pv_ctx *ctx, state *s, const double *w, double *value, double *gradient) {
     const study_problem *p = s->problem;
     size_t n = p->targets.n, d = p->dims;
     for (size_t i = 0; i < n; i++) {
@@ -58,10 +57,6 @@ static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value,
         s->loglik[2 * i + 1] = pv_log_sigmoid(logit);
     }
     pv_status status = pv_full_loss_eval(ctx, s->full, s->loglik, value, gradient ? s->dloglik : NULL);
-    if (status == PV_ERR_NUMERIC) { /* so far out that doubles cannot tell the density from 0 */
-        *value = HUGE_VAL;
-        return PV_OK;
-    }
     if (status != PV_OK)
         return status;
     double precision = 1 / (p->prior_sd * p->prior_sd);
@@ -77,6 +72,14 @@ static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value,
         for (size_t j = 0; j < d; j++)
             gradient[j] += dlogit * p->x[i * d + j];
     }
+    return PV_OK;
+}
+
+static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value, double *gradient) {
+    pv_status status = evaluate(ctx, opaque, w, value, gradient);
+    if (status != PV_ERR_NUMERIC)
+        return status;
+    *value = HUGE_VAL;
     return PV_OK;
 }
 
@@ -143,17 +146,17 @@ static bool solve(size_t d, const double *hessian, double ridge, const double *g
     return true;
 }
 
-static pv_status hessian_at(pv_ctx *ctx, const pv_density *density, double *w, double *hessian) {
-    size_t d = density->dims;
+static pv_status hessian_at(pv_ctx *ctx, state *s, double *w, double *hessian) {
+    size_t d = s->problem->dims;
     double value, up[DIMS_MAX], down[DIMS_MAX];
     const double h = 1e-5;
     for (size_t i = 0; i < d; i++) {
         double kept = w[i];
         w[i] = kept + h;
-        pv_status status = eval(ctx, density->state, w, &value, up);
+        pv_status status = evaluate(ctx, s, w, &value, up);
         w[i] = kept - h;
         if (status == PV_OK)
-            status = eval(ctx, density->state, w, &value, down);
+            status = evaluate(ctx, s, w, &value, down);
         w[i] = kept;
         if (status != PV_OK)
             return status;
@@ -167,24 +170,25 @@ static pv_status hessian_at(pv_ctx *ctx, const pv_density *density, double *w, d
 }
 
 pv_status study_density_mode(pv_ctx *ctx, const pv_density *density, double *w) {
-    size_t d = density->dims;
-    double value, g[DIMS_MAX], hessian[DIMS_MAX * DIMS_MAX], step[DIMS_MAX], trial[DIMS_MAX], unused[DIMS_MAX];
+    state *s = density->state;
+    size_t d = s->problem->dims;
+    double value, g[DIMS_MAX], trial[DIMS_MAX], step[DIMS_MAX], hessian[DIMS_MAX * DIMS_MAX];
     double ridge = 1e-3;
-    pv_status status = eval(ctx, density->state, w, &value, g);
+    pv_status status = evaluate(ctx, s, w, &value, g);
     for (int iteration = 0; iteration < 200 && status == PV_OK; iteration++) {
         double largest = 0;
         for (size_t i = 0; i < d; i++)
             largest = fmax(largest, fabs(g[i]));
         if (largest < 1e-7)
             break;
-        status = hessian_at(ctx, density, w, hessian);
+        status = hessian_at(ctx, s, w, hessian);
         bool better = false;
         for (int tries = 0; tries < 40 && !better && status == PV_OK; tries++) {
             double at = HUGE_VAL;
             if (solve(d, hessian, ridge, g, step)) {
                 for (size_t i = 0; i < d; i++)
                     trial[i] = w[i] - step[i];
-                status = eval(ctx, density->state, trial, &at, unused);
+                status = eval(ctx, s, trial, &at, NULL);
             }
             better = at < value;
             ridge = better ? ridge / 5 : ridge * 4;
@@ -192,7 +196,7 @@ pv_status study_density_mode(pv_ctx *ctx, const pv_density *density, double *w) 
         if (!better)
             break;
         memcpy(w, trial, d * sizeof *w);
-        status = eval(ctx, density->state, w, &value, g);
+        status = evaluate(ctx, s, w, &value, g);
     }
     return status;
 }

@@ -180,7 +180,7 @@ static int write_figure(cli_call *call, figure *f) {
 }
 
 static void add(figure *f, const study_posterior *p, const char *prefix) {
-    if (f->columns == COLUMNS_MAX)
+    if (!p || f->columns == COLUMNS_MAX)
         return;
     f->column[f->columns].posterior = p;
     char *title = f->column[f->columns].title;

@@ -37,19 +37,19 @@ int grid_simulate(grid *g, bool grades) {
 }
 
 /* Probability of a label of a row of the table. */
-static int truth_columns(grid *g, bool grades, const double *column[GRID_CLASSES_MAX]) {
+static pv_status truth_columns(grid *g, bool grades, size_t classes, const double *column[GRID_CLASSES_MAX]) {
     const pv_table *table = g->training.table;
-    for (int y = 0; y < g->training.data->classes; y++) {
+    for (size_t y = 0; y < classes; y++) {
         char name[40] = "probability";
         size_t at;
         if (grades)
-            snprintf(name, sizeof name, "grade_probability.%d", y + 1);
+            snprintf(name, sizeof name, "grade_probability.%zu", y + 1);
         pv_status status = pv_table_find(g->call->ctx, table, "the truth", name, &at);
         if (status != PV_OK)
-            return cli_fail(g->call, status);
+            return status;
         column[y] = table->column[at].number;
     }
-    return CLI_OK;
+    return PV_OK;
 }
 
 int grid_truth(grid *g, bool grades, grid_cell *cell) {
@@ -57,9 +57,9 @@ int grid_truth(grid *g, bool grades, grid_cell *cell) {
     size_t k = (size_t)held_out->classes;
     const double *column[GRID_CLASSES_MAX];
     double mean[GRID_CLASSES_MAX] = {0};
-    int code = truth_columns(g, grades, column);
-    if (code != CLI_OK)
-        return code;
+    pv_status status = truth_columns(g, grades, k, column);
+    if (status != PV_OK)
+        return cli_fail(g->call, status);
     cell->loglik = cli_alloc(held_out->rows * k, sizeof *cell->loglik);
     for (size_t i = 0; i < held_out->rows; i++)
         for (size_t y = 0; y < k; y++) {

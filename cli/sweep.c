@@ -342,8 +342,10 @@ static void print_table(cli_call *call, const work *w) {
 static void write_value(FILE *out, double value) {
     char number[32];
     fputc(',', out);
-    if (!isnan(value))
-        fwrite(number, 1, (size_t)pv_format_double(value, number, sizeof number), out);
+    if (!isnan(value)) {
+        pv_format_double(value, number, sizeof number);
+        fputs(number, out);
+    }
 }
 
 static int write_csv(cli_call *call, const work *w) {

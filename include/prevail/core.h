@@ -171,8 +171,7 @@ PV_MUST_USE pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss,
                                          const int32_t *stratum, const double *loglik, const double *log_q,
                                          double *value, double *dloglik, double *log_batch_marginal);
 
-/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D -------------------------------------------------------------
- */
+/* ---- auxiliary networks: q_psi(w) ~ p(y|w), Appendix D ----------------------------------------------------------- */
 
 typedef struct pv_auxiliary_options {
     double rate_bias; /* learning rates of b (or the logits of the constant network), o and A */
@@ -212,8 +211,7 @@ typedef struct pv_auxiliary_view {
 } pv_auxiliary_view;
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary);
 
-/* ---- batch designs: section "Variance of estimators and minibatch design" ------------------------------------------
- */
+/* ---- batch designs: section "Variance of estimators and minibatch design" ---------------------------------------- */
 
 /* Eq. estimate of the conditional variance, summed over the components of g [n][dims]; needs two rows a class. */
 PV_MUST_USE pv_status pv_conditional_variance(pv_ctx *ctx, size_t n, int classes, int dims, const int32_t *label,
@@ -230,8 +228,7 @@ double pv_random_design_variance(int classes, int dims, double n, const double *
 PV_MUST_USE pv_status pv_optimal_counts(pv_ctx *ctx, int classes, size_t n, const double *target,
                                         const double *variance, size_t *counts);
 
-/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream -------------
- */
+/* ---- random streams: counter-based, keyed by (seed, purpose, index); no draw depends on another stream ----------- */
 
 typedef struct pv_rng {
     uint64_t seed;
@@ -251,8 +248,7 @@ size_t pv_rng_below(pv_rng *rng, size_t n);     /* 0 .. n-1, unbiased; n > 0 */
 double pv_rng_gamma(pv_rng *rng, double shape); /* scale 1 */
 void pv_rng_shuffle(pv_rng *rng, size_t n, size_t *items);
 
-/* ---- special functions ---------------------------------------------------------------------------------------------
- */
+/* ---- special functions ------------------------------------------------------------------------------------------- */
 
 double pv_log_sum_exp(size_t n, const double *x); /* -INFINITY for n = 0 */
 void pv_log_softmax(int n, const double *logits, double *log_p);

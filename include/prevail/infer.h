@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- priors --------------------------------------------------------------------------------------------------------
- */
+/* ---- priors ------------------------------------------------------------------------------------------------------ */
 
 typedef enum pv_prior_kind { PV_PRIOR_NONE, PV_PRIOR_NORMAL, PV_PRIOR_STUDENT, PV_PRIOR_LAPLACE } pv_prior_kind;
 
@@ -27,8 +26,7 @@ PV_MUST_USE pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char
 /* -log p(w), normalised, and its derivative in *dvalue (may be NULL). */
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 
-/* ---- options -------------------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML, PV_INFER_LAPLACE, PV_INFER_VI, PV_INFER_HMC } pv_inference;
 typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
@@ -74,8 +72,7 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
-/* ---- how minibatch training went -----------------------------------------------------------------------------------
- */
+/* ---- how minibatch training went --------------------------------------------------------------------------------- */
 
 /* At the end of an epoch. */
 typedef struct pv_trace_row {
@@ -166,8 +163,7 @@ PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifie
 PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
                                                       double *coefficients);
 
-/* ---- model files (docs/formats.md) ---------------------------------------------------------------------------------
- */
+/* ---- model files (docs/formats.md) ------------------------------------------------------------------------------- */
 
 PV_MUST_USE pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *classifier, const char *path);
 PV_MUST_USE pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier);

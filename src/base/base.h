@@ -41,6 +41,10 @@ PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);
 pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) PV_PRINTF(3, 4);
 pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
                       ...) PV_PRINTF(6, 7);
+#ifdef __clang_analyzer__ /* which does not look into other files for what they return */
+#define pv__fail(ctx, status, ...) (pv__fail(ctx, status, __VA_ARGS__), status)
+#define pv__fail_at(ctx, status, ...) (pv__fail_at(ctx, status, __VA_ARGS__), status)
+#endif
 
 void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) PV_PRINTF(3, 4);
 void pv__progress(pv_ctx *ctx, const pv_progress *progress);
@@ -52,6 +56,8 @@ PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
 bool pv__interrupted(const pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */
+/* Threads for so many pieces of work: the context's, or one for each where those are fewer; at least one. */
+int pv__threads_for(const pv_ctx *ctx, size_t pieces);
 
 /* Instruction sets that kernels are compiled for, and the best that this processor has. */
 typedef enum pv__isa { PV_ISA_BASELINE, PV_ISA_AVX2, PV_ISA_AVX512 } pv__isa;
@@ -85,5 +91,8 @@ void pv__background_free(pv_ctx *ctx, pv__background *background); /* waits; NUL
 
 /* Opens for reading; refuses directories and what cannot be read, with advice. */
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);
+/* Two sizes and a checksum: the second line of models and checkpoints. Read just as it is written, or not at all. */
+#define PV_SIZES_FORMAT "%zu %zu %016llx\n"
+bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum);
 
 #endif

@@ -21,7 +21,7 @@
 
 #include "base.h"
 
-static const char MAGIC[] = "prevail-checkpoint 1\n";
+#define MAGIC "prevail-checkpoint 1\n"
 
 typedef struct entry {
     char *name;
@@ -135,7 +135,7 @@ static pv_status damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) 
 }
 
 static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
-    uint64_t bytes = 0;
+    size_t bytes = 0;
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
@@ -152,7 +152,7 @@ static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
     XXH3_freeState(state);
     pv_output output;
     PV_TRY(pv_output_open(ctx, c->path, &output));
-    fprintf(output.stream, "%s%zu %llu %016llx\n", MAGIC, c->count, (unsigned long long)bytes, sum);
+    fprintf(output.stream, MAGIC PV_SIZES_FORMAT, c->count, bytes, sum);
     for (size_t i = 0; i < c->count; i++) {
         const entry *e = &c->entries[i];
         uint64_t sizes[2] = {strlen(e->name), e->size};
@@ -190,30 +190,29 @@ static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, con
 }
 
 static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
-    char magic[sizeof MAGIC] = {0}, line[80];
+    char magic[sizeof MAGIC] = {0};
     struct stat about;
     if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return damaged(ctx, c, "it does not begin with 'prevail-checkpoint 1'");
-    size_t entries;
-    unsigned long long bytes, sum;
-    int used = 0;
-    if (!fgets(line, sizeof line, stream) || sscanf(line, "%zu %llu %16llx\n%n", &entries, &bytes, &sum, &used) != 3 ||
-        used == 0)
+    size_t sizes[2];
+    unsigned long long sum;
+    if (!pv__sizes_read(stream, sizes, &sum))
         return damaged(ctx, c, "its second line is damaged");
+    size_t entries = sizes[0], bytes = sizes[1];
     long at = ftell(stream);
     if (at < 0 || fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
         return damaged(ctx, c, "it is no plain file");
-    if (about.st_size < at || bytes != (unsigned long long)(about.st_size - at))
+    if (about.st_size < at || bytes != (size_t)(about.st_size - at))
         return damaged(ctx, c, "it is cut short, or has something added");
     unsigned char *data;
-    PV_TRY(pv__alloc(ctx, (size_t)bytes, 1, &data));
+    PV_TRY(pv__alloc(ctx, bytes, 1, &data));
     pv_status status = PV_OK;
-    if (fread(data, 1, (size_t)bytes, stream) != bytes)
+    if (fread(data, 1, bytes, stream) != bytes)
         status = damaged(ctx, c, "it cannot be read to its end");
-    else if (XXH3_64bits(data, (size_t)bytes) != sum)
+    else if (XXH3_64bits(data, bytes) != sum)
         status = damaged(ctx, c, "its checksum is wrong");
     else
-        status = take_entries(ctx, c, entries, data, (size_t)bytes);
+        status = take_entries(ctx, c, entries, data, bytes);
     pv__free(ctx, data);
     return status;
 }

@@ -60,6 +60,12 @@ int pv_ctx_threads(const pv_ctx *ctx) {
     return ctx->options.threads;
 }
 
+int pv__threads_for(const pv_ctx *ctx, size_t pieces) {
+    if (pieces >= (size_t)ctx->options.threads)
+        return ctx->options.threads;
+    return pieces > 0 ? (int)pieces : 1;
+}
+
 void pv_ctx_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 1;
 }
@@ -76,8 +82,7 @@ bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static pv_status no_memory(pv_ctx *ctx, size_t count, size_t size) {
     return pv__fail(ctx, PV_ERR_MEMORY, "out of memory: %zu items of %zu bytes were asked for", count, size);
@@ -130,8 +135,7 @@ pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
     return PV_OK;
 }
 
-/* ---- errors, log, progress -----------------------------------------------------------------------------------------
- */
+/* ---- errors, log, progress --------------------------------------------------------------------------------------- */
 
 static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column,
                                         const char *format, va_list arguments) {
@@ -148,7 +152,7 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
     return status;
 }
 
-pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) {
+pv_status(pv__fail)(pv_ctx *ctx, pv_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     record(ctx, status, NULL, 0, 0, format, arguments);
@@ -156,8 +160,8 @@ pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) {
     return status;
 }
 
-pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
-                      ...) {
+pv_status(pv__fail_at)(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
+                       ...) {
     va_list arguments;
     va_start(arguments, format);
     record(ctx, status, file, line, column, format, arguments);
@@ -181,8 +185,7 @@ void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
         ctx->options.progress(ctx->options.state, progress);
 }
 
-/* ---- contexts of several threads ----------------------------------------------------------------------------------
- */
+/* ---- contexts of several threads --------------------------------------------------------------------------------- */
 
 static void *locked_alloc(void *state, size_t size) {
     const pv_allocator *parent = state;

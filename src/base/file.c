@@ -26,6 +26,17 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     return PV_OK;
 }
 
+bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum) {
+    char line[80], again[80], *at = line;
+    if (!fgets(line, sizeof line, stream))
+        return false;
+    sizes[0] = strtoull(at, &at, 10);
+    sizes[1] = strtoull(at, &at, 10);
+    *sum = strtoull(at, &at, 16);
+    snprintf(again, sizeof again, PV_SIZES_FORMAT, sizes[0], sizes[1], *sum);
+    return strcmp(line, again) == 0;
+}
+
 /* Where path is a symbolic link the file it points to is replaced, not the link. */
 static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
     errno = 0;

@@ -149,9 +149,7 @@ pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt
               .began = pv__seconds()};
     *finished = 0;
     PV_TRY(pv__alloc(ctx, jobs, sizeof *c.notes, &c.notes));
-    int team = ctx->options.threads;
-    if (jobs < (size_t)team)
-        team = jobs > 0 ? (int)jobs : 1;
+    int team = pv__threads_for(ctx, jobs);
     run_team(&c, job, state, team);
     tell(&c);
     pv__free(ctx, c.notes);

@@ -19,8 +19,7 @@ const pv_option *pv_option_find(const pv_option *table, const char *name) {
     return NULL;
 }
 
-/* ---- nearest word --------------------------------------------------------------------------------------------------
- */
+/* ---- nearest word ------------------------------------------------------------------------------------------------ */
 
 enum { WORD_MAX = 64 };
 
@@ -70,8 +69,7 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
     return nearest;
 }
 
-/* ---- parsing -------------------------------------------------------------------------------------------------------
- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 const char *pv_parse_real(const char *text, double *value) {
     locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

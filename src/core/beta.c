@@ -15,8 +15,10 @@ double pv_digamma(double x) {
     if (!(x > 0))
         return NAN;
     double sum = 0;
-    for (; x < 10; x += 1)
+    while (x < 10) {
         sum -= 1 / x;
+        x += 1;
+    }
     double i = 1 / (x * x);
     double series =
         i * (1.0 / 12 - i * (1.0 / 120 - i * (1.0 / 252 - i * (1.0 / 240 - i * (1.0 / 132 - i * 691 / 32760)))));

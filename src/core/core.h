@@ -47,8 +47,7 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
 pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
                           double *log_marginal, double *sum, double *e);
 
-/* ---- the profile's inner problem (profile.c) -----------------------------------------------------------------------
- */
+/* ---- the profile's inner problem (profile.c) --------------------------------------------------------------------- */
 
 typedef struct pv__profile {
     size_t n;

@@ -31,8 +31,7 @@ struct pv_full_loss {
     pv__profile profile;
 };
 
-/* ---- pieces --------------------------------------------------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add) {
     size_t classes = (size_t)targets->classes;
@@ -153,8 +152,7 @@ done:
     return status;
 }
 
-/* ---- making one ----------------------------------------------------------------------------------------------------
- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {
     for (int y = 0; y < targets->classes; y++)
@@ -207,9 +205,6 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
         return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", pv_loss_name(loss));
     pv_full_loss *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
-    made->loss = loss;
-    made->marginal = marginal;
-    made->targets = *targets;
     size_t k = (size_t)targets->classes;
     double *mass = NULL;
     pv_status status;
@@ -218,6 +213,9 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->counts, &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->log_marginal, &made->log_marginal));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->sum, &made->sum));
+    made->loss = loss;
+    made->marginal = marginal;
+    made->targets = *targets;
     PV_GOTO(fail, prepare(ctx, made, population, mass));
     pv__free(ctx, mass);
     *full = made;
@@ -241,8 +239,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full);
 }
 
-/* ---- evaluating ----------------------------------------------------------------------------------------------------
- */
+/* ---- evaluating -------------------------------------------------------------------------------------------------- */
 
 static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     const pv_targets *targets = &full->targets;

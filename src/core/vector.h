@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "prevail/base.h"
+#include "base/base.h"
 
 /* Sums over rows of the profile's inner problem for two classes, with r = scale a - 1, q = 1 + m r. */
 typedef struct pv__profile_sums {
@@ -63,9 +63,7 @@ static inline size_t pv__chunk_rows(size_t n, size_t chunk) {
 /* Threads for a loop over rows: each must have enough of them to be worth waking. */
 static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
     enum { CHUNKS_EACH = 8 };
-    int threads = pv_ctx_threads(ctx);
-    size_t useful = chunks / CHUNKS_EACH;
-    return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
+    return pv__threads_for(ctx, chunks / CHUNKS_EACH);
 }
 
 /* for (size_t c = 0; c < chunks; c++) body, on a team of threads or, where one thread is enough, without one: OpenMP's

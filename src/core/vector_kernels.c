@@ -9,7 +9,7 @@ static void exp_rows(size_t n, int k, const double *x, const double *shift, doub
     /* The shifts repeat with period k; every VL values they start at another class. */
     size_t i = 0, class = 0;
     for (; i + VL <= total; i += VL) {
-        vd s;
+        vd s = v_set(0);
         for (int lane = 0; lane < VL; lane++) {
             s[lane] = shift[class];
             class = class + 1 == (size_t)k ? 0 : class + 1;
@@ -32,7 +32,7 @@ static void exp_rows_any(size_t n, int k, const double *x, const double *shift, 
         exp_rows(n, k, x, shift, y);
         return;
     }
-    vd s;
+    vd s = v_set(0);
     for (int lane = 0; lane < VL; lane++)
         s[lane] = shift[lane & 1];
     size_t total = 2 * n, i = 0;

@@ -138,6 +138,11 @@ static pv_status read_header(reader *r, char ***names, size_t *n) {
     }
 }
 
+/* Rows to spare: SLACK cells, of which a row's line is one. */
+static size_t spare_rows(size_t columns) {
+    return SLACK / (columns + 1) + 1;
+}
+
 /* Rows that the file seems to have, by the part read so far. An array that is too long costs address space only. */
 static size_t estimate_rows(const pv__input *input, size_t columns) {
     size_t breaks = 1;
@@ -148,7 +153,7 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
         return breaks;
     double rows = 1.02 * (double)breaks * expected / seen;
     double most = expected / (2 * (double)columns); /* one digit and one delimiter a cell */
-    return (size_t)fmin(rows, most) + SLACK / columns + 1;
+    return (size_t)fmin(rows, most) + spare_rows(columns);
 }
 
 static bool may_be_number(const pv_csv_options *options, const char *name) {
@@ -167,7 +172,7 @@ static void choose_columns(reader *r) {
         return;
     if (options->keep)
         memset(r->forced, SKIPPED, n);
-    for (size_t i = 0; i < options->n_keep; i++)
+    for (size_t i = 0; options->keep && i < options->n_keep; i++)
         if ((c = pv__table_lookup(r->table, options->keep[i])) < n)
             r->forced[c] = FREE;
     for (c = 0; options->number_prefix && c < n; c++)
@@ -199,7 +204,7 @@ done:
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static pv_status grow_rows(reader *r) {
-    size_t capacity = r->capacity + r->capacity / 2 + SLACK / r->table->columns + 1;
+    size_t capacity = r->capacity + r->capacity / 2 + spare_rows(r->table->columns);
     for (size_t c = 0; c < r->table->columns; c++) {
         pv_column *column = &r->table->column[c];
         if (r->kind[c] == NUMBER)

@@ -17,8 +17,7 @@ static bool needs_quotes(const char *text, size_t n) {
 size_t pv_csv_quote(const char *text, char *quoted) {
     size_t n = strlen(text), at = 0;
     if (!needs_quotes(text, n)) {
-        memcpy(quoted, text, n);
-        return n;
+        return (size_t)(stpcpy(quoted, text) - quoted);
     }
     quoted[at++] = '"';
     for (; *text; text++) {

@@ -230,7 +230,8 @@ static void draw_thread(scene *s, const double *start, const double *towards, co
     double p[3], direction[3], step = clamp(0.7 * plan->end_radius, 0.35, 1), limit = 0.5 * (double)s->size + 6;
     memcpy(p, start, sizeof p);
     memcpy(direction, towards, sizeof direction);
-    for (double done = 0; done < plan->length; done += step) {
+    double done = 0;
+    while (done < plan->length) {
         double radius = plan->radius + (plan->end_radius - plan->radius) * done / plan->length;
         bool outside = fabs(p[0]) > limit || fabs(p[1]) > limit || fabs(p[2]) > limit;
         if (outside && dot(p, direction) > 0)
@@ -251,6 +252,7 @@ static void draw_thread(scene *s, const double *start, const double *towards, co
         draw_near(&s->rng, before, plan->wander * sqrt(step), direction);
         for (int axis = 0; axis < 3; axis++)
             p[axis] += step * direction[axis];
+        done += step;
     }
 }
 

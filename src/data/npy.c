@@ -16,6 +16,8 @@ static const struct {
                    {'i', 2, PV_ARRAY_I16},  {'u', 4, PV_ARRAY_U32}, {'i', 4, PV_ARRAY_I32}, {'u', 8, PV_ARRAY_U64},
                    {'i', 8, PV_ARRAY_I64},  {'f', 4, PV_ARRAY_F32}, {'f', 8, PV_ARRAY_F64}};
 
+static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
 size_t pv__npy_describe(const pv_array *array, char *header, size_t size) {
     enum { PREFIX = 10, ALIGNMENT = 64 };
     char kind = array->type == PV_ARRAY_UNICODE ? 'U' : 'S';
@@ -38,7 +40,9 @@ size_t pv__npy_describe(const pv_array *array, char *header, size_t size) {
     size_t padded = (PREFIX + n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - PREFIX;
     memset(dict + n, ' ', padded - n - 1);
     dict[padded - 1] = '\n';
-    memcpy(header, "\x93NUMPY\1\0", 8);
+    memcpy(header, magic, sizeof magic);
+    header[6] = 1; /* version 1.0 */
+    header[7] = 0;
     header[8] = (char)(padded & 0xFF);
     header[9] = (char)(padded >> 8);
     return PREFIX + padded;
@@ -52,7 +56,7 @@ size_t pv__array_element(pv_array_type type) {
 }
 
 bool pv__is_npy(const pv__bytes *bytes) {
-    return bytes->size >= 10 && memcmp(bytes->data, "\x93NUMPY", 6) == 0;
+    return bytes->size >= 10 && memcmp(bytes->data, magic, sizeof magic) == 0;
 }
 
 /* The value of a key of the dict, after its colon and spaces; NULL where it is missing. */

@@ -158,16 +158,13 @@ static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
 
 /* The usual name of the other of two labels; NULL: there is none. */
 static const char *opposite(const char *label) {
-    static const char *const usual[][2] = {
-        {"0", "1"},         {"no", "yes"},     {"No", "Yes"},     {"NO", "YES"},
-        {"false", "true"},  {"False", "True"}, {"FALSE", "TRUE"}, {"negative", "positive"},
-        {"control", "case"}};
+    static char *const usual[][2] = {{"0", "1"},         {"no", "yes"},     {"No", "Yes"},     {"NO", "YES"},
+                                     {"false", "true"},  {"False", "True"}, {"FALSE", "TRUE"}, {"negative", "positive"},
+                                     {"control", "case"}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        for (int side = 0; side < 2; side++) {
-            char *one = (char *)(uintptr_t)usual[i][side]; /* 1.0 is 1 */
-            if (pv__label_find(&one, 1, label, strlen(label)) == 0)
+        for (int side = 0; side < 2; side++)
+            if (pv__label_find(&usual[i][side], 1, label, strlen(label)) == 0) /* 1.0 is 1 */
                 return usual[i][1 - side];
-        }
     return NULL;
 }
 

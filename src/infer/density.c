@@ -109,8 +109,7 @@ static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
     return status;
 }
 
-/* ---- the fast path ------------------------------------------------------------------------------------------------
- */
+/* ---- the fast path ----------------------------------------------------------------------------------------------- */
 
 /* The profile for two classes, reference 0: Newton in log lambda (core/profile.c). p1 stands for the ratios, scaled by
  * 1/lambda. Writes extra_n = v_n / q_n and the value; false where it does not settle. */
@@ -203,8 +202,7 @@ static double prior_all(const pv__problem *problem, const double *w, double *gra
     return value + (student ? 0.5 * (nu + 1) * log(product) : 0);
 }
 
-/* ---- evaluating ----------------------------------------------------------------------------------------------------
- */
+/* ---- evaluating -------------------------------------------------------------------------------------------------- */
 
 static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, double *gradient) {
     (void)ctx;

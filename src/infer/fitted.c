@@ -38,7 +38,8 @@ static summary summarise(const pv_classifier *c) {
 }
 
 static size_t add(pv_field *field, size_t n, double *values, size_t count) {
-    field[n] = (pv_field){values, values ? count * sizeof *values : 0};
+    field[n].data = values;
+    field[n].size = values ? count * sizeof *values : 0;
     return n + 1;
 }
 

@@ -55,8 +55,7 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
-/* ---- validation rows (holdout.c) ----------------------------------------------------------------------------------
- */
+/* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
 
 typedef struct pv__holdout pv__holdout;
 /* The rows to learn from and those held out; the caller frees both, also on failure. */
@@ -68,8 +67,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
 void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout);
 pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *holdout, const double *w, double *score);
 
-/* ---- learning rates (schedule.c) ----------------------------------------------------------------------------------
- */
+/* ---- learning rates (schedule.c) --------------------------------------------------------------------------------- */
 
 typedef enum pv__schedule_kind { PV_SCHEDULE_COSINE, PV_SCHEDULE_CONSTANT, PV_SCHEDULE_STEP } pv__schedule_kind;
 typedef struct pv__schedule {
@@ -209,8 +207,7 @@ pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *batches);
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
 
-/* ---- the marginal as it moves (follow.c) --------------------------------------------------------------------------
- */
+/* ---- the marginal as it moves (follow.c) ------------------------------------------------------------------------- */
 
 typedef struct pv__follower pv__follower;
 /* Starts with a pass over all rows at w. On failure *follower holds what there is, to be freed. */

@@ -20,7 +20,7 @@
 #include "infer/json.h"
 #include "model/model.h"
 
-static const char MAGIC[] = "prevail-model 1\n";
+#define MAGIC "prevail-model 1\n"
 enum { CLASSES_MAX = 1000 }; /* grades of images; columns of tables have fewer */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -172,7 +172,7 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     PV_GOTO(done, checksum(ctx, header, header_size, arrays, n, &sum));
     PV_GOTO(done, pv_output_open(ctx, path, &output));
     FILE *stream = output.stream;
-    fprintf(stream, "%s%zu %zu %016llx\n%s\n", MAGIC, header_size, payload, (unsigned long long)sum, header);
+    fprintf(stream, MAGIC PV_SIZES_FORMAT "%s\n", header_size, payload, (unsigned long long)sum, header);
     for (size_t i = 0; i < n; i++)
         if (arrays[i].values)
             fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);
@@ -210,11 +210,11 @@ static pv_status read_frame(reader *r, FILE *stream) {
             "MODEL, then DATA");
     }
     unsigned long long sum;
-    char sizes[80];
-    int used = 0;
-    if (!fgets(sizes, sizeof sizes, stream) ||
-        sscanf(sizes, "%zu %zu %16llx\n%n", &r->header_size, &r->payload_size, &sum, &used) != 3 || used == 0)
+    size_t sizes[2];
+    if (!pv__sizes_read(stream, sizes, &sum))
         return damaged(r, "its second line is damaged");
+    r->header_size = sizes[0];
+    r->payload_size = sizes[1];
     long at = ftell(stream);
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || at < 0 || at > about.st_size)
         return damaged(r, "its size cannot be told");

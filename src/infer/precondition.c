@@ -62,7 +62,8 @@ static size_t gathered_size(size_t size, size_t k) {
 }
 
 static gathered gathered_in(double *block, size_t size, size_t k) {
-    gathered g = {.x = block};
+    gathered g;
+    g.x = block;
     g.plain = g.x + BLOCK_ROWS * size;
     g.scaled = g.plain + BLOCK_ROWS * size;
     g.loglik = g.scaled + BLOCK_ROWS * size;
@@ -128,7 +129,6 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
     size_t k = (size_t)problem->targets.classes, rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
     size_t length = made->blocks * made->size * (made->diagonal ? 1 : made->size);
     size_t room = gathered_size(made->size, k), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
-    int threads = pv_ctx_threads(ctx) < (int)groups ? pv_ctx_threads(ctx) : (int)groups;
     double *partial = NULL, *block = NULL;
     pv_model_work *work[GROUPS] = {0};
     pv_status status;
@@ -136,7 +136,7 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
     PV_GOTO(done, pv__alloc(ctx, groups, room * sizeof *block, &block));
     for (size_t g = 0; g < groups; g++)
         PV_GOTO(done, pv_model_work_new(ctx, problem->model, BLOCK_ROWS, &work[g]));
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
+#pragma omp parallel for num_threads(pv__threads_for(ctx, groups)) schedule(dynamic)
     for (size_t g = 0; g < groups; g++) {
         pv__precondition own = *made;
         own.factor = partial + g * length;

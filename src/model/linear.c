@@ -2,6 +2,8 @@
  *
  *   logit_y(x) = b_y + w_y . x for y = 1 .. K-1, logit_0 = 0;  parameters [K-1][1 + inputs], the intercept first.
  */
+#include <string.h>
+
 #include "model/model.h"
 
 static size_t work_size(const pv_model *model, size_t rows) {
@@ -13,7 +15,8 @@ static bool is_bias(const pv_model *model, size_t parameter) {
 }
 
 static void start(const pv_model *model, uint64_t seed, double *w) {
-    (void)model, (void)seed, (void)w; /* zeros */
+    (void)seed;
+    memset(w, 0, model->params * sizeof *w);
 }
 
 static double *output_bias(const pv_model *model, double *w, size_t *stride) {

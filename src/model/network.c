@@ -57,7 +57,8 @@ double pv__network_row_floats(const pv__network *network) {
     double floats = 0;
     for (int t = 0; t <= network->graph.nodes; t++) {
         pv__shape shape = pv__graph_shape(&network->graph, t);
-        floats += (double)((shape.channels + 15) / 16 * 16) * (double)shape.height * (double)shape.width;
+        size_t channels = (shape.channels + 15) / 16 * 16;
+        floats += (double)channels * (double)shape.height * (double)shape.width;
     }
     return (double)network->views * floats;
 }
@@ -81,7 +82,7 @@ static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__
     n->ctx = ctx;
     n->threads = pv_ctx_threads(ctx);
     n->part_rows = net->views < PART_IMAGES ? PART_IMAGES / net->views : 1;
-    n->part_rows = rows < n->part_rows ? rows : n->part_rows;
+    n->part_rows = rows > 0 && rows < n->part_rows ? rows : n->part_rows;
     n->parts = (rows + n->part_rows - 1) / n->part_rows;
     size_t lanes = n->parts < (size_t)n->threads ? n->parts : (size_t)n->threads;
     size_t images = n->part_rows * net->views, all = n->parts * images * net->features;

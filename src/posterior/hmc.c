@@ -266,17 +266,15 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
  * on their lengths. */
 static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, chain *chains) {
     int64_t total = options->warmup + options->draws, stretch = 8;
-    int count = (int)options->chains, team = together ? ctx->options.threads : 1;
+    int count = (int)options->chains;
     double began = pv__seconds(), now = began;
-    if (team > count)
-        team = count;
     PV_TRY(recall(ctx, options, chains));
     int64_t least = total;
     for (int i = 0; i < count; i++)
         least = chains[i].iteration < least ? chains[i].iteration : least;
     for (int64_t until = least; until < total && !pv__interrupted(ctx);) {
         until = until + stretch < total ? until + stretch : total;
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(together ? pv__threads_for(ctx, (size_t)count) : 1) schedule(dynamic)
         for (int i = 0; i < count; i++)
             advance(&chains[i], until);
         for (int i = 0; i < count; i++)

@@ -107,7 +107,7 @@ static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps
 /* n draws of component k, to draws[row[0 .. n-1]]; eps [dims][n]. Each coordinate is stratified (a Latin hypercube):
  * means of the draws are closer to the mixture's than those of independent ones would be. */
 static void draw_component(const pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
-                           double *eps, double *u, double *draws) {
+                           const double *eps, double *u, double *draws) {
     size_t d = mix->dims;
     const double *c = mix->factor + k * mix->size;
     for (size_t i = 0; i < n; i++) {

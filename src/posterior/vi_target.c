@@ -156,7 +156,7 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
     /* Threads are woken only where there is enough to do; the result is the same either way. */
-    int team = pv_ctx_threads(ctx) < PARTS ? pv_ctx_threads(ctx) : PARTS;
+    int team = pv__threads_for(ctx, PARTS);
     if (t->seconds * (double)n < 2e-5)
         team = 1;
     double began = pv__seconds();

@@ -18,9 +18,7 @@ const pv__mixture_kernels *pv__mixture_kernels_get(void) {
  * shorter than the wait for a thread that the machine has given to somebody else. */
 static int team(const pv_ctx *ctx, size_t n, size_t microseconds) {
     enum { EACH = 500 };
-    size_t useful = pv__chunks(n) * microseconds / EACH;
-    int threads = pv_ctx_threads(ctx);
-    return useful < 1 ? 1 : useful < (size_t)threads ? (int)useful : threads;
+    return pv__threads_for(ctx, pv__chunks(n) * microseconds / EACH);
 }
 
 /* Rows whose label is known leave the likelihood and become counts. */

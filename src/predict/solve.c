@@ -353,7 +353,7 @@ double pv__points_movement(const pv__points *points, const double *mean, const d
 }
 
 static int by_value(const void *a, const void *b, void *values) {
-    const double *v = values;
+    const double *v = *(const double *const *)values;
     size_t i = *(const size_t *)a, j = *(const size_t *)b;
     return v[i] < v[j] ? -1 : v[i] > v[j] ? 1 : i < j ? -1 : i > j;
 }
@@ -361,10 +361,10 @@ static int by_value(const void *a, const void *b, void *values) {
 void pv__sort_by(size_t n, const double *value, size_t *order) {
     for (size_t i = 0; i < n; i++)
         order[i] = i;
-    qsort_r(order, n, sizeof *order, by_value, (void *)(uintptr_t)value);
+    qsort_r(order, n, sizeof *order, by_value, &value);
 }
 
-double pv__weighted_quantile(size_t n, const double *value, const double *weight, size_t *order, double p) {
+double pv__weighted_quantile(size_t n, const double *value, const double *weight, const size_t *order, double p) {
     double before = 0, last = -1, last_value = value[order[0]];
     for (size_t i = 0; i < n; i++) {
         double middle = before + 0.5 * weight[order[i]], here = value[order[i]];

@@ -366,7 +366,11 @@ pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const p
     if (lo && isnan(prevalence->lo[0]))
         return pv__fail(ctx, PV_ERR_USAGE, "--method %s gives an estimate without an interval: use exact",
                         pv_target_method_name(prevalence->method));
-    row_job job = {sample, prevalence, p, log_p, lo, hi};
+    row_job job = {.sample = sample, .prevalence = prevalence};
+    job.p = p;
+    job.log_p = log_p;
+    job.lo = lo;
+    job.hi = hi;
     size_t blocks = (sample->n + ROWS - 1) / ROWS;
     int threads = pv_ctx_threads(ctx);
     row_work *work;

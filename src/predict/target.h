@@ -61,7 +61,7 @@ void pv__points_moments(const pv__points *points, double *mean, double *sd);
  * itself as well. */
 double pv__points_movement(const pv__points *points, const double *mean, const double *sd, bool *swayed);
 /* Sorts order by value and gives the quantile p of weighted values: linear between the middles of the weights. */
-double pv__weighted_quantile(size_t n, const double *value, const double *weight, size_t *order, double p);
+double pv__weighted_quantile(size_t n, const double *value, const double *weight, const size_t *order, double p);
 void pv__sort_by(size_t n, const double *value, size_t *order);
 
 #endif

@@ -88,13 +88,15 @@ static pv_status make_ladder(pv_ctx *ctx, const pv_explorer *e, ladder *l) {
 
 static void put_number(FILE *out, double value) {
     char text[32];
-    if (isfinite(value))
-        fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
-    else
+    if (isfinite(value)) {
+        pv_format_double(value, text, sizeof text);
+        fputs(text, out);
+    } else {
         fputs(isnan(value) ? "null"
               : value > 0  ? "1e999"
                            : "-1e999",
               out); /* JSON has no infinity; this reads as one */
+    }
 }
 
 static void put_array(FILE *out, const char *name, const double *value, const ladder *l) {

@@ -38,8 +38,8 @@ static void write_svg(FILE *out, const pv_figure *figure) {
     pv__svg svg = {.out = out, .outlines = true, .prefix = figure->name};
     pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);
     for (size_t i = 0; i < figure->panels; i++) {
-        fprintf(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)(i % g.columns),
-                HEAD + g.height * (double)(i / g.columns));
+        size_t row = i / g.columns, column = i % g.columns;
+        fprintf(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, HEAD + g.height * (double)row);
         pv__panel_draw(&svg, &figure->panel[i]);
         fputs("</g>\n", out);
     }
@@ -55,10 +55,12 @@ static void put_number(FILE *out, const double *values, const pv_series *s, size
     if (!values)
         return;
     double value = pv__at(values, s, i);
-    if (isnan(value))
+    if (isnan(value)) {
         fputs("NA", out);
-    else
-        fwrite(text, 1, (size_t)pv_format_double(value, text, sizeof text), out);
+    } else {
+        pv_format_double(value, text, sizeof text);
+        fputs(text, out);
+    }
 }
 
 /* Cells of a heat map above its least value: x and y of their centres, the value as lo. Four digits draw the same
@@ -74,11 +76,12 @@ static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
     for (size_t i = 0; i < nx * ny; i++) {
         if (!(pv__at(s->y, s, i) > least))
             continue;
+        size_t row = i / nx, column = i % nx;
         pv_csv_field(out, panel->title ? panel->title : "");
         fputc(',', out);
         pv_csv_field(out, s->name ? s->name : "");
-        fprintf(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)(i % nx) + 0.5) / (double)nx,
-                y.lo + (y.hi - y.lo) * ((double)(i / nx) + 0.5) / (double)ny, pv__at(s->y, s, i));
+        fprintf(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)column + 0.5) / (double)nx,
+                y.lo + (y.hi - y.lo) * ((double)row + 0.5) / (double)ny, pv__at(s->y, s, i));
     }
 }
 

@@ -583,8 +583,7 @@ static void test_vi_in_batches(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- a sample of the population in the place of the prevalence ----------------------------------------------------
- */
+/* ---- a sample of the population in the place of the prevalence --------------------------------------------------- */
 
 /* Cases and controls, and a large unlabelled sample of a population where one in twenty is a case: the prevalence is
  * recovered, and the slopes are those of the case-control data. Stated and sampled together, both are used. */

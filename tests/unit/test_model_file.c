@@ -45,16 +45,18 @@ static void read_good(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A file with this header and the good payload, its frame and checksum right. */
-static void write_with(const char *changed) {
+static const char *const plain[4] = {"", " ", " ", ""};
+
+/* A file with this header and the good payload, its checksum right; its second line with these around the numbers. */
+static void write_with(const char *changed, const char *const around[4]) {
     XXH3_state_t *state = XXH3_createState();
     XXH3_64bits_reset(state);
     XXH3_64bits_update(state, changed, strlen(changed));
     XXH3_64bits_update(state, payload, payload_size);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
-    fprintf(file, "prevail-model 1\n%zu %zu %016llx\n%s\n", strlen(changed), payload_size,
-            (unsigned long long)XXH3_64bits_digest(state), changed);
+    fprintf(file, "prevail-model 1\n%s%zu%s%zu%s%016llx%s\n%s\n", around[0], strlen(changed), around[1], payload_size,
+            around[2], (unsigned long long)XXH3_64bits_digest(state), around[3], changed);
     fwrite(payload, 1, payload_size, file);
     assert_int_equal(fclose(file), 0);
     XXH3_freeState(state);
@@ -67,7 +69,7 @@ static void refused(const char *from, const char *to, const char *part) {
         fail_msg("'%s' is not in the header", from);
     char *changed = calloc(header_size + strlen(to) + 1, 1);
     sprintf(changed, "%.*s%s%s", (int)(at - header), header, to, at + strlen(from));
-    write_with(changed);
+    write_with(changed, plain);
     free(changed);
     pv_classifier *classifier;
     assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
@@ -84,7 +86,7 @@ static void refuses_headers(void **state) {
     (void)state;
     save_good(0);
     read_good();
-    write_with(header);
+    write_with(header, plain);
     pv_classifier *classifier;
     ok(pv_classifier_load(ctx, path, &classifier));
     pv_classifier_free(ctx, classifier);
@@ -147,8 +149,37 @@ static void refuses_posteriors(void **state) {
     forget();
 }
 
+/* The second line is taken as it is written, and in no other form that a reader of numbers would make the same of. */
+static void refuses_frames(void **state) {
+    (void)state;
+    static const char *const around[][4] = {{" ", " ", " ", ""},
+                                            {"+", " ", " ", ""},
+                                            {"0", " ", " ", ""},
+                                            {"", "  ", " ", ""},
+                                            {"", "\t", " ", ""},
+                                            {"", " +", " ", ""},
+                                            {"", " ", " ", " "},
+                                            {"", " ", " 0x", ""},
+                                            {"", " ", " 0", ""},
+                                            {"", " ", "\v", ""},
+                                            {"", " 99999999999999999999", " ", ""}};
+    pv_classifier *classifier;
+    save_good(0);
+    read_good();
+    write_with(header, plain);
+    ok(pv_classifier_load(ctx, path, &classifier));
+    pv_classifier_free(ctx, classifier);
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        write_with(header, around[i]);
+        assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
+        assert_null(classifier);
+        says("its second line is damaged");
+    }
+    forget();
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_headers), cmocka_unit_test(refuses_numbers),
-                                       cmocka_unit_test(refuses_posteriors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames), cmocka_unit_test(refuses_headers),
+                                       cmocka_unit_test(refuses_numbers), cmocka_unit_test(refuses_posteriors)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

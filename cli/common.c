@@ -5,6 +5,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,11 +137,15 @@ static void on_log(void *state, pv_log_level level, const char *message) {
 /* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
 static pv_ctx *volatile running_ctx;
 
+/* Several threads may come here at once: the first ends the program, on the spot, since the others are at work. */
 void cli_no_memory(const char *what) {
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&ending))
+        pause();
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
     fprintf(stderr, "prevail: out of memory %s\n", what);
-    exit(CLI_FAILED);
+    _exit(CLI_FAILED);
 }
 
 static _Noreturn void no_memory(size_t count, size_t size) {

@@ -16,6 +16,7 @@ struct pv_ctx {
     pv_error error;
     pv_ctx *root;               /* the context that this one was made of for a thread, or itself */
     pv__temporary *temporaries; /* of outputs that are open; kept by the root */
+    bool abandoned;             /* there are to be no more; of the root */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */

@@ -85,8 +85,11 @@ static void forget_temporary(pv_ctx *ctx, pv_output *output) {
 
 void pv_outputs_abandon(pv_ctx *ctx) {
 #pragma omp critical(pv_temporaries)
-    for (const pv__temporary *entry = ctx->root->temporaries; entry; entry = entry->next)
-        unlink(entry->path);
+    {
+        ctx->root->abandoned = true;
+        for (const pv__temporary *entry = ctx->root->temporaries; entry; entry = entry->next)
+            unlink(entry->path);
+    }
 }
 
 static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
@@ -97,8 +100,8 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     int cause = 0;
 #pragma omp critical(pv_temporaries)
     {
-        *descriptor = create_unique(entry->path);
-        cause = errno;
+        *descriptor = ctx->root->abandoned ? -1 : create_unique(entry->path);
+        cause = ctx->root->abandoned ? ECANCELED : errno;
         if (*descriptor >= 0) {
             entry->next = ctx->root->temporaries;
             ctx->root->temporaries = entry;

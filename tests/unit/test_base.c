@@ -184,12 +184,14 @@ static pv_status open_in_job(pv_ctx *ctx, void *state, size_t index) {
     pv_outputs_abandon(index % 2 ? ctx : ctx->root);
     assert_int_not_equal(access(output.temporary, F_OK), 0);
     pv_output_discard(ctx, &output);
+    assert_int_equal(pv_output_open(ctx, path, &output), PV_ERR_PATH); /* and no other one */
+    ctx->root->abandoned = false;
     return PV_OK;
 }
 
 static void test_abandon(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
+    pv_ctx *ctx = check_ctx(1);
     char folder[] = "/tmp/prevail-base-XXXXXX";
     assert_non_null(mkdtemp(folder));
     size_t finished;

@@ -1,4 +1,6 @@
 /* Jobs that a checkpoint keeps: each is done once, its outcome and its words come back, whoever was interrupted. */
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -160,6 +162,70 @@ static void refuses_other_entries(void **state) {
     }
 }
 
+/* ---- fits in jobs: an interruption of all is one of theirs, and leaves what they had -------------------------------
+ */
+
+typedef struct training {
+    pv_dataset *data;
+    pv_encoding *encoding;
+    char **labels;
+    pv_fit_options options;
+} training;
+
+static pv_status fit_without_end(pv_ctx *own, void *state, size_t index) {
+    (void)index;
+    const training *t = state;
+    pv_fit_input input = {.data = t->data, .encoding = t->encoding, .labels = t->labels, .target = "malignant"};
+    pv_classifier *fit = NULL;
+    pv_status status = pv_fit(own, &input, &t->options, &fit);
+    pv_classifier_free(own, fit);
+    return status;
+}
+
+static pv_ctx *interrupted_ctx;
+
+static void on_alarm(int number) {
+    (void)number;
+    pv_ctx_interrupt(interrupted_ctx);
+}
+
+static void fits_keep_what_they_have(void **state) {
+    (void)state;
+    static const char *const keys[] = {"minibatch", "vi", "hmc/0"};
+    const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
+    signal(SIGALRM, on_alarm);
+    for (size_t i = 0; i < 3; i++) {
+        pv_ctx *own = interrupted_ctx = check_ctx(2);
+        pv_simulation what = {.cases = 60, .controls = 60, .prevalence = 0.1, .seed = 1};
+        pv_roles roles = {.target = "malignant"};
+        pv_table *table;
+        training t = {.options = pv_fit_options_default()};
+        size_t finished;
+        CHECK_OK(own, pv_simulate(own, "nodules", &what, &table, NULL));
+        CHECK_OK(own, pv_dataset_learn(own, table, &roles, &t.encoding, &t.labels, &t.data));
+        t.options.prevalence = "0.1";
+        t.options.infer = i == 1 ? PV_INFER_VI : i == 2 ? PV_INFER_HMC : t.options.infer;
+        t.options.epochs = t.options.steps = t.options.warmup = 100000000; /* each reads one of them */
+        if (i == 0)
+            t.options.batch = "20";
+        CHECK_OK(own, pv_checkpoint_open(own, kept_at, 1e9, true));
+        setitimer(ITIMER_REAL, &soon, NULL);
+        assert_int_equal(pv_jobs_run(own, "fits", 2, true, fit_without_end, &t, &finished), PV_ERR_INTERRUPTED);
+        for (size_t job = 0; job < 2; job++) {
+            size_t entered = pv_checkpoint_enter(own, "fits", job);
+            assert_true(pv_checkpoint_size(own, keys[i]) > 0);
+            pv_checkpoint_leave(own, entered);
+        }
+        pv_checkpoint_close(own);
+        pv_dataset_free(own, t.data);
+        pv_encoding_free(own, t.encoding);
+        pv_string_list_free(own, t.labels, 2);
+        pv_table_free(own, table);
+        pv_ctx_free(own);
+    }
+    signal(SIGALRM, SIG_DFL);
+}
+
 static pv_status twice(pv_ctx *poor) {
     size_t finished;
     pv_status status = pv_checkpoint_open(poor, kept_at, 1e9, true);
@@ -178,6 +244,7 @@ static void survives_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_a_checkpoint), cmocka_unit_test(done_once),
-                                       cmocka_unit_test(refuses_other_entries), cmocka_unit_test(survives_no_memory)};
+                                       cmocka_unit_test(refuses_other_entries), cmocka_unit_test(survives_no_memory),
+                                       cmocka_unit_test(fits_keep_what_they_have)};
     return cmocka_run_group_tests_name("jobs", tests, make_folder, remove_folder);
 }

@@ -24,7 +24,8 @@ static const pv_option shared_table[] = {
      "Simulated data sets. Default: coverage 1000, with --sbc 500; calibration and bias 50."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"output", PV_OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
-     "Also write results and pictures into this folder; it is made where there is none."},
+     "Also write results and pictures into this folder; it is made where there is none. One that has the results of "
+     "another study is refused; those of the same study are replaced."},
     CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_THREADS(study_options, running.threads),
     CLI_OPTION_JSON(study_options, running.json, "Print one JSON object instead of text."),
@@ -354,6 +355,8 @@ static const cli_example examples[] = {
     {"prevail study coverage --infer laplace,vi,hmc --replicates 200", "Coverage by each kind of posterior."},
     {"prevail study coverage --sbc -o out", "Rank histograms of vi and hmc."},
     {"prevail study calibration -o out", "The paper's section 6 on 50 simulated data sets; two to four minutes."},
+    {"prevail study calibration -o out --checkpoint out/checkpoint --resume",
+     "The same, which may be stopped at any time: repeated, it goes on."},
     {"prevail study bias --prevalence 0.05 -o out", "The opening figures at another prevalence."},
     {"prevail study nodules --data lidc.npz --images hu --votes votes --votes-min 3 --missing drop --group patient "
      "--networks convnet --batches balanced --prevalences 0.5,0.01 -o out",
@@ -387,6 +390,7 @@ const cli_command cli_study = {
         "fit "
         "is kept as soon as it is done, and the same command goes on where it was stopped; a thread fits a cell of its "
         "own, so --threads bounds the memory.\n"
+        "With --checkpoint any study can be interrupted and continued, data set by data set and within a fit.\n"
         "Results do not depend on the number of threads.",
     .arguments = arguments,
     .groups = groups,

@@ -120,7 +120,7 @@ static int check_result(cli_call *call, const char *folder, const char *name, co
     if (stat(path, &about) != 0)
         return CLI_OK;
     json_error_t error = {0};
-    json_t *object = json_load_file(path, 0, &error);
+    json_t *object = S_ISREG(about.st_mode) ? json_load_file(path, 0, &error) : NULL;
     if (!object && json_error_code(&error) == json_error_out_of_memory)
         cli_no_memory("for JSON");
     const char *found = json_string_value(json_object_get(object, "study"));

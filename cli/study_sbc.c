@@ -247,6 +247,16 @@ static int write_picture(cli_call *call, const sbc *s) {
                         PARAMS);
 }
 
+/* Those of a checkpoint may be any. */
+static int check_ranks(cli_call *call, const sbc *s) {
+    for (size_t i = 0; i < s->replicates * (size_t)s->infers * PARAMS; i++)
+        if (s->rank[i] < -1 || s->rank[i] > DRAWS)
+            return cli_error(call, PV_ERR_FORMAT, s->options->checkpoint.path,
+                             "is not a usable checkpoint: a rank is none of 0 to %d; remove it and begin anew",
+                             (int)DRAWS);
+    return CLI_OK;
+}
+
 int study_ranks(cli_call *call, const study_options *options) {
     static const char *const foreign[] = {"prevalence", "prevalence-n", "cases", "controls", "draws", "chains"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -265,6 +275,8 @@ int study_ranks(cli_call *call, const study_options *options) {
     code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, &s, &s.finished);
     if (code == CLI_OK && !s.finished)
         code = CLI_FAILED;
+    if (code == CLI_OK)
+        code = check_ranks(call, &s);
     json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;
     if (code == CLI_OK && options->output) {
         code = study_write_json(call, options->output, "sbc.json", object);

@@ -4,7 +4,8 @@
 #   tests/kill/run.sh PREVAIL [KILLS [SEED]]
 #
 # KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
-# cross-validation, a sweep and the studies, whose output is a folder. Each is killed and resumed, then resumed until it is done.
+# cross-validation, a sweep and the studies, whose output is a folder. Each is killed and resumed, with any number of threads, then
+# resumed until it is done.
 # Between them come SIGTERMs, which are not counted. What may be left behind by a killed process is OUTPUT.partial.XXXXXX alone
 # (docs/formats.md); a checkpoint and its own partial files are gone at the end.
 # `make soak` runs it with 200 kills; the last line says how many were survived.
@@ -88,7 +89,7 @@ for i in "${!names[@]}"; do
     share=$(((kills * (i + 1)) / ${#names[@]} - (kills * i) / ${#names[@]}))
     done=0
     for ((attempt = 0; done < share && attempt < 20 * share + 20; attempt++)); do
-        if ended "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume; then
+        if ended "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume --threads $((1 + RANDOM % 3)); then
             [ "$signal" = KILL ] && done=$((done + 1))
         else
             [ -s err ] && fail "$name: $(cat err)"

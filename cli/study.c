@@ -100,17 +100,22 @@ static bool ends_with(const char *text, const char *end) {
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* The same bytes as in the file, into the page. */
-static int put_in_report(cli_call *call, study_writer write, const void *what) {
-    const study_options *options = call->options;
+char *study_printed(study_writer write, const void *what) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        cli_no_memory("for the report");
+        cli_no_memory("for text");
     write(out, what);
     if (ferror(out) | fclose(out))
-        cli_no_memory("for the report");
+        cli_no_memory("for text");
+    return text;
+}
+
+/* The same bytes as in the file, into the page. */
+static int put_in_report(cli_call *call, study_writer write, const void *what) {
+    const study_options *options = call->options;
+    char *text = study_printed(write, what);
     report_put_markdown(options->report, text);
     free(text);
     return CLI_OK;

@@ -42,6 +42,7 @@ int study_ratings(cli_call *call, const study_options *options);
 
 typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
+char *study_printed(study_writer write, const void *what); /* the same bytes, as text; the caller frees */
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
 

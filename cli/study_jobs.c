@@ -68,6 +68,17 @@ static void write_options(FILE *out, const cli_call *call) {
     free(usual);
 }
 
+typedef struct work {
+    const cli_call *call;
+    const char *study;
+} work;
+
+static void write_facts(FILE *out, const void *what) {
+    const work *w = what;
+    fprintf(out, "version=%s\nstudy=%s\n", PV_VERSION, w->study);
+    write_options(out, w->call);
+}
+
 /* The checkpoint is removed in the end: it must not be one of the files that the study writes. */
 static int check_name(cli_call *call, const study_options *options) {
     static const char *const written[] = {".json", ".md", ".csv", ".svg", ".html"};
@@ -86,15 +97,7 @@ int study_checkpoint_start(cli_call *call, const char *study) {
         code = cli_checkpoint_start(call, &options->checkpoint, options->data, options->output, NULL);
     if (code != CLI_OK || !options->checkpoint.path)
         return code;
-    char *facts = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&facts, &size);
-    if (!out)
-        cli_no_memory("for a checkpoint");
-    fprintf(out, "version=%s\nstudy=%s\n", PV_VERSION, study);
-    write_options(out, call);
-    if (ferror(out) | fclose(out))
-        cli_no_memory("for a checkpoint");
+    char *facts = study_printed(write_facts, &(work){call, study});
     pv_status status = pv_checkpoint_facts(call->ctx, facts);
     free(facts);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);

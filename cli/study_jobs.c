@@ -40,9 +40,11 @@ bool study_fit_failed(pv_status status) {
 
 /* ---- what the work is -------------------------------------------------------------------------------------------- */
 
-/* Options that are not as they are by default, one a line. */
-static void write_options(FILE *out, const cli_call *call) {
+/* The version, and options that are not as they are by default, one a line. */
+static void write_facts(FILE *out, const void *what) {
+    const cli_call *call = what;
     const cli_command *command = call->command;
+    fprintf(out, "version=%s\n", PV_VERSION);
     char *usual = cli_alloc(command->options_size, 1);
     for (const cli_group *group = command->groups; group->table; group++)
         pv_options_default(group->table, usual + group->offset);
@@ -68,15 +70,12 @@ static void write_options(FILE *out, const cli_call *call) {
     free(usual);
 }
 
-typedef struct work {
-    const cli_call *call;
-    const char *study;
-} work;
-
-static void write_facts(FILE *out, const void *what) {
-    const work *w = what;
-    fprintf(out, "version=%s\nstudy=%s\n", PV_VERSION, w->study);
-    write_options(out, w->call);
+/* A fact of its own, compared when it is there. */
+static pv_status check_fact(pv_ctx *ctx, const char *scope, const char *fact) {
+    size_t entered = pv_checkpoint_enter(ctx, scope, 0);
+    pv_status status = pv_checkpoint_facts(ctx, fact);
+    pv_checkpoint_leave(ctx, entered);
+    return status;
 }
 
 /* The checkpoint is removed in the end: it must not be one of the files that the study writes. */
@@ -97,18 +96,19 @@ int study_checkpoint_start(cli_call *call, const char *study) {
         code = cli_checkpoint_start(call, &options->checkpoint, options->data, options->output, NULL);
     if (code != CLI_OK || !options->checkpoint.path)
         return code;
-    char *facts = study_printed(write_facts, &(work){call, study});
-    pv_status status = pv_checkpoint_facts(call->ctx, facts);
+    char name[60], *facts = study_printed(write_facts, call);
+    snprintf(name, sizeof name, "study=%s\n", study);
+    pv_status status = check_fact(call->ctx, "study", name); /* before the options: those of another study differ too */
+    if (status == PV_OK)
+        status = pv_checkpoint_facts(call->ctx, facts);
     free(facts);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 int study_checkpoint_data(cli_call *call, const pv_table *table) {
     char fact[100];
-    size_t entered = pv_checkpoint_enter(call->ctx, "data", 0);
     snprintf(fact, sizeof fact, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
-    pv_status status = pv_checkpoint_facts(call->ctx, fact);
-    pv_checkpoint_leave(call->ctx, entered);
+    pv_status status = check_fact(call->ctx, "data", fact);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

@@ -55,13 +55,13 @@ fail() {
     failures=$((failures + 1))
 }
 
-# Starts the command in the background and ends it after up to 0.3 s, by SIGKILL or, once in three, by SIGTERM, which it must
+# Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or, once in three, by SIGTERM, which it must
 # answer by 1 and a word about it; true where it was ended.
 ended() {
     "$prevail" "$@" >/dev/null 2>err &
     local pid=$! code
     signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
-    sleep "0.$(printf %03d $((RANDOM % 300)))"
+    sleep "0.$(printf %03d $((RANDOM % most)))"
     kill -$signal $pid 2>/dev/null
     wait $pid 2>/dev/null
     code=$?
@@ -85,7 +85,10 @@ for i in "${!names[@]}"; do
     name=${names[$i]}
     read -r -a words <<<"$(arguments "$name")"
     words+=(--quiet)
+    began=${EPOCHREALTIME/[.,]/}
     "$prevail" "${words[@]}" -o whole >/dev/null 2>err || fail "$name: without kills: $(cat err)"
+    most=$(((${EPOCHREALTIME/[.,]/} - began) / 1000 + 1)) # milliseconds
+    [ $most -lt 300 ] || most=300
     share=$(((kills * (i + 1)) / ${#names[@]} - (kills * i) / ${#names[@]}))
     done=0
     for ((attempt = 0; done < share && attempt < 20 * share + 20; attempt++)); do
@@ -107,6 +110,7 @@ for i in "${!names[@]}"; do
         esac
     done
     rm -rf whole out trace.csv *.partial.* ck*
+    [ $done -eq $share ] || fail "$name: it ended before it could be killed $share times"
     survived=$((survived + done))
     echo "$name: $done kills"
 done

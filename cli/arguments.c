@@ -134,7 +134,7 @@ static void add_word(char **line, const char *word) {
 }
 
 /* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
-static bool is_recorded(const char *name) {
+bool cli_recorded(const char *name) {
     static const char *const idle[] = {"output",     "threads",          "json",  "quiet", "trace",
                                        "checkpoint", "checkpoint-every", "resume"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
@@ -175,7 +175,7 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
     pv_status status = pv_option_set(call->ctx, option.group->table, options, option.row->name, value);
     if (status != PV_OK)
         return cli_fail(call, status);
-    if (is_recorded(option.row->name)) {
+    if (cli_recorded(option.row->name)) {
         char word[80];
         snprintf(word, sizeof word, "--%s", option.row->name);
         add_word(&call->line, word);

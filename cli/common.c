@@ -327,6 +327,13 @@ int cli_check_two_outputs(cli_call *call, const char *one, const char *other) {
     return cli_error(call, PV_ERR_PATH, one, "is named for two outputs; give each a name of its own");
 }
 
+bool cli_is_in(const char *path, const char *folder) {
+    char *own = folder_of(path);
+    bool same = same_file(own, folder);
+    free(own);
+    return same;
+}
+
 int cli_make_folder(cli_call *call, const char *folder) {
     if (!*folder)
         return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a folder");

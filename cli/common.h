@@ -100,6 +100,7 @@ void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+bool cli_recorded(const char *option);                           /* it may change the result; so it is in line */
 /* Refuses options of one of the command's tables that would do nothing: they are for something else (when). */
 int cli_check_idle(cli_call *call, const pv_option *table, const char *when);
 
@@ -139,6 +140,7 @@ void cli_progress_clear(cli_call *call);
 int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count);
 /* Refuses one name for two outputs; NULL and "-" are fine. */
 int cli_check_two_outputs(cli_call *call, const char *one, const char *other);
+bool cli_is_in(const char *path, const char *folder); /* a file there, or one that would be */
 /* Makes the folder of --output where there is none. */
 int cli_make_folder(cli_call *call, const char *folder);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #define AT(field) offsetof(study_options, field)
 
@@ -25,7 +24,9 @@ static const pv_option shared_table[] = {
      "Simulated data sets. Default: coverage 1000, with --sbc 500; calibration and bias 50."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"output", PV_OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
-     "Also write results and pictures into this folder; it is made where there is none."},
+     "Also write results and pictures into this folder; it is made where there is none. One that has the results of "
+     "another study is refused; those of the same study are replaced."},
+    CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_THREADS(study_options, running.threads),
     CLI_OPTION_JSON(study_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(study_options, running.quiet),
@@ -51,7 +52,6 @@ static const pv_option coverage_table[] = {
      "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "
      "among "
      "99 draws of their posterior."},
-    CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_END};
 
 static const pv_option calibration_table[] = {
@@ -100,17 +100,22 @@ static bool ends_with(const char *text, const char *end) {
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* The same bytes as in the file, into the page. */
-static int put_in_report(cli_call *call, study_writer write, const void *what) {
-    const study_options *options = call->options;
+char *study_printed(study_writer write, const void *what) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        cli_no_memory("for the report");
+        cli_no_memory("for text");
     write(out, what);
     if (ferror(out) | fclose(out))
-        cli_no_memory("for the report");
+        cli_no_memory("for text");
+    return text;
+}
+
+/* The same bytes as in the file, into the page. */
+static int put_in_report(cli_call *call, study_writer write, const void *what) {
+    const study_options *options = call->options;
+    char *text = study_printed(write, what);
     report_put_markdown(options->report, text);
     free(text);
     return CLI_OK;
@@ -161,43 +166,6 @@ size_t study_mean(const double *values, size_t n, size_t stride, double *mean, d
     return count;
 }
 
-/* ---- long work --------------------------------------------------------------------------------------------------- */
-
-double study_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished) {
-    pv_status status = pv_jobs_run(call->ctx, what, jobs, false, job, state, finished);
-    cli_progress_clear(call);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    if (*finished < jobs)
-        cli_warn(call, "stopped on request: %zu of %zu done", *finished, jobs);
-    return CLI_OK;
-}
-
-int study_checkpoint_start(cli_call *call, const study_options *options) {
-    int code = cli_checkpoint_start(call, &options->checkpoint, NULL, options->output, NULL);
-    if (code != CLI_OK || !options->checkpoint.path)
-        return code;
-    char facts[1024];
-    snprintf(facts, sizeof facts, "version=%s\nthe command=%.900s\n", PV_VERSION, call->line);
-    pv_status status = pv_checkpoint_facts(call->ctx, facts);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
-}
-
-pv_status study_recall_job(pv_ctx *ctx, void *block, size_t size, bool *done) {
-    return pv_checkpoint_recall(ctx, "job", &(pv_field){block, size}, 1, done);
-}
-
-pv_status study_keep_job(pv_ctx *ctx, void *block, size_t size) {
-    pv_checkpoint_drop(ctx, "fit/"); /* its fits are no longer of interest */
-    return pv_checkpoint_keep(ctx, "job", &(pv_field){block, size}, 1);
-}
-
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 typedef struct study {
@@ -206,13 +174,12 @@ typedef struct study {
     const pv_option *own[4];    /* its tables */
     const char *const *without; /* shared options that mean nothing to it, up to a NULL */
     const char *const *also;    /* options of other studies that it has too, up to a NULL */
+    bool has_cells;             /* keeps its fits in the folder */
     double prevalence;          /* its default */
     const char *about;          /* below the title of its report */
 } study;
 
 static int run_coverage(cli_call *call, const study_options *options) {
-    if (options->sbc && options->checkpoint.path)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint does not go with --sbc, which takes minutes");
     return options->sbc ? study_ranks(call, options) : study_coverage(call, options);
 }
 
@@ -228,6 +195,7 @@ static const study studies[] = {
      {contingency_table},
      not_contingency,
      no_option,
+     false,
      0.01,
      "A table of four counts under each model: the paper's section 4. prevail " PV_VERSION},
     {"coverage",
@@ -235,6 +203,7 @@ static const study studies[] = {
      {coverage_table},
      no_option,
      no_option,
+     false,
      0.01,
      "How often intervals hold the truth of simulated case-control studies. prevail " PV_VERSION},
     {"calibration",
@@ -242,6 +211,7 @@ static const study studies[] = {
      {calibration_table},
      not_calibration,
      no_option,
+     false,
      0,
      "Calibrated predictions of lung nodules: the paper's section 6. prevail " PV_VERSION},
     {"bias",
@@ -249,6 +219,7 @@ static const study studies[] = {
      {NULL},
      not_bias,
      no_option,
+     false,
      0.1,
      "What selection by label, by feature and by both does. prevail " PV_VERSION},
     {"nodules",
@@ -256,6 +227,7 @@ static const study studies[] = {
      {grid_table, pv_image_option_table, pv_fit_option_table},
      not_grid,
      also_grid,
+     true,
      0,
      "Malignancy of lung nodules from CT images: the paper's section 9.1. prevail " PV_VERSION},
     {"ratings",
@@ -263,6 +235,7 @@ static const study studies[] = {
      {grid_table, pv_image_option_table, pv_fit_option_table},
      not_grid,
      also_grid,
+     true,
      0,
      "Readers' grades of lung nodules from CT images: the paper's section 9.2. prevail " PV_VERSION}};
 enum { STUDIES = sizeof studies / sizeof *studies };
@@ -320,6 +293,24 @@ static int run_reported(cli_call *call, const study *which, study_options *optio
     return code;
 }
 
+/* The checkpoint goes when all is written, the report as well. */
+static int run_kept(cli_call *call, const study *which, study_options *options) {
+    const char *name = options->sbc ? "coverage --sbc" : which->name;
+    int lock = -1, code = CLI_OK;
+    if (options->output)
+        code = cli_make_folder(call, options->output);
+    if (code == CLI_OK && options->output)
+        code = study_folder_take(call, options->output, name, which->has_cells, &lock);
+    if (code == CLI_OK)
+        code = study_checkpoint_start(call, name);
+    if (code == CLI_OK) {
+        code = options->output ? run_reported(call, which, options) : which->run(call, options);
+        code = cli_checkpoint_end(call, &options->checkpoint, code);
+    }
+    study_folder_leave(lock);
+    return code;
+}
+
 static int run(cli_call *call) {
     study_options *options = call->options;
     const char *name = call->argument[0], *names[STUDIES];
@@ -338,11 +329,7 @@ static int run(cli_call *call) {
     int code = check_options(call, which);
     if (!cli_given(call, "prevalence"))
         options->prevalence = which->prevalence;
-    if (code == CLI_OK && options->output)
-        code = cli_make_folder(call, options->output);
-    if (code != CLI_OK || !options->output)
-        return code == CLI_OK ? which->run(call, options) : code;
-    return run_reported(call, which, options);
+    return code == CLI_OK ? run_kept(call, which, options) : code;
 }
 
 static const cli_argument arguments[] = {{"NAME", "contingency: the paper's section 4, a table of four counts under "
@@ -373,6 +360,8 @@ static const cli_example examples[] = {
     {"prevail study coverage --infer laplace,vi,hmc --replicates 200", "Coverage by each kind of posterior."},
     {"prevail study coverage --sbc -o out", "Rank histograms of vi and hmc."},
     {"prevail study calibration -o out", "The paper's section 6 on 50 simulated data sets; two to four minutes."},
+    {"prevail study calibration -o out --checkpoint out/checkpoint --resume",
+     "The same, which may be stopped at any time: repeated, it goes on."},
     {"prevail study bias --prevalence 0.05 -o out", "The opening figures at another prevalence."},
     {"prevail study nodules --data lidc.npz --images hu --votes votes --votes-min 3 --missing drop --group patient "
      "--networks convnet --batches balanced --prevalences 0.5,0.01 -o out",
@@ -406,6 +395,7 @@ const cli_command cli_study = {
         "fit "
         "is kept as soon as it is done, and the same command goes on where it was stopped; a thread fits a cell of its "
         "own, so --threads bounds the memory.\n"
+        "With --checkpoint any study can be interrupted and continued, data set by data set and within a fit.\n"
         "Results do not depend on the number of threads.",
     .arguments = arguments,
     .groups = groups,

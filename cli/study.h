@@ -21,9 +21,9 @@ typedef struct study_options {
     const char *networks, *methods, *batches, *sizes, *fold; /* nodules, ratings: which part of the grid */
     int64_t folds;
     bool quick;
-    cli_roles roles;           /* of their data */
-    pv_fit_options fit;        /* training, as fit has it */
-    cli_checkpoint checkpoint; /* coverage */
+    cli_roles roles;    /* of their data */
+    pv_fit_options fit; /* training, as fit has it */
+    cli_checkpoint checkpoint;
     const char *output;
     pv_report *report; /* of the folder, while the study runs; NULL: none */
     cli_running running;
@@ -41,6 +41,7 @@ int study_ratings(cli_call *call, const study_options *options);
 
 typedef void (*study_writer)(FILE *out, const void *what);
 int study_write(cli_call *call, const char *folder, const char *name, study_writer write, const void *what);
+char *study_printed(study_writer write, const void *what); /* the same bytes, as text; the caller frees */
 /* The same for a JSON object, which stays the caller's. */
 int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object);
 
@@ -90,16 +91,30 @@ void study_panel(study_canvas *canvas, const pv_panel *panel);
 int study_figure(cli_call *call, study_canvas *canvas, const char *name, const char *title, const char *text,
                  size_t columns);
 
-/* Opens --checkpoint; jobs that are done are in it, each as one block under the key "job". */
-int study_checkpoint_start(cli_call *call, const study_options *options);
-/* Whether the block was there; else the work is to be done, each fit in a scope of its own, and then kept. */
-pv_status study_recall_job(pv_ctx *ctx, void *block, size_t size, bool *done);
-pv_status study_keep_job(pv_ctx *ctx, void *block, size_t size);
+/* ---- study_jobs.c: long work that can be continued ----------------------------------------------------------------
+ */
 
-/* pv_jobs_run, jobs that run being finished. Returns an exit code after printing why; a signal is a warning. */
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, void *state, size_t *finished);
+/* Opens --checkpoint and compares what the work is: version, study, options. cli_checkpoint_end ends it. */
+int study_checkpoint_start(cli_call *call, const char *study);
+/* The same of the table that --data has. */
+int study_checkpoint_data(cli_call *call, const pv_table *table);
 
-double study_seconds(void); /* monotonic clock */
+/* pv_jobs_run_kept. With a checkpoint a signal stops the jobs that run, and the study fails; without they are finished,
+ * and it is a warning: *finished tells. Returns an exit code after printing why. */
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state,
+                   size_t *finished);
+/* pv_fit, with a place of its own among the fits of a job. */
+PV_MUST_USE pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,
+                                pv_classifier **fit);
+bool study_fit_failed(pv_status status); /* on these data, which a study counts; anything else ends it */
+
+/* Refuses a folder that has what another study wrote, or in which one is at work; *lock is for study_folder_leave,
+ * whatever is returned. has_cells: the study keeps its fits there. */
+int study_folder_take(cli_call *call, const char *folder, const char *study, bool has_cells, int *lock);
+void study_folder_leave(int lock);
+
+/* ---- study.c: numbers --------------------------------------------------------------------------------------------
+ */
 
 /* Mean and standard deviation (n - 1) of values[0], values[stride], ...; NaN are left out. Returns how many count. */
 size_t study_mean(const double *values, size_t n, size_t stride, double *mean, double *sd);
@@ -139,18 +154,17 @@ typedef struct study_numbers {
 } study_numbers;
 
 /* Exact by quadrature. */
+enum { STUDY_POINTS = 301 };
 typedef struct study_exact {
     study_numbers numbers;
     double log_evidence;
-    size_t points;
-    double *lor, *density; /* [points], of the log odds ratio */
+    double lor[STUDY_POINTS], density[STUDY_POINTS]; /* of the log odds ratio */
 } study_exact;
 
 /* ---- study_quadrature.c ------------------------------------------------------------------------------------------ */
 
-/* dims = 2. w: a point where the density is not 0. The caller frees with study_exact_clear. */
+/* dims = 2. */
 PV_MUST_USE pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *exact);
-void study_exact_clear(study_exact *exact);
 /* From the mixture itself (marginal left 0): no Monte-Carlo error. dims = 2. */
 void study_mixture_numbers(const pv_mixture *mixture, study_numbers *numbers);
 double study_mixture_lor_density(const pv_mixture *mixture, double lor);
@@ -168,8 +182,11 @@ typedef struct study_posterior {
     double prevalence_n; /* NaN: no such thing (plain, iw) */
     study_numbers vi;
     double elbo, elbo_se;
+    pv_stop stop;
+    pv_mixture mixture;
+    size_t count;
+    double *draws; /* [count][2] */
     study_exact exact;
-    pv_posterior *posterior;
     study_sampled hmc; /* with --hmc */
 } study_posterior;
 

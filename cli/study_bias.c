@@ -71,15 +71,16 @@ static void model_free(pv_ctx *ctx, model *m) {
     pv_dataset_free(ctx, m->data);
 }
 
-static pv_status model_new(pv_ctx *ctx, const pv_table *table, const char *target, const pv_fit_options *options,
-                           model *m) {
+/* index: of the fit among those of the data set. */
+static pv_status model_new(pv_ctx *ctx, size_t index, const pv_table *table, const char *target,
+                           const pv_fit_options *options, model *m) {
     pv_roles roles = {.target = target};
     pv_status status = pv_dataset_learn(ctx, table, &roles, &m->encoding, &m->labels, &m->data);
     if (status != PV_OK)
         return status;
     pv_fit_input input = {
         .data = m->data, .encoding = m->encoding, .labels = m->labels, .target = target, .source = "study bias"};
-    return pv_fit(ctx, &input, options, &m->fit);
+    return study_fit(ctx, index, &input, options, &m->fit);
 }
 
 static pv_status predict(pv_ctx *ctx, const model *m, const pv_table *table, pv_target_population population,
@@ -168,7 +169,7 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
     for (int l = 0; l < 3 && status == PV_OK; l++) {
         pv_fit_options options = fit_options(losses[l], PV_MARGINAL_PROFILE, stated);
         model m = {0};
-        status = model_new(ctx, table, "malignant", &options, &m);
+        status = model_new(ctx, (size_t)l, table, "malignant", &options, &m);
         if (status == PV_OK && l == 0) { /* as it is */
             status = predict(ctx, &m, table, PV_POPULATION_DESIGN, own);
             if (status == PV_OK)
@@ -246,7 +247,8 @@ static pv_status run_method(pv_ctx *ctx, bias *b, size_t replicate, int selectio
         b->selected + ((replicate * SELECTIONS + (size_t)selection) * BIAS_METHODS + (size_t)method) * BIAS_QUANTITIES;
     double w[3] = {0};
     model m = {0};
-    pv_status status = model_new(ctx, sample, "y", &options, &m);
+    size_t index = LEAD_RULES + (size_t)selection * BIAS_METHODS + (size_t)method;
+    pv_status status = model_new(ctx, index, sample, "y", &options, &m);
     if (status == PV_OK)
         status = predict(ctx, &m, population, method == BIAS_PLAIN ? PV_POPULATION_DESIGN : PV_POPULATION_TRUE, p);
     if (status == PV_OK)
@@ -295,6 +297,19 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     return status == PV_OK ? run_selections(ctx, b, replicate, stated) : status;
 }
 
+static size_t outcome(void *state, size_t replicate, pv_field *field) {
+    bias *b = state;
+    size_t lead = (size_t)LEAD_RULES * LEAD_QUANTITIES, selected = (size_t)SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES;
+    field[0] = (pv_field){b->lead + replicate * lead, lead * sizeof *b->lead};
+    field[1] = (pv_field){b->selected + replicate * selected, selected * sizeof *b->selected};
+    if (replicate > 0)
+        return 2;
+    field[2] = (pv_field){b->histogram, sizeof b->histogram};
+    field[3] = (pv_field){&b->threshold, sizeof b->threshold};
+    field[4] = (pv_field){b->line, sizeof b->line};
+    return 5;
+}
+
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
 /* Every stride-th of values, one for each data set. */
@@ -332,10 +347,8 @@ int study_bias(cli_call *call, const study_options *options) {
         status = pv_simulate(call->ctx, "gaussian", &what, &b.sample[s], b.truth);
     }
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    double began = study_seconds();
     if (code == CLI_OK)
-        code = study_parallel(call, "data sets", b.replicates, run_replicate, &b, &b.finished);
-    b.seconds = study_seconds() - began;
+        code = study_parallel(call, "data sets", b.replicates, run_replicate, outcome, &b, &b.finished);
     if (code == CLI_OK && b.finished < b.replicates)
         code = CLI_FAILED; /* which data sets are missing is not known */
     if (code == CLI_OK)

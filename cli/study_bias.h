@@ -74,7 +74,6 @@ typedef struct bias {
     pv_table *sample[SELECTIONS];             /* of the first data set */
     double line[SELECTIONS][BIAS_METHODS][3]; /* its coefficients */
     double truth[3];
-    double seconds;
 } bias;
 
 /* Mean over data sets and its standard error. */

@@ -170,7 +170,6 @@ static json_t *json_result(cli_call *call, const bias *b) {
     cli_json_set(object, "balanced_sample", lead);
     cli_json_set(object, "selection", selections);
     cli_json_set(object, "seed", json_integer(b->options->seed));
-    cli_json_set(object, "seconds", cli_json_real(b->seconds));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;

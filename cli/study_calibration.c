@@ -318,7 +318,7 @@ static pv_status run_method(pv_ctx *ctx, const calibration *c, size_t replicate,
                           .target = "malignant",
                           .source = "study calibration"};
     pv_classifier *fit = NULL;
-    pv_status status = pv_fit(ctx, &input, &options, &fit);
+    pv_status status = study_fit(ctx, (size_t)method, &input, &options, &fit);
     if (status == PV_OK)
         status = predict(ctx, fit, s, p);
     if (status == PV_OK)
@@ -329,7 +329,7 @@ static pv_status run_method(pv_ctx *ctx, const calibration *c, size_t replicate,
     return status;
 }
 
-/* A fit that fails is counted, not fatal, but for memory. */
+/* A fit that fails on its data is counted. */
 static pv_status run_sample(pv_ctx *ctx, void *state, size_t index) {
     const calibration *c = state;
     size_t replicate = index / c->prevalences, k = index % c->prevalences;
@@ -339,13 +339,23 @@ static pv_status run_sample(pv_ctx *ctx, void *state, size_t index) {
     pv_status status = sample_new(ctx, c, replicate, k, &s);
     for (int m = 0; m < CAL_METHODS && status == PV_OK; m++) {
         status = run_method(ctx, c, replicate, k, m, &s, p);
-        if (status == PV_ERR_NUMERIC || status == PV_ERR_INPUT)
+        if (study_fit_failed(status))
             status = PV_OK;
     }
     free(p->population);
     free(p);
     sample_free(ctx, &s);
     return status;
+}
+
+static size_t outcome(void *state, size_t index, pv_field *field) {
+    const calibration *c = state;
+    size_t replicate = index / c->prevalences, k = index % c->prevalences, curves = (size_t)CAL_METHODS * CAL_CURVE;
+    field[0] = (pv_field){cal_at(c, replicate, k, 0), CAL_METHODS * sizeof(cal_outcome)};
+    if (replicate > 0)
+        return 1;
+    field[1] = (pv_field){c->curve + k * curves, curves * sizeof *c->curve};
+    return 2;
 }
 
 /* ---- sums over data sets ----------------------------------------------------------------------------------------- */
@@ -479,9 +489,7 @@ int study_calibration(cli_call *call, const study_options *given) {
     if (code == CLI_OK) {
         c.outcome = cli_alloc(c.replicates * c.prevalences * CAL_METHODS, sizeof *c.outcome);
         c.curve = cli_alloc(c.prevalences * CAL_METHODS * CAL_CURVE, sizeof *c.curve);
-        double began = study_seconds();
-        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, &c, &c.finished);
-        c.seconds = study_seconds() - began;
+        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, &c, &c.finished);
     }
     if (code == CLI_OK && c.finished < c.prevalences)
         code = CLI_FAILED;

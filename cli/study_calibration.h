@@ -45,8 +45,9 @@ enum {
 };
 extern const char *const cal_quantity[CAL_QUANTITIES], *const cal_quantity_text[CAL_QUANTITIES];
 
+/* Kept as it is, so without padding. */
 typedef struct cal_outcome {
-    bool done;
+    int64_t done;
     double value[CAL_QUANTITIES];                        /* NaN where undefined */
     double mean[CAL_COEFFICIENTS], sd[CAL_COEFFICIENTS]; /* of the posterior; sd NaN without one */
     double covered[CAL_COEFFICIENTS];                    /* 1: the 90 % interval holds the truth, 0, NaN */
@@ -65,7 +66,6 @@ typedef struct calibration {
     pv_table *population[CAL_PREVALENCES_MAX]; /* before labels: only its features are used */
     cal_outcome *outcome;                      /* [replicates][prevalences][CAL_METHODS] */
     judge_rates *curve; /* [prevalences][CAL_METHODS][CAL_CURVE], of the first data set, at thresholds 0, 0.01, .. */
-    double seconds;
 } calibration;
 
 cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, int method);

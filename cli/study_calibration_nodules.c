@@ -147,7 +147,7 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
         options.intercept_prior = pv_fit_options_default().intercept_prior;
         pv_classifier *fit = NULL;
         size_t at = index * NOD_METHODS;
-        status = pv_fit(ctx, &input, &options, &fit);
+        status = study_fit(ctx, (size_t)m, &input, &options, &fit);
         if (status == PV_OK)
             status = judge(ctx, w, &h, fit, true, result->value + (at + (size_t)m) * NOD_QUANTITIES,
                            &result->bins[at + (size_t)m]);
@@ -162,6 +162,18 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
     }
     halves_free(ctx, &h);
     return status;
+}
+
+static size_t outcome(void *state, size_t index, pv_field *field) {
+    nodules *result = ((const work *)state)->result;
+    size_t values = (size_t)NOD_METHODS * NOD_QUANTITIES;
+    field[0] = (pv_field){result->value + index * values, values * sizeof *result->value};
+    field[1] = (pv_field){result->bins + index * NOD_METHODS, NOD_METHODS * sizeof *result->bins};
+    if (index > 0)
+        return 2;
+    field[2] = (pv_field){&result->trained, sizeof result->trained};
+    field[3] = (pv_field){&result->judged, sizeof result->judged};
+    return 4;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -198,10 +210,12 @@ int calibration_nodules(cli_call *call, const study_options *options, const char
     *result = (nodules){.path = options->data, .splits = 2 * (size_t)options->splits};
     work w = {.options = options, .prevalence_n = prevalence_n, .result = result};
     int code = read_file(call, &w);
+    if (code == CLI_OK)
+        code = study_checkpoint_data(call, w.table);
     if (code == CLI_OK) {
         result->value = cli_alloc(result->splits * NOD_METHODS * NOD_QUANTITIES, sizeof *result->value);
         result->bins = cli_alloc(result->splits * NOD_METHODS, sizeof *result->bins);
-        code = study_parallel(call, "splits", result->splits, run_split, &w, &result->finished);
+        code = study_parallel(call, "splits", result->splits, run_split, outcome, &w, &result->finished);
         if (code == CLI_OK && result->finished < result->splits)
             code = CLI_FAILED;
     }

@@ -309,7 +309,6 @@ static json_t *json_result(cli_call *call, const all *a) {
     cli_json_set(object, "prevalences", prevalences);
     cli_json_set(object, "real", a->real ? json_nodules(a->real) : json_null());
     cli_json_set(object, "seed", json_integer(c->options->seed));
-    cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;

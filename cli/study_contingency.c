@@ -92,27 +92,56 @@ static pv_status sample(pv_ctx *ctx, const pv_density *density, const double mod
     return PV_OK;
 }
 
-static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
-    const work *held = state;
-    const study_options *options = held->options;
-    study_posterior *out = &held->table.posterior[index];
-    study_problem problem = {.dims = 2,
-                             .x = held->x,
-                             .targets = {.n = held->rows, .classes = 2, .label = held->label, .weight = held->weight},
-                             .loss = index == 0   ? PV_LOSS_PLAIN
-                                     : index == 1 ? PV_LOSS_IW
-                                                  : PV_LOSS_IG,
-                             .marginal = strcmp(out->loss, "ig") == 0 ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE,
-                             .population = {.classes = 2,
-                                            .prevalence = held->table.prevalence,
-                                            .prevalence_n = isnan(out->prevalence_n) ? 0 : out->prevalence_n},
-                             .prior_sd = prior_sd};
+static study_problem problem_of(const work *held, size_t index) {
+    const study_posterior *p = &held->table.posterior[index];
+    return (study_problem){.dims = 2,
+                           .x = held->x,
+                           .targets = {.n = held->rows, .classes = 2, .label = held->label, .weight = held->weight},
+                           .loss = index == 0   ? PV_LOSS_PLAIN
+                                   : index == 1 ? PV_LOSS_IW
+                                                : PV_LOSS_IG,
+                           .marginal = strcmp(p->loss, "ig") == 0 ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE,
+                           .population = {.classes = 2,
+                                          .prevalence = held->table.prevalence,
+                                          .prevalence_n = isnan(p->prevalence_n) ? 0 : p->prevalence_n},
+                           .prior_sd = prior_sd};
+}
+
+static pv_vi_options vi_options(const study_options *options) {
     pv_vi_options vi = pv_vi_options_default();
     vi.components = options->components;
     vi.samples = options->samples;
     vi.steps = options->steps;
     vi.draws = options->draws > vi.draws ? options->draws : vi.draws;
     vi.seed = (uint64_t)options->seed;
+    return vi;
+}
+
+/* The arrays have their sizes before there is a posterior. */
+static pv_status fit_mixture(pv_ctx *ctx, const work *held, const pv_density *density, const double mode[2],
+                             study_posterior *out) {
+    pv_vi_options vi = vi_options(held->options);
+    pv_posterior *p;
+    pv_status status = pv_vi(ctx, density, mode, &vi, &p);
+    if (status != PV_OK)
+        return status;
+    size_t k = out->mixture.components;
+    memcpy(out->draws, p->draws, 2 * out->count * sizeof *out->draws);
+    memcpy(out->mixture.weight, p->mixture.weight, k * sizeof *p->mixture.weight);
+    memcpy(out->mixture.mean, p->mixture.mean, 2 * k * sizeof *p->mixture.mean);
+    memcpy(out->mixture.factor, p->mixture.factor, 4 * k * sizeof *p->mixture.factor);
+    out->elbo = p->elbo;
+    out->elbo_se = p->elbo_se;
+    out->stop = p->stop;
+    study_mixture_numbers(&out->mixture, &out->vi);
+    pv_posterior_free(ctx, p);
+    return PV_OK;
+}
+
+static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
+    const work *held = state;
+    study_posterior *out = &held->table.posterior[index];
+    study_problem problem = problem_of(held, index);
     pv_density density = {0};
     double mode[2] = {0, 0};
     pv_status status = study_density_new(ctx, &problem, &density);
@@ -121,21 +150,32 @@ static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
     if (status == PV_OK)
         status = study_density_mode(ctx, &density, mode);
     if (status == PV_OK)
-        status = pv_vi(ctx, &density, mode, &vi, &out->posterior);
-    if (status == PV_OK && options->hmc)
-        status = sample(ctx, &density, mode, vi.seed, &out->hmc);
-    if (status == PV_OK) {
-        study_mixture_numbers(&out->posterior->mixture, &out->vi);
-        out->elbo = out->posterior->elbo;
-        out->elbo_se = out->posterior->elbo_se;
-    }
-    for (size_t i = 0; status == PV_OK && i < out->posterior->count; i++) {
+        status = fit_mixture(ctx, held, &density, mode, out);
+    if (status == PV_OK && held->options->hmc)
+        status = sample(ctx, &density, mode, (uint64_t)held->options->seed, &out->hmc);
+    for (size_t i = 0; status == PV_OK && i < out->count; i++) {
         double value, p;
-        status = study_density_value(ctx, &density, out->posterior->draws + 2 * i, &value, &p);
-        out->vi.marginal += p / (double)out->posterior->count;
+        status = study_density_value(ctx, &density, out->draws + 2 * i, &value, &p);
+        out->vi.marginal += p / (double)out->count;
     }
     study_density_free(ctx, &density);
     return status;
+}
+
+static size_t outcome(void *state, size_t index, pv_field *field) {
+    study_posterior *p = &((const work *)state)->table.posterior[index];
+    size_t k = p->mixture.components, n = 0;
+    field[n++] = (pv_field){&p->vi, sizeof p->vi};
+    field[n++] = (pv_field){&p->elbo, sizeof p->elbo};
+    field[n++] = (pv_field){&p->elbo_se, sizeof p->elbo_se};
+    field[n++] = (pv_field){&p->stop, sizeof p->stop};
+    field[n++] = (pv_field){p->mixture.weight, k * sizeof *p->mixture.weight};
+    field[n++] = (pv_field){p->mixture.mean, 2 * k * sizeof *p->mixture.mean};
+    field[n++] = (pv_field){p->mixture.factor, 4 * k * sizeof *p->mixture.factor};
+    field[n++] = (pv_field){p->draws, 2 * p->count * sizeof *p->draws};
+    field[n++] = (pv_field){&p->exact, sizeof p->exact};
+    field[n++] = (pv_field){&p->hmc, sizeof p->hmc};
+    return n;
 }
 
 /* plain, iw, ig at each strength, ig with profile at each strength. */
@@ -151,7 +191,25 @@ static void list_posteriors(work *held) {
             snprintf(p->name, sizeof p->name, "%s", p->loss);
         else
             snprintf(p->name, sizeof p->name, "%s_npr_%.10g", p->loss, p->prevalence_n);
+        size_t k = (size_t)held->options->components;
+        p->count = (size_t)vi_options(held->options).draws;
+        p->draws = cli_alloc(2 * p->count, sizeof *p->draws);
+        p->mixture = (pv_mixture){.components = k,
+                                  .dims = 2,
+                                  .weight = cli_alloc(k, sizeof(double)),
+                                  .mean = cli_alloc(2 * k, sizeof(double)),
+                                  .factor = cli_alloc(4 * k, sizeof(double))};
     }
+}
+
+static void clear_posteriors(study_table *table) {
+    for (size_t i = 0; i < table->posteriors; i++) {
+        free(table->posterior[i].draws);
+        free(table->posterior[i].mixture.weight);
+        free(table->posterior[i].mixture.mean);
+        free(table->posterior[i].mixture.factor);
+    }
+    free(table->posterior);
 }
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
@@ -205,7 +263,7 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
         json_t *entry = json_numbers(&p->vi), *exact = json_numbers(&p->exact.numbers);
         cli_json_set(entry, "elbo", cli_json_real(p->elbo));
         cli_json_set(entry, "elbo_se", cli_json_real(p->elbo_se));
-        cli_json_set(entry, "stop", cli_json_text(pv_stop_name(p->posterior->stop)));
+        cli_json_set(entry, "stop", cli_json_text(pv_stop_name(p->stop)));
         if (options->hmc)
             cli_json_set(entry, "hmc", json_sampled(&p->hmc));
         cli_json_set(exact, "log_evidence", cli_json_real(p->exact.log_evidence));
@@ -307,7 +365,7 @@ int study_contingency(cli_call *call, const study_options *options) {
         return code;
     list_posteriors(&held);
     size_t finished;
-    code = study_parallel(call, "posteriors", held.table.posteriors, infer, &held, &finished);
+    code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, &held, &finished);
     if (code == CLI_OK && finished < held.table.posteriors)
         code = CLI_FAILED;
     json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
@@ -322,10 +380,6 @@ int study_contingency(cli_call *call, const study_options *options) {
     else if (code == CLI_OK)
         print_text(&held.table, options->hmc);
     json_decref(object);
-    for (size_t i = 0; i < held.table.posteriors; i++) {
-        study_exact_clear(&held.table.posterior[i].exact);
-        pv_posterior_free(call->ctx, held.table.posterior[i].posterior);
-    }
-    free(held.table.posterior);
+    clear_posteriors(&held.table);
     return code;
 }

@@ -173,37 +173,37 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     pv_fit_input input = {
         .data = &data, .encoding = &encoding, .labels = labels, .target = "y", .source = "study coverage"};
     pv_classifier *fit = NULL;
-    pv_status status = pv_fit(ctx, &input, &options, &fit);
+    pv_status status = study_fit(ctx, (size_t)(infer * METHODS + method), &input, &options, &fit);
     if (status == PV_OK && fit->posterior)
         measure(c, s, fit, method, out);
     pv_classifier_free(ctx, fit);
     return status;
 }
 
-/* A fit that fails is counted, not fatal, but for memory. */
+/* A fit that fails on its data is counted. */
 static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     const coverage *c = state;
-    size_t rows = c->cases + c->controls, size = (size_t)c->infers * METHODS * sizeof(outcome);
-    bool done;
-    pv_status recalled = study_recall_job(ctx, coverage_at(c, replicate, 0, 0), size, &done);
-    if (recalled != PV_OK || done)
-        return recalled;
+    size_t rows = c->cases + c->controls;
     sample s = {.x = cli_alloc(FEATURES * (rows + 1), sizeof(double)), .label = cli_alloc(rows, sizeof(int32_t))};
     draw_sample(c, replicate, &s);
-    pv_status fatal = PV_OK;
+    pv_status status = PV_OK;
     for (int i = 0; i < c->infers; i++)
-        for (int m = 0; m < METHODS; m++) {
+        for (int m = 0; m < METHODS && status == PV_OK; m++) {
             if (m == PLUGIN && isinf(c->prevalence_n))
                 continue; /* has no posterior */
-            size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)i * METHODS + (size_t)m);
-            pv_status status = fit_one(ctx, c, replicate, &s, i, m, coverage_at(c, replicate, i, m));
-            pv_checkpoint_leave(ctx, entered);
-            if (status == PV_ERR_MEMORY || status == PV_ERR_INTERNAL || status == PV_ERR_USAGE)
-                fatal = status;
+            status = fit_one(ctx, c, replicate, &s, i, m, coverage_at(c, replicate, i, m));
+            if (study_fit_failed(status))
+                status = PV_OK;
         }
     free(s.x);
     free(s.label);
-    return fatal == PV_OK ? study_keep_job(ctx, coverage_at(c, replicate, 0, 0), size) : fatal;
+    return status;
+}
+
+static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
+    const coverage *c = state;
+    field[0] = (pv_field){coverage_at(c, replicate, 0, 0), (size_t)c->infers * METHODS * sizeof(outcome)};
+    return 1;
 }
 
 outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method) {
@@ -268,18 +268,11 @@ int study_coverage(cli_call *call, const study_options *options) {
                          c.prevalence);
     fill_truth(c.prevalence, c.truth);
     c.outcome = cli_alloc(c.replicates * (size_t)c.infers * METHODS, sizeof *c.outcome);
-    double began = study_seconds();
-    code = study_checkpoint_start(call, options);
-    if (code == CLI_OK)
-        code = study_parallel(call, "coverage", c.replicates, run_replicate, &c, &c.finished);
-    if (code == CLI_OK && options->checkpoint.path && c.finished < c.replicates)
-        code = CLI_FAILED; /* to be continued; the rest is not reported without the whole */
-    c.seconds = study_seconds() - began;
+    code = study_parallel(call, "replicates", c.replicates, run_replicate, outcome_of, &c, &c.finished);
     if (code == CLI_OK && !c.finished)
         code = CLI_FAILED;
     if (code == CLI_OK)
         code = coverage_report(call, &c);
-    code = cli_checkpoint_end(call, &options->checkpoint, code);
     free(c.outcome);
     return code;
 }

@@ -12,10 +12,9 @@ extern const char *const coverage_quantity[QUANTITIES];
 extern const char *const coverage_method[METHODS];
 extern const double coverage_level[LEVELS];
 
-/* One fit. */
+/* One fit. Kept as it is, so without padding. */
 typedef struct outcome {
-    bool done;
-    bool troubled;               /* divergences, R-hat of 1.05 or more, a run that diverged */
+    int64_t done, troubled;      /* truths; troubled: divergences, R-hat of 1.05 or more, a run that diverged */
     double place[QUANTITIES];    /* of the truth among the draws, in (0,1) */
     double estimate[QUANTITIES]; /* posterior median */
 } outcome;
@@ -29,7 +28,6 @@ typedef struct coverage {
     int infers;
     double truth[QUANTITIES];
     outcome *outcome; /* [replicates][infers][METHODS] */
-    double seconds;
 } coverage;
 
 outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method);

@@ -37,7 +37,7 @@ static summary summarise(const coverage *c, int infer, int method) {
             continue;
         }
         s.n++;
-        s.troubled += o->troubled;
+        s.troubled += (size_t)o->troubled;
         for (int q = 0; q < QUANTITIES; q++) {
             double error = o->estimate[q] - c->truth[q];
             s.bias[q] += error;
@@ -153,7 +153,6 @@ static json_t *json_result(cli_call *call, const coverage *c) {
                  isinf(c->prevalence_n) ? cli_json_text("known") : cli_json_real(c->prevalence_n));
     cli_json_set(object, "infer", infers);
     cli_json_set(object, "seed", json_integer((json_int_t)c->seed));
-    cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;

@@ -83,8 +83,13 @@ static pv_status eval(pv_ctx *ctx, void *opaque, const double *w, double *value,
     return PV_OK;
 }
 
+static size_t memory(void *opaque, pv_field *field) {
+    return pv_full_loss_memory(((state *)opaque)->full, field);
+}
+
 pv_status study_density_new(pv_ctx *ctx, const study_problem *problem, pv_density *density) {
-    *density = (pv_density){.dims = problem->dims, .eval = eval, .clone = clone, .release = state_free};
+    *density =
+        (pv_density){.dims = problem->dims, .eval = eval, .clone = clone, .release = state_free, .memory = memory};
     return state_new(ctx, problem, &density->state);
 }
 

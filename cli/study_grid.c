@@ -275,10 +275,11 @@ int grid_begin(cli_call *call, const study_options *options, const grid_kind *ki
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-typedef struct missing {
+/* All fits, in the order of the cells: the place of one in a checkpoint is the same whatever the folder has. */
+typedef struct fit_list {
     grid *g;
     grid_cell **cell;
-} missing;
+} fit_list;
 
 bool grid_traced(const grid_cell *cell) {
     return (cell->method == GRID_CONSTANT || cell->method == GRID_LINEAR) && cell->fold == 0;
@@ -294,10 +295,12 @@ static void keep_trace(const pv_trace *trace, grid_cell *cell) {
 }
 
 static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
-    const missing *m = state;
-    const grid *g = m->g;
-    grid_cell *cell = m->cell[index];
+    const fit_list *all = state;
+    const grid *g = all->g;
+    grid_cell *cell = all->cell[index];
     char stated[GRID_STATED];
+    if (cell->done)
+        return PV_OK;
     pv_fit_options options = grid_fit_options(g, cell, stated);
     options.trace = grid_traced(cell);
     pv_fit_input input = cli_training_input(g->call, &g->roles, &g->training);
@@ -319,7 +322,11 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     }
     pv_classifier_free(ctx, fit);
     cell->done = status == PV_OK;
-    return status == PV_OK && g->options->output ? grid_cell_write(ctx, g, cell) : status;
+    if (status == PV_OK && g->options->output)
+        status = grid_cell_write(ctx, g, cell);
+    if (status == PV_OK && g->options->output)
+        pv_checkpoint_drop(ctx, ""); /* what the fit kept on its way: the file has it all */
+    return status;
 }
 
 static int make_cell_folder(const grid *g) {
@@ -332,30 +339,31 @@ static int make_cell_folder(const grid *g) {
 }
 
 int grid_run(grid *g) {
-    missing todo = {.g = g, .cell = cli_alloc(g->cells, sizeof(grid_cell *))};
-    size_t fits = 0, count = 0, finished = 0;
+    fit_list all = {.g = g, .cell = cli_alloc(g->cells, sizeof(grid_cell *))};
+    size_t count = 0, there = 0, finished = 0;
     int code = make_cell_folder(g);
     for (size_t i = 0; i < g->cells && code == CLI_OK; i++) {
         if (g->cell[i].method == GRID_TRUTH)
             continue;
-        fits++;
         code = g->options->output ? grid_cell_read(g, &g->cell[i]) : CLI_OK;
-        if (!g->cell[i].done)
-            todo.cell[count++] = &g->cell[i];
+        there += g->cell[i].done ? 1 : 0;
+        all.cell[count++] = &g->cell[i];
     }
-    if (code == CLI_OK && count < fits)
-        cli_note(g->call, "%zu of %zu fits are in %s already", fits - count, fits, g->options->output);
-    if (code == CLI_OK && count > 0) {
-        pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &todo, &finished);
+    if (code == CLI_OK && there > 0)
+        cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->output);
+    if (code == CLI_OK && there < count) {
+        pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &all, &finished);
         cli_progress_clear(g->call);
+        for (size_t i = there = 0; i < count; i++)
+            there += all.cell[i]->done ? 1 : 0;
         if (status == PV_ERR_INTERRUPTED)
-            code = cli_error(g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s",
-                             fits - count + finished, fits,
-                             g->options->output ? "; the same command goes on from there" : "");
+            code = cli_error(
+                g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s", there, count,
+                g->options->output && !g->options->checkpoint.path ? "; the same command goes on from there" : "");
         else if (status != PV_OK)
             code = cli_fail(g->call, status);
     }
-    free(todo.cell);
+    free(all.cell);
     return code;
 }
 

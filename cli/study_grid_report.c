@@ -97,6 +97,18 @@ static void print_group(FILE *out, const grid_results *r, size_t n, size_t d, bo
     fputc('\n', out);
 }
 
+/* What the columns are: "nll  holdout_nll: mean -log probability ...". */
+static void print_legend(FILE *out, const grid_reported *kind) {
+    for (int c = 0; c < kind->shown; c++) {
+        const pv_metric_row *row = pv_metric_table;
+        const char *name = kind->column[c].name, *title = kind->column[c].title;
+        bool alike = strcmp(name, title) == 0;
+        while (row->name && strcmp(row->name, name) != 0)
+            row++;
+        fprintf(out, "  %-6s %s%s%s\n", title, alike ? "" : name, alike ? "" : ": ", row->name ? row->text : "");
+    }
+}
+
 static void print_all(FILE *out, const grid_results *r, bool markdown) {
     const grid *g = r->g;
     double share[GRID_CLASSES_MAX];
@@ -111,6 +123,8 @@ static void print_all(FILE *out, const grid_results *r, bool markdown) {
     fprintf(out, ".\n");
     for (size_t n = 0; n < g->networks.count; n++)
         fprintf(out, "Network %s.\n", g->model[g->networks.index[n]]);
+    if (g->options->quick)
+        fputs("Quick settings (--quick): a first look, not to be compared with the paper's numbers.\n", out);
     fprintf(
         out,
         "Means over folds%s. Decisions by predictions adapted to the\nlabel shares of the rows held out; iw also as "
@@ -120,8 +134,7 @@ static void print_all(FILE *out, const grid_results *r, bool markdown) {
         for (size_t d = 0; d < g->designs.count; d++)
             print_group(out, r, n, d, markdown);
     if (!markdown)
-        for (int c = 0; c < r->kind->shown; c++)
-            fprintf(out, "  %-6s %s\n", r->kind->column[c].title, r->kind->column[c].name);
+        print_legend(out, r->kind);
 }
 
 static void write_markdown(FILE *out, const void *what) {

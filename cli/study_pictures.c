@@ -25,7 +25,7 @@ typedef struct figure {
 
 /* Draws spread over all that there are. */
 static void take_draws(const study_table *table, column *c) {
-    const pv_posterior *posterior = c->posterior->posterior;
+    const study_posterior *posterior = c->posterior;
     c->n = table->draws < posterior->count ? table->draws : posterior->count;
     c->eta0 = cli_alloc(c->n, sizeof *c->eta0);
     c->eta1 = cli_alloc(c->n, sizeof *c->eta1);
@@ -94,7 +94,7 @@ static void add_probabilities(study_canvas *canvas, const figure *f, const colum
     size_t e = 0;
     while (e < 5 && extents[e] < most)
         e++;
-    add_heat(canvas, 0, extents[e], &c->posterior->posterior->mixture, false);
+    add_heat(canvas, 0, extents[e], &c->posterior->mixture, false);
     study_points(canvas, PV_INK_TEXT, "draws", c->n, p0, p1, 0.9);
     study_segment(canvas, PV_INK_MUTED, "p0 = p1", true, 0, 0, 1, 1);
     for (size_t i = 0; i < CURVE; i++) {
@@ -114,7 +114,7 @@ static void add_logits(study_canvas *canvas, const figure *f, const column *c) {
     double margin = 0.12 * (high - low), lor = f->table->lor;
     low -= margin;
     high += margin;
-    add_heat(canvas, low, high, &c->posterior->posterior->mixture, true);
+    add_heat(canvas, low, high, &c->posterior->mixture, true);
     study_points(canvas, PV_INK_TEXT, "draws", c->n, c->eta0, c->eta1, 0.9);
     study_segment(canvas, PV_INK_MUTED, "p0 = p1", true, low, low, high, high);
     if (isfinite(lor))
@@ -134,17 +134,17 @@ static void add_ratio(study_canvas *canvas, const figure *f, const column *c) {
     double reach = fmax(4 * p->vi.sd[STUDY_LOR], 3), mean = p->vi.mean[STUDY_LOR], x[CURVE], y[CURVE], top = 0;
     for (size_t i = 0; i < CURVE; i++) {
         x[i] = mean - reach + 2 * reach * (double)i / (CURVE - 1);
-        y[i] = study_mixture_lor_density(&p->posterior->mixture, x[i]);
+        y[i] = study_mixture_lor_density(&p->mixture, x[i]);
         top = fmax(top, y[i]);
     }
-    for (size_t i = 0; i < exact->points; i++)
+    for (size_t i = 0; i < STUDY_POINTS; i++)
         top = fmax(top, exact->density[i]);
     top *= 1.1;
     if (isfinite(f->table->lor))
         study_segment(canvas, PV_INK_IW, "frequentist", false, f->table->lor, 0, f->table->lor, top);
     study_segment(canvas, PV_INK_NEGATIVE, "mean", false, mean, 0, mean, top);
     study_line(canvas, PV_INK_EMPIRICAL, "variational", false, CURVE, x, y);
-    study_line(canvas, PV_INK_POSITIVE, "exact", true, exact->points, exact->lor, exact->density);
+    study_line(canvas, PV_INK_POSITIVE, "exact", true, STUDY_POINTS, exact->lor, exact->density);
     pv_panel panel = {.title = study_text(canvas, "%s: log odds ratio", c->title),
                       .x = {.label = "\xCE\xB7"
                                      "1 - \xCE\xB7"

@@ -14,7 +14,7 @@
 
 const double study_quantile[STUDY_QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
-enum { COARSE = 97, FINE = 301, PASSES_MAX = 20 };
+enum { COARSE = 97, FINE = STUDY_POINTS, PASSES_MAX = 20 };
 static const double DROP = 32;
 
 typedef struct frame {
@@ -150,9 +150,6 @@ static bool settled(const frame *f, const frame *next, const grid *g) {
 /* Density of d on the grid, and its quantiles from the integral, corrected at the ends of each step by the slopes. */
 static void marginalise(const frame *f, const grid *g, study_exact *out) {
     size_t n = g->side;
-    out->points = n;
-    out->lor = cli_alloc(n, sizeof(double));
-    out->density = cli_alloc(n, sizeof(double));
     double *cdf = cli_alloc(n, sizeof *cdf), h = f->a * (f->high[0] - f->low[0]) / (double)(n - 1);
     for (size_t i = 0; i < n; i++) {
         out->lor[i] = f->cd + f->a * node(f, 0, i, n);
@@ -177,7 +174,7 @@ static void marginalise(const frame *f, const grid *g, study_exact *out) {
 }
 
 pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *out) {
-    *out = (study_exact){0};
+    *out = (study_exact){.log_evidence = 0};
     double mode[2] = {0, 0};
     grid g = {.side = COARSE};
     g.value = cli_alloc(FINE * FINE, sizeof(double));
@@ -209,12 +206,6 @@ pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *o
     free(g.value);
     free(g.marginal);
     return status;
-}
-
-void study_exact_clear(study_exact *exact) {
-    free(exact->lor);
-    free(exact->density);
-    *exact = (study_exact){0};
 }
 
 /* ---- a Gaussian mixture ------------------------------------------------------------------------------------------ */

@@ -22,7 +22,6 @@ typedef struct sbc {
     pv_inference infer[3];
     int infers;
     int *rank; /* [replicates][infers][PARAMS], 0 .. DRAWS; -1: not done */
-    double seconds;
 } sbc;
 
 static int *rank_at(const sbc *s, size_t replicate, int infer) {
@@ -105,7 +104,9 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     pv_status status = study_density_new(ctx, &problem, &density);
     for (int i = 0; i < s->infers && status == PV_OK; i++) {
         pv_posterior *posterior = NULL;
+        size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)i);
         status = infer_one(ctx, s, replicate, s->infer[i], &density, &posterior);
+        pv_checkpoint_leave(ctx, entered);
         int *rank = rank_at(s, replicate, i);
         for (size_t j = 0; status == PV_OK && j < PARAMS; j++) {
             rank[j] = 0;
@@ -117,6 +118,12 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     study_density_free(ctx, &density);
     free(held);
     return status;
+}
+
+static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
+    const sbc *s = state;
+    field[0] = (pv_field){rank_at(s, replicate, 0), (size_t)s->infers * PARAMS * sizeof *s->rank};
+    return 1;
 }
 
 /* ---- the test ---------------------------------------------------------------------------------------------------- */
@@ -191,7 +198,6 @@ static json_t *json_result(cli_call *call, const sbc *s) {
     cli_json_set(object, "draws", json_integer(DRAWS));
     cli_json_set(object, "infer", infers);
     cli_json_set(object, "seed", json_integer((json_int_t)s->seed));
-    cli_json_set(object, "seconds", cli_json_real(s->seconds));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;
@@ -241,6 +247,16 @@ static int write_picture(cli_call *call, const sbc *s) {
                         PARAMS);
 }
 
+/* Those of a checkpoint may be any. */
+static int check_ranks(cli_call *call, const sbc *s) {
+    for (size_t i = 0; i < s->replicates * (size_t)s->infers * PARAMS; i++)
+        if (s->rank[i] < -1 || s->rank[i] > DRAWS)
+            return cli_error(call, PV_ERR_FORMAT, s->options->checkpoint.path,
+                             "is not a usable checkpoint: a rank is none of 0 to %d; remove it and begin anew",
+                             (int)DRAWS);
+    return CLI_OK;
+}
+
 int study_ranks(cli_call *call, const study_options *options) {
     static const char *const foreign[] = {"prevalence", "prevalence-n", "cases", "controls", "draws", "chains"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -256,11 +272,11 @@ int study_ranks(cli_call *call, const study_options *options) {
     s.rank = cli_alloc(ranks, sizeof *s.rank);
     for (size_t i = 0; i < ranks; i++)
         s.rank[i] = -1;
-    double began = study_seconds();
-    code = study_parallel(call, "calibration", s.replicates, run_replicate, &s, &s.finished);
-    s.seconds = study_seconds() - began;
+    code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, &s, &s.finished);
     if (code == CLI_OK && !s.finished)
         code = CLI_FAILED;
+    if (code == CLI_OK)
+        code = check_ranks(call, &s);
     json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;
     if (code == CLI_OK && options->output) {
         code = study_write_json(call, options->output, "sbc.json", object);

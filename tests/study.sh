@@ -48,6 +48,8 @@ check "study nodules --quick" quick
 check "a fit for each cell, plain once for all prevalences" [ "$(fits quick)" -eq $((2 * 2 * 3 * (4 * 2 + 1))) ]
 check "complete tables" complete_tables quick/tables.md $((4 * 2 * 7 + 3 * 2 * 2))
 check "the JSON that is printed is results.json" cmp quick.json quick/results.json
+check "the table says that it is quick" grep -q 'not to be compared with the paper' quick/tables.md
+check "and so does the report" grep -q 'not to be compared with the paper' quick/report.html
 for name in convnet_balanced convnet_uniform inception_balanced inception_uniform; do
     check "ROC curves of $name" grep -q '</svg>' "quick/roc_$name.svg"
     check "the marginal of $name" grep -q '</svg>' "quick/marginal_$name.svg"
@@ -154,6 +156,10 @@ as_cv() {
 }
 check "study ratings --quick" ratings
 check "complete tables of ratings" complete_tables ratings/tables.md $((2 * (2 + 6)))
+says_itself() { grep -E '^ +([a-z]+) +\1$' "$1"; }
+check "the text says that it is quick" grep -q 'not to be compared with the paper' ratings.txt
+check "the legend explains the columns" grep -q '^  nell   mean -log probability' ratings.txt
+check "and none by its own name" [ -z "$(says_itself ratings.txt)" ]
 check "histograms" grep -q '</svg>' ratings/histograms_convnet_balanced.svg
 for metric in nell information_gain one_off_accuracy; do
     check "$metric of ratings as cv has it" as_cv $metric

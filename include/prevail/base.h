@@ -182,6 +182,16 @@ PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const p
 size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* bytes of a state; 0: there is none */
 void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys begin so */
 
+/* Jobs as above, whose outcome is some blocks of memory. With a checkpoint, each is kept there when it is done, in the
+ * place of what it kept on its way; one that is there already is not done again: its outcome is recalled, and what it
+ * logged is told once more. A job that an interruption reached is taken for unfinished, whatever it returns.
+ *   outcome  writes where that of a job lies, at most PV_JOB_FIELDS blocks of sizes that are known before the job is
+ *            done, not all of them empty, without pointers; returns how many. */
+enum { PV_JOB_FIELDS = 16 };
+typedef size_t (*pv_job_outcome)(void *state, size_t index, pv_field *field);
+PV_MUST_USE pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
+                                       pv_job_outcome outcome, void *state, size_t *finished);
+
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing
  * file is replaced only by a complete one.

@@ -19,6 +19,9 @@ typedef struct crew {
     const char *what;
     size_t jobs, finished, failed; /* failed: index of the first that did; jobs: none */
     bool stop, interrupt_running;
+    pv_job job;
+    pv_job_outcome outcome; /* NULL: jobs are not kept */
+    void *state;
     pv_status status;
     note **notes; /* [jobs], the latest first */
     double began;
@@ -108,9 +111,95 @@ static void tell(crew *c) {
         }
 }
 
+/* ---- jobs that are kept --------------------------------------------------------------------------------------------
+ * The entry "job" has the outcome and behind it what the job said, the earliest first: of each text the level ('0' and
+ * on), the text and a NUL.
+ */
+
+static pv_status pack_notes(pv_ctx *ctx, const note *notes, char **packed, size_t *size) {
+    *size = 0;
+    for (const note *n = notes; n; n = n->next)
+        *size += strlen(n->text) + 2;
+    PV_TRY(pv__alloc(ctx, *size, 1, packed));
+    char *at = *packed + *size;
+    for (const note *n = notes; n; n = n->next) { /* the latest is last */
+        size_t length = strlen(n->text) + 1;
+        at -= length + 1;
+        at[0] = (char)('0' + (int)n->level);
+        memcpy(at + 1, n->text, length);
+    }
+    return PV_OK;
+}
+
+/* False where they are not as they were packed. */
+static bool unpack_notes(worker *w, const char *packed, size_t size) {
+    if (size && packed[size - 1])
+        return false;
+    for (const char *at = packed; at < packed + size; at += strlen(at) + 1) {
+        pv_log_level level = (pv_log_level)(at[0] - '0');
+        if (level != PV_LOG_INFO && level != PV_LOG_WARNING)
+            return false;
+        on_log(w, level, at + 1);
+    }
+    return true;
+}
+
+static pv_status keep(const worker *w) {
+    const crew *c = w->crew;
+    pv_field field[PV_JOB_FIELDS + 1];
+    char *said;
+    size_t size;
+    if (!w->ctx->checkpoint)
+        return PV_OK;
+    PV_TRY(pack_notes(w->ctx, c->notes[w->job], &said, &size));
+    size_t n = c->outcome(c->state, w->job, field);
+    field[n] = (pv_field){said, size};
+    pv_checkpoint_drop(w->ctx, ""); /* what it kept on its way */
+    pv_status status = pv_checkpoint_keep(w->ctx, "job", field, n + 1);
+    pv__free(w->ctx, said);
+    return status;
+}
+
+static pv_status recall(worker *w, bool *found) {
+    const crew *c = w->crew;
+    pv_field field[PV_JOB_FIELDS + 1];
+    char *said;
+    size_t size = pv_checkpoint_size(w->ctx, "job"), own = 0;
+    *found = false;
+    if (!size)
+        return PV_OK;
+    size_t n = c->outcome(c->state, w->job, field);
+    for (size_t i = 0; i < n; i++)
+        own += field[i].size;
+    if (size < own)
+        return pv__checkpoint_damaged(w->ctx, "the outcome of a job has not its size");
+    PV_TRY(pv__alloc(w->ctx, size - own, 1, &said));
+    field[n] = (pv_field){said, size - own};
+    pv_status status = pv_checkpoint_recall(w->ctx, "job", field, n + 1, found);
+    if (status == PV_OK && !unpack_notes(w, said, size - own))
+        status = pv__checkpoint_damaged(w->ctx, "what a job said is damaged");
+    pv__free(w->ctx, said);
+    return status;
+}
+
+static pv_status run_job(worker *w) {
+    const crew *c = w->crew;
+    bool found = false;
+    if (c->outcome)
+        PV_TRY(recall(w, &found));
+    if (found)
+        return PV_OK;
+    PV_TRY(c->job(w->ctx, c->state, w->job));
+    if (!c->outcome)
+        return PV_OK;
+    if (pv__interrupted(w->ctx))
+        return pv__fail(w->ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", c->what);
+    return keep(w);
+}
+
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-static void run_team(crew *c, pv_job job, void *state, int team) {
+static void run_team(crew *c, int team) {
     pv_allocator shared = pv__allocator_shared(c->parent);
 #pragma omp parallel num_threads(team)
     {
@@ -133,24 +222,26 @@ static void run_team(crew *c, pv_job job, void *state, int team) {
             w.job = i;
             if (w.ctx)
                 pv__checkpoint_inherit(w.ctx, c->parent, c->what, i);
-            done(c, &w, status == PV_OK ? job(w.ctx, state, i) : status);
+            done(c, &w, status == PV_OK ? run_job(&w) : status);
         }
         pv_ctx_free(w.ctx);
     }
 }
 
-pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job, void *state,
-                      size_t *finished) {
+pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
+                           pv_job_outcome outcome, void *state, size_t *finished) {
     crew c = {.parent = ctx,
               .what = what,
               .jobs = jobs,
               .failed = jobs,
               .interrupt_running = interrupt_running,
+              .job = job,
+              .outcome = outcome,
+              .state = state,
               .began = pv__seconds()};
     *finished = 0;
     PV_TRY(pv__alloc(ctx, jobs, sizeof *c.notes, &c.notes));
-    int team = pv__threads_for(ctx, jobs);
-    run_team(&c, job, state, team);
+    run_team(&c, pv__threads_for(ctx, jobs));
     tell(&c);
     pv__free(ctx, c.notes);
     *finished = c.finished;
@@ -159,4 +250,9 @@ pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt
     if (interrupt_running && pv__interrupted(ctx))
         return pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", what);
     return PV_OK;
+}
+
+pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job, void *state,
+                      size_t *finished) {
+    return pv_jobs_run_kept(ctx, what, jobs, interrupt_running, job, NULL, state, finished);
 }

@@ -23,9 +23,6 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
 /* What a checkpoint keeps of an auxiliary network. */
 size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field /* [7] */);
 
-/* What a full-batch loss remembers from one evaluation to the next; at most 2 fields. */
-size_t pv__full_loss_fields(pv_full_loss *full, pv_field *field);
-
 /* rows begin .. begin+n-1 of targets, borrowed. */
 pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n);
 

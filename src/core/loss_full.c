@@ -306,7 +306,7 @@ void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
     memcpy(full->counts, counts, (size_t)full->targets.classes * sizeof *counts);
 }
 
-size_t pv__full_loss_fields(pv_full_loss *full, pv_field *field) {
+size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field) {
     size_t size = (size_t)full->targets.classes * sizeof(double);
     if (full->loss != PV_LOSS_IG || full->marginal != PV_MARGINAL_PROFILE)
         return 0;

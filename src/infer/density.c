@@ -273,7 +273,7 @@ static size_t memory(void *from, pv_field *field) {
     state *s = from;
     field[0] = (pv_field){&s->log_lambda, sizeof s->log_lambda};
     pv_full_loss *full = pv__objective_loss(s->objective);
-    return 1 + (full ? pv__full_loss_fields(full, field + 1) : 0);
+    return 1 + (full ? pv_full_loss_memory(full, field + 1) : 0);
 }
 
 pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *density) {

@@ -295,13 +295,15 @@ static pv_status train(trainer *t, pv_stop *stop) {
         }
         if (t->at.step % t->epoch == 0)
             PV_TRY(end_epoch(t, &enough));
-        if (pv_checkpoint_due(t->ctx))
-            PV_TRY(keep(t));
-        if (pv__seconds() - shown > 0.1) {
+        if (pv__seconds() - shown > 0.1) { /* which may tell of an interruption */
             shown = pv__seconds();
             show(t, (shown - began) * (double)t->at.step / (double)(t->at.step - from));
         }
-        if (pv__interrupted(t->ctx) && t->at.step < t->steps && !enough) {
+        bool due = pv_checkpoint_due(t->ctx);
+        bool interrupted = pv__interrupted(t->ctx) && t->at.step < t->steps && !enough;
+        if (due || interrupted)
+            PV_TRY(keep(t));
+        if (interrupted) {
             *stop = PV_STOP_INTERRUPTED;
             return PV_OK;
         }

@@ -272,15 +272,14 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
     int64_t least = total;
     for (int i = 0; i < count; i++)
         least = chains[i].iteration < least ? chains[i].iteration : least;
-    for (int64_t until = least; until < total && !pv__interrupted(ctx);) {
+    bool interrupted = pv__interrupted(ctx);
+    for (int64_t until = least; until < total && !interrupted;) {
         until = until + stretch < total ? until + stretch : total;
 #pragma omp parallel for num_threads(together ? pv__threads_for(ctx, (size_t)count) : 1) schedule(dynamic)
         for (int i = 0; i < count; i++)
             advance(&chains[i], until);
         for (int i = 0; i < count; i++)
             PV_TRY(hand_up(ctx, &chains[i], chains[i].status));
-        if (pv_checkpoint_due(ctx))
-            PV_TRY(keep(ctx, options, chains));
         double took = pv__seconds() - now;
         now += took;
         if (took < 0.1 && stretch < until / 8)
@@ -292,7 +291,11 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
                                 .steps = (size_t)total,
                                 .value = chains[0].nuts.at.value,
                                 .seconds = now - began};
-        pv__progress(ctx, &progress);
+        pv__progress(ctx, &progress); /* which may tell of an interruption */
+        bool due = pv_checkpoint_due(ctx);
+        interrupted = pv__interrupted(ctx);
+        if (due || interrupted)
+            PV_TRY(keep(ctx, options, chains));
     }
     return PV_OK;
 }

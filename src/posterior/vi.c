@@ -329,9 +329,10 @@ static pv_status optimise(pv_ctx *ctx, run *r, const pv_density *density) {
     int64_t steps = r->options.steps;
     PV_TRY(recall(ctx, r, density));
     for (int64_t step = r->at.iterations; step < steps; step++) {
-        if (pv_checkpoint_due(ctx))
+        bool due = pv_checkpoint_due(ctx), interrupted = pv__interrupted(ctx);
+        if (due || interrupted)
             PV_TRY(keep(ctx, r, density));
-        if (pv__interrupted(ctx)) {
+        if (interrupted) {
             r->stop = PV_STOP_INTERRUPTED;
             return PV_OK;
         }

@@ -53,6 +53,34 @@ try() {
     rm -f "${files[@]}"
 }
 
+# try_study NAME WORD...: a folder. A run of another seed is there before; below the limit every file is that run's or the new one's.
+try_study() {
+    local name=$1 limit code said refused=0 file
+    shift
+    "$prevail" "$@" --seed 2 -o before --quiet >/dev/null && "$prevail" "$@" -o after --quiet >/dev/null || fail "$name"
+    for ((limit = 0; limit < 100000; limit = limit < 4 ? limit + 1 : limit * 3 / 2)); do
+        rm -rf out ck
+        cp -r before out
+        said=$(ulimit -f $limit && exec "$prevail" "$@" -o out --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
+        code=$?
+        [ $code -eq 0 ] && break
+        refused=$((refused + 1))
+        [ $code -eq 1 ] || fail "$name with $limit KiB: exit code $code"
+        [[ $said == *"could not be written"* ]] || fail "$name with $limit KiB: $said"
+        for file in out/*; do
+            [ -f "$file" ] || continue
+            cmp -s "$file" "before/${file##*/}" || cmp -s "$file" "after/${file##*/}" || fail "$name with $limit KiB: $file is neither"
+        done
+        [ $refused -eq 8 ] || continue # and where there is room again
+        "$prevail" "$@" -o out --checkpoint ck --resume --quiet >/dev/null && diff -r after out >/dev/null || fail "$name: resumed after $limit KiB"
+    done
+    [ $refused -gt 0 ] || fail "$name: no limit was low enough"
+    diff -r after out >/dev/null || fail "$name: other bytes at $limit KiB"
+    [ -e ck ] && fail "$name: left its checkpoint behind"
+    echo "$name: refused at $refused limits, done at $limit KiB"
+    rm -rf before after out ck
+}
+
 try fit b.model -- fit data.csv --target y --prevalence 0.1 --infer laplace -o b.model
 try trace t.csv -- fit data.csv --target y --prevalence 0.1 --batch 20 --epochs 100 --trace t.csv
 try checkpoint b.model ck -- fit data.csv --target y --prevalence 0.1 --model mlp:16 --batch 20 --epochs 20 -o b.model \
@@ -63,5 +91,10 @@ try predict p.csv -- predict a.model data.csv -o p.csv
 try cv p.csv ck -- cv data.csv --target y --prevalence 0.1 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try sweep p.csv ck -- sweep data.csv --target y --prevalence 0.1,0.2 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try simulate s.csv -- simulate nodules --rows 300 -o s.csv
+try_study contingency study contingency --prevalence-n 10 --steps 20
+try_study coverage study coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
+try_study ranks study coverage --sbc --replicates 3 --infer vi --steps 20
+try_study calibration study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100
+try_study bias study bias --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

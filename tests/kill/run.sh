@@ -3,9 +3,11 @@
 #
 #   tests/kill/run.sh PREVAIL [KILLS [SEED]]
 #
-# KILLS (default 24) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
-# cross-validation and a sweep. Each is killed and resumed, then resumed until it is done. What may be left behind by a killed
-# process is OUTPUT.partial.XXXXXX alone (docs/formats.md); a checkpoint and its own partial files are gone at the end.
+# KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
+# cross-validation, a sweep and the studies, whose output is a folder. Each is killed and resumed, with any number of threads, then
+# resumed until it is done.
+# Between them come SIGTERMs, which are not counted. What may be left behind by a killed process is OUTPUT.partial.XXXXXX alone
+# (docs/formats.md); a checkpoint and its own partial files are gone at the end.
 # `make soak` runs it with 200 kills; the last line says how many were survived.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,26 +16,35 @@ if [ $# -lt 1 ] || [ ! -x "$1" ]; then
     exit 2
 fi
 prevail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-kills=${2:-24}
+kills=${2:-30}
 RANDOM=${3:-$$}
 echo "seed ${3:-$$}"
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap '[ $BASHPID -eq $$ ] && rm -rf "$scratch"' EXIT # a SIGTERM may come before the command has taken the shell's place
 cd "$scratch" || exit 1
 "$prevail" simulate gaussian --cases 200 --controls 200 --dimensions 5 --prevalence 0.05 -o data.csv || exit 1
+"$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-common=(--prevalence 0.1 --quiet)
-names=(table images vi vi_batches hmc cv sweep)
+names=(table images vi vi_batches hmc cv sweep contingency coverage ranks calibration calibration_data bias nodules ratings)
 arguments() {
+    local fit="--target y --prevalence 0.1"
     case $1 in
-    table) echo fit data.csv --target y --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
-    images) echo fit discs.npz --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 20 --batch 16 ;;
-    vi) echo fit data.csv --target y --infer vi --steps 1000 --components 4 ;;
-    vi_batches) echo fit data.csv --target y --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear ;;
-    hmc) echo fit data.csv --target y --infer hmc --draws 1000 --warmup 300 ;;
-    cv) echo cv data.csv --target y --model mlp:16 --batch 16 --epochs 30 --folds 3 --bootstrap 0 ;;
-    sweep) echo sweep data.csv --target y --model mlp:8 --batch 16 --epochs 15 --losses ig,plain ;;
+    table) echo fit data.csv $fit --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
+    images) echo fit discs.npz --prevalence 0.1 --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 20 --batch 16 ;;
+    vi) echo fit data.csv $fit --infer vi --steps 1000 --components 4 ;;
+    vi_batches) echo fit data.csv $fit --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear ;;
+    hmc) echo fit data.csv $fit --infer hmc --draws 1000 --warmup 300 ;;
+    cv) echo cv data.csv $fit --model mlp:16 --batch 16 --epochs 30 --folds 3 --bootstrap 0 ;;
+    sweep) echo sweep data.csv $fit --model mlp:8 --batch 16 --epochs 15 --losses ig,plain ;;
+    contingency) echo study contingency --prevalence-n 10 --steps 1000 --hmc ;;
+    coverage) echo study coverage --replicates 6 --infer laplace,vi,hmc --steps 100 --draws 200 ;;
+    ranks) echo study coverage --sbc --replicates 8 --steps 100 ;;
+    calibration) echo study calibration --replicates 3 --prevalences 0.1,0.01 --population-rows 1000 --steps 50 ;;
+    calibration_data) echo study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 50 --data nodules.csv --splits 2 ;;
+    bias) echo study bias --replicates 8 ;;
+    nodules) echo study nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
+    ratings) echo study ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac
 }
 
@@ -44,42 +55,62 @@ fail() {
     failures=$((failures + 1))
 }
 
-# Starts the command in the background and kills it after up to 0.3 s; true where it was killed.
-killed() {
+# Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or, once in three, by SIGTERM, which it must
+# answer by 1 and a word about it; true where it was ended.
+ended() {
     "$prevail" "$@" >/dev/null 2>err &
-    local pid=$!
-    sleep "0.$(printf %03d $((RANDOM % 300)))"
-    kill -KILL $pid 2>/dev/null
+    local pid=$! code
+    signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
+    sleep "0.$(printf %03d $((RANDOM % most)))"
+    kill -$signal $pid 2>/dev/null
     wait $pid 2>/dev/null
-    [ $? -eq 137 ]
+    code=$?
+    case $signal-$code in
+    KILL-137 | TERM-143) ;; # 143: before it catches signals
+    TERM-1) grep -q -e 'stopped on request' -e interrupted err ;;
+    *) false ;;
+    esac
+}
+# The same bytes, of a file or of all files of a folder; a cell has the seconds that its fit took.
+same() {
+    if [ -d whole ]; then
+        find whole out -path '*/cells/*.json' -exec sed -i 's/"seconds":[^,]*,//' {} +
+        diff -rq -x '*.partial.??????' whole out
+    else
+        cmp whole out
+    fi >/dev/null 2>&1
 }
 
 for i in "${!names[@]}"; do
     name=${names[$i]}
     read -r -a words <<<"$(arguments "$name")"
-    words+=("${common[@]}")
+    words+=(--quiet)
+    began=${EPOCHREALTIME/[.,]/}
     "$prevail" "${words[@]}" -o whole >/dev/null 2>err || fail "$name: without kills: $(cat err)"
+    most=$(((${EPOCHREALTIME/[.,]/} - began) / 1000 + 1)) # milliseconds
+    [ $most -lt 300 ] || most=300
     share=$(((kills * (i + 1)) / ${#names[@]} - (kills * i) / ${#names[@]}))
     done=0
-    for ((attempt = 0; done < share && attempt < 10 * share + 10; attempt++)); do
-        if killed "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume; then
-            done=$((done + 1))
+    for ((attempt = 0; done < share && attempt < 20 * share + 20; attempt++)); do
+        if ended "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume --threads $((1 + RANDOM % 3)); then
+            [ "$signal" = KILL ] && done=$((done + 1))
         else
             [ -s err ] && fail "$name: $(cat err)"
-            cmp -s whole out || fail "$name: other bytes after $done kills"
-            rm -f out # and once more from the beginning
+            same || fail "$name: other bytes after $done kills"
+            rm -rf out # and once more from the beginning
         fi
     done
     "$prevail" "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume >/dev/null 2>err ||
         fail "$name: to its end: $(cat err)"
-    cmp -s whole out || fail "$name: other bytes after $done kills"
+    same || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
-        data.csv | discs.npz | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
+        data.csv | nodules.csv | discs.npz | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
         *) fail "$name: left $file behind" ;;
         esac
     done
-    rm -f whole out trace.csv *.partial.* ck*
+    rm -rf whole out trace.csv *.partial.* ck*
+    [ $done -eq $share ] || fail "$name: it ended before it could be killed $share times"
     survived=$((survived + done))
     echo "$name: $done kills"
 done

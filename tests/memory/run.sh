@@ -41,7 +41,7 @@ while read -r line; do
     case $line in '' | '#'*) continue ;; esac
     case $line in *"$word"*) ;; *) continue ;; esac
     case $line in 'full: '*) [ "${full[*]:-}" = --full ] || continue; line=${line#full: } ;; esac
-    rm -rf work wanted && mkdir work
+    rm -rf work wanted ck* && mkdir work
     eval "set -- $line"
     if (cd work && "$sweep" "${full[@]}" -- "$@"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done <"$here/cases"

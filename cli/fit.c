@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct fit_options {
@@ -17,7 +18,9 @@ typedef struct fit_options {
 
 static const pv_option run_table[] = {
     CLI_OPTION_GROUP(fit_options, roles.group),
-    CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
+    CLI_OPTION_OUTPUT(fit_options, output,
+                      "Where the model is saved. Without it, it is not. A fit that is interrupted is saved too where "
+                      "there is no such file yet."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_THREADS(fit_options, running.threads),
@@ -204,7 +207,18 @@ static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
     return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
 }
 
-/* With a checkpoint nothing else is saved; without one, what there is, where there is a place for it. */
+/* A file that would be replaced; a pipe or /dev/null would not. */
+static const char *replaced(const fit_options *options) {
+    const char *const paths[] = {options->output, options->trace};
+    struct stat about;
+    for (size_t i = 0; i < 2; i++)
+        if (paths[i] && stat(paths[i], &about) == 0 && S_ISREG(about.st_mode))
+            return paths[i];
+    return NULL;
+}
+
+/* With a checkpoint nothing else is saved. Without one, what there is, where there is a place for it: half a fit
+ * replaces nothing. */
 static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     if (!was_stopped(classifier, PV_STOP_INTERRUPTED))
         return CLI_OK;
@@ -212,7 +226,15 @@ static int check_interruption(cli_call *call, const fit_options *options, const 
         return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved",
                          (long long)classifier->iterations);
     if (!options->output)
-        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
+        return cli_error(call, PV_ERR_INTERRUPTED, NULL,
+                         "interrupted; nothing was saved: -o FILE keeps what there is, --checkpoint FILE what can be "
+                         "continued");
+    const char *kept = replaced(options);
+    if (kept)
+        return cli_error(call, PV_ERR_INTERRUPTED, kept,
+                         "is left as it was: the fit was interrupted after %lld steps, and nothing was saved; another "
+                         "name keeps what there is, --checkpoint FILE what can be continued",
+                         (long long)classifier->iterations);
     return CLI_OK;
 }
 

@@ -45,10 +45,11 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
 }
 
 void pv_ctx_free(pv_ctx *ctx) {
-    if (ctx)
-        pv_checkpoint_close(ctx);
-    if (ctx)
-        ctx->options.allocator.release(ctx->options.allocator.state, ctx);
+    if (!ctx)
+        return;
+    pv_checkpoint_close(ctx);
+    pv__temporaries_free(ctx);
+    ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
 
 const pv_error *pv_ctx_error(const pv_ctx *ctx) {
@@ -216,6 +217,7 @@ pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
     pv_ctx_options options = {.allocator = pv__allocator_shared(ctx), .threads = 1};
     if (pv_ctx_new(&options, child) != PV_OK)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a context of a thread");
+    (*child)->parent = ctx;
     return PV_OK;
 }
 

@@ -129,8 +129,10 @@ static void run_team(crew *c, pv_job job, void *state, int team) {
             if (stop)
                 continue;
             w.job = i;
-            if (w.ctx)
+            if (w.ctx) {
+                w.ctx->parent = c->parent;
                 pv__checkpoint_inherit(w.ctx, c->parent, c->what, i);
+            }
             done(c, &w, status == PV_OK ? job(w.ctx, state, i) : status);
         }
         pv_ctx_free(w.ctx);

@@ -186,6 +186,8 @@ int study_checkpoint_start(cli_call *call, const study_options *options) {
     char facts[1024];
     snprintf(facts, sizeof facts, "version=%s\nthe command=%.900s\n", PV_VERSION, call->line);
     pv_status status = pv_checkpoint_facts(call->ctx, facts);
+    if (status == PV_OK)
+        pv_checkpoint_tell(call->ctx);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

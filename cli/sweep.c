@@ -210,8 +210,18 @@ static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation 
     return status;
 }
 
+/* What the members are; each says of itself what it is. */
+static pv_status facts(cli_call *call, const sweep_options *options) {
+    size_t size = strlen(options->prevalence) + strlen(options->losses) + 64;
+    char *text = cli_alloc(size, 1);
+    snprintf(text, size, "--prevalence=%s\n--losses=%s\n", options->prevalence, options->losses);
+    pv_status status = pv_checkpoint_facts(call->ctx, text);
+    free(text);
+    return status;
+}
+
 static int sweep(cli_call *call, work *w, bool *trouble) {
-    pv_status status = PV_OK;
+    pv_status status = facts(call, w->options);
     w->rows = cli_alloc(w->n_losses * (w->prevalences + 1), sizeof *w->rows);
     for (size_t l = 0; l < w->n_losses && status == PV_OK; l++) {
         size_t first = w->n_rows;

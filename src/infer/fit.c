@@ -387,6 +387,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_fit_input *input, const pv_datas
     PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
     PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
     PV_GOTO(done, pv__fit_facts(ctx, input, held, c->model, given));
+    pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     if (options->trace && problem.batch > 0)

@@ -84,11 +84,11 @@ static int check_call(cli_call *call, const eval_options *options) {
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
                              i < 2 ? " or --report" : "");
-    if (strcmp(options->population, "unknown") != 0) {
-        int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
-        if (code != CLI_OK)
-            return code;
-    }
+    int code = strcmp(options->population, "unknown") == 0
+                   ? cli_check_method(call, &options->unknown)
+                   : cli_check_idle(call, pv_target_option_table, "--population unknown");
+    if (code != CLI_OK)
+        return code;
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->ensemble && options->probs)
@@ -106,7 +106,7 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--training belongs to the report of a model: give --report FILE, and no --probs");
-    int code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
+    code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
     if (code == CLI_OK && !options->probs)
         code = cli_check_output(call, options->report.page, call->argument[0]);
     if (code == CLI_OK && options->training)
@@ -165,8 +165,12 @@ static int run(cli_call *call) {
         eval_print_table(call, options, &inputs, &found);
     if (code == CLI_OK && inputs.target)
         cli_note_target(call, inputs.target, inputs.own_labels, inputs.own_rows);
-    if (code == CLI_OK && inputs.dropped && !options->running.json)
-        cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
+    if (code == CLI_OK && inputs.dropped && !options->running.json) {
+        const pv_image_encoding *image = inputs.data ? inputs.data->image : NULL;
+        char why[96];
+        cli_note(call, "%zu %s%s %s left out", inputs.dropped, image ? "image" : "row", inputs.dropped == 1 ? "" : "s",
+                 options->votes ? "with missing cells" : cli_left_out(image, why, sizeof why));
+    }
     if (code == CLI_OK && inputs.uncertain && !options->running.json)
         cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, stand%s apart", inputs.uncertain,
                  inputs.uncertain == 1 ? "" : "s", options->binarise, inputs.uncertain == 1 ? "s" : "");

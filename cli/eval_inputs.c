@@ -117,6 +117,12 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     const pv_classifier *classifier = inputs->classifier;
     inputs->labels = classifier->labels;
     inputs->classes = classifier->classes;
+    const char *learned = classifier->encoding->image ? classifier->encoding->image->votes : "";
+    if (options->target && *learned && strcmp(options->target, learned) != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--target %s: the model learned votes and is judged by them, from the array '%s'; leave "
+                         "--target out",
+                         options->target, learned);
     if (options->votes)
         roles.target = NULL;
     else if (!roles.target)

@@ -164,9 +164,12 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
                c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
-    if (c->dropped)
-        printf("%zu more %s%s %s and %s left out\n", c->dropped, c->encoding->image ? "image" : "row",
-               c->dropped == 1 ? "" : "s", c->encoding->image ? "had no label, or not the votes" : "had missing cells",
+    char why[96];
+    if (c->dropped && c->encoding->image)
+        printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
+               cli_left_out(c->encoding->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
+    else if (c->dropped)
+        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
@@ -257,6 +260,8 @@ static int run(cli_call *call) {
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    if (code == CLI_OK)
+        cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)
         code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->trace);
     if (code == CLI_OK)

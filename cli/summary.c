@@ -78,8 +78,9 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
            c->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
+    char why[96];
     if (c->dropped)
-        printf(" (%zu with missing cells left out)", c->dropped);
+        printf(" (%zu %s left out)", c->dropped, cli_left_out(c->encoding->image, why, sizeof why));
     printf(", hash %016" PRIx64 "\n", c->data_hash);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "", c->loss_value);

@@ -421,6 +421,10 @@ pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     *dataset = NULL;
     if (table->arrays && roles->image)
         return pv__images_learn(ctx, table, roles, encoding, labels, dataset);
+    if (table->images && !roles->features)
+        return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
+                           "has images, and this model takes columns: choose --model convnet or inception, or name the "
+                           "columns to learn from with --features");
     pv__plan plan;
     PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
     pv_encoding *made = NULL;

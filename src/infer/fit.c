@@ -143,11 +143,15 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
     return PV_OK;
 }
 
+static bool has_auxiliary(const pv_fit_options *o) {
+    return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+}
+
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool ig = o->loss == PV_LOSS_IG;
     PV_TRY(check_images(ctx, problem));
-    bool auxiliary = o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    bool auxiliary = has_auxiliary(o);
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
     if (!ig && o->marginal != PV_MARGINAL_PROFILE)
         return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s belongs to --loss ig; leave it out with --loss %s", marginal,
@@ -194,17 +198,23 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
     static const char *const ml[] = {"prior", "intercept-prior"};
     static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
     static const char *const hmc[] = {"chains", "warmup"};
+    static const char *const posterior[] = {"draws"};
+    static const char *const auxiliary[] = {"auxiliary-rate", "auxiliary-sparsity"};
     const pv_fit_options *o = problem->given;
     const struct {
         const char *const *names;
         size_t count;
         bool idle;
         const char *why;
-    } groups[] = {{minibatch, 12, problem->batch == 0, "the full batch"},
-                  {full, 2, problem->batch > 0, "minibatches"},
-                  {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
-                  {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
-                  {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"}};
+    } groups[] = {
+        {minibatch, 12, problem->batch == 0, "the full batch"},
+        {full, 2, problem->batch > 0, "minibatches"},
+        {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
+        {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
+        {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"},
+        {posterior, 1, o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML, "this --infer"},
+        {auxiliary, 2, problem->batch > 0 && !has_auxiliary(o), "this --marginal"},
+        {auxiliary + 1, 1, has_auxiliary(o) && o->marginal != PV_MARGINAL_AUXILIARY_LINEAR, "this --marginal"}};
     pv_fit_options defaults = pv_fit_options_default();
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (size_t i = 0; groups[g].idle && i < groups[g].count; i++) {

@@ -155,7 +155,8 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
     const pv_probs *probs = held->probs;
     for (int y = 0; y < probs->classes; y++)
         if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
-            return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
+            return cli_error(call, PV_ERR_INPUT, options->source,
+                             "does not have the columns of probabilities of %s; give rows of the same model",
                              call->argument[0]);
     double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);

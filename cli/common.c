@@ -333,7 +333,8 @@ int cli_make_folder(cli_call *call, const char *folder) {
         return CLI_OK;
     if (cause == EEXIST)
         return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
-    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
+    return cli_error(call, PV_ERR_PATH, folder,
+                     "cannot be made: %s; name a folder in one that exists and can be written", strerror(cause));
 }
 
 int cli_finish(cli_call *call, int code) {

@@ -79,7 +79,7 @@ static int check_call(cli_call *call, const eval_options *options) {
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
     for (size_t i = 0; !options->probs && with_probs[i]; i++)
         if (cli_given(call, with_probs[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs", with_probs[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs; leave it out", with_probs[i]);
     for (size_t i = report_wanted(&options->report) ? 2 : 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
@@ -97,7 +97,7 @@ static int check_call(cli_call *call, const eval_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--ensemble averages in a population of known prevalence: true, known:P or design");
     if (options->training && (options->ensemble || options->binarise))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s",
+        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s; leave one out",
                          options->ensemble ? "ensemble" : "binarise");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");

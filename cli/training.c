@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const cli_argument cli_training_arguments[] = {
@@ -147,13 +148,16 @@ static int prepare_images(cli_call *call, const char *path, cli_roles *options, 
         return cli_fail(call, status);
     if (options->image.views == 0)
         return check_table(call, path, options, model);
-    if (!pv_archive_recognise(path) && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
+    struct stat about;
+    bool recognised = pv_archive_recognise(path);
+    if (!recognised && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
         return cli_error(call, PV_ERR_PATH, path, "cannot be read: %s; check the name", strerror(errno));
-    if (!pv_archive_recognise(path))
+    if (!recognised && stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0)
+        return cli_error(call, PV_ERR_FORMAT, path, "is empty; copy it again");
+    if (!recognised)
         return cli_error(call, PV_ERR_USAGE, path,
-                         "is no file of arrays, and --model %s takes images: give an NPZ, NPY or IDX file, or choose "
-                         "--model linear or mlp for a table",
-                         model);
+                         "is no file of arrays, and --model %s takes images: give an NPZ, NPY or IDX file%s", model,
+                         cli_value(call, "model") ? "; for a table choose --model linear or mlp" : "");
     roles->image = &options->image;
     if (options->image.votes && roles->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "give --target or --votes, not both");

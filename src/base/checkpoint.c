@@ -287,7 +287,8 @@ pv_status pv_checkpoint_finish(pv_ctx *ctx) {
         return PV_OK;
     pv_status status = PV_OK;
     if (unlink(c->path) != 0 && errno != ENOENT)
-        status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0, "could not be removed: %s", strerror(errno));
+        status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
+                             "could not be removed: %s; remove it before the same work begins anew", strerror(errno));
     pv_checkpoint_close(ctx);
     return status;
 }

@@ -158,7 +158,8 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     }
     if (!output->stream) {
         status = errno == ENOMEM ? pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened")
-                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s", strerror(errno));
+                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s; give another name",
+                                               strerror(errno));
         goto fail;
     }
     return PV_OK;

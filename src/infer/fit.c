@@ -23,7 +23,7 @@ static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     if (end == text || *end != '\0' || rows < 1)
         return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'auto', 'full', or a number of rows of at least 1", text);
     if ((unsigned long long)rows > problem->n)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows", text, problem->n);
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows; use fewer, or full", text, problem->n);
     problem->batch = (size_t)rows;
     return PV_OK;
 }
@@ -50,7 +50,9 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
     if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s says how well --prevalence is known, and there is none",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n %s says how well --prevalence is known, and there is none: state it, or leave "
+                        "--prevalence-n out",
                         problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
@@ -230,7 +232,10 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
 static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
     for (int y = 0; y < problem->targets.classes; y++)
         if (!(problem->mass[y] > 0))
-            return pv__fail(ctx, PV_ERR_INPUT, "class '%s' has a prevalence but no row in the data", labels[y]);
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "class '%s' has a prevalence but no row in the data; add rows of it, or leave it out of --prevalence",
+                labels[y]);
     return PV_OK;
 }
 
@@ -238,14 +243,14 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
     if (data->images || sample->images)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables");
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables; leave it out with images");
     if (sample->features != data->features)
-        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
-                        data->features);
+        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
+                        sample->features, data->features);
     if (!problem->targets.label)
-        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only");
+        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only; leave it out with votes");
     if (sample->rows == 0)
-        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows");
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows; give some, or --prevalence");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
     PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
     double *weight = problem->joined + rows * d;
@@ -278,7 +283,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
                              .map = options->infer != PV_INFER_ML,
                              .feature = input->encoding->feature};
     if (params > 100000000)
-        return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
+                        options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (input->sample)
         PV_TRY(join_sample(ctx, input->data, input->sample, problem));

@@ -11,9 +11,11 @@ static const pv_option option_table[] = {
      "Soft labels instead of --target: a column of votes (counts or shares) for each label, in the order of the "
      "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
     {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
-     "Ordered labels, as grades from 1 to 5, judged as two: below and above this one, 3 say. A row counts as the share "
-     "of its votes on either side; rows with more than half on this label are uncertain, counted, and stand apart. "
-     "Probabilities are those of the two sides, given that it is one of them."},
+     "For a model of ordered labels, as grades from 1 to 5: they are judged as two, below and above this one, 3 say. A "
+     "row counts as the share of its votes on either side; rows with more than half on this label are uncertain, "
+     "counted, and stand apart. Probabilities are those of the two sides, given that it is one of them. (fit "
+     "--binarise is another thing: it learns two labels, each image by the mean of its votes; such a model is judged "
+     "without this.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one number a row, not negative. A row of weight v counts as v rows, in intervals "
@@ -183,7 +185,8 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {
     {"[MODEL]", "A model file, written by prevail fit. Not with --probs."},
-    {"[DATA]", "A CSV file with the model's columns and the observed labels. - reads standard input."},
+    {"[DATA]", "A CSV file with the model's columns and the observed labels; - reads standard input. For a model of "
+               "images an NPZ, NPY or IDX file with its arrays."},
     {NULL, NULL}};
 
 static const cli_group groups[] = {

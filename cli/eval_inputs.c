@@ -272,6 +272,10 @@ static int binarise(cli_call *call, const eval_options *options, eval_inputs *in
     while (middle < classes && strcmp(inputs->labels[middle], options->binarise) != 0)
         middle++;
     char labels[300];
+    if (classes < 3)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--binarise %s: there are two labels already, %s; leave --binarise out", options->binarise,
+                         list_labels(inputs, labels, sizeof labels));
     if (middle == classes || middle == 0 || middle == classes - 1)
         return cli_error(call, PV_ERR_USAGE, NULL, "--binarise %s: %s; name one with labels on both sides: %s",
                          options->binarise,

@@ -131,6 +131,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     if (c->validation_rows) {
         cli_json_set(object, "validation", cli_json_real(c->validation));
         cli_json_set(object, "validation_rows", json_integer((json_int_t)c->validation_rows));
+        cli_json_set(object, "best_epoch", c->best_epoch ? json_integer(c->best_epoch) : json_null());
     }
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
@@ -185,8 +186,12 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     if (c->validation_rows)
-        printf("validation: %zu %s held out, negative log-likelihood %.6g\n", c->validation_rows,
+        printf("validation: %zu %s held out, negative log-likelihood %.6g", c->validation_rows,
                c->encoding->image ? "images" : "rows", c->validation);
+    if (c->validation_rows && c->best_epoch)
+        printf(" after epoch %lld, the best, whose parameters are kept", (long long)c->best_epoch);
+    if (c->validation_rows)
+        fputc('\n', stdout);
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, CLI_LEVEL);
@@ -334,7 +339,8 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
-        "loss_kind, marginal_kind, validation and validation_rows (with --validation), prior, intercept_prior, saved, "
+        "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
+        "parameters are kept, null without --patience), prior, intercept_prior, saved, "
         "version, warnings. Numbers that are not finite are "
         "null.\n"
         "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "

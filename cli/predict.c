@@ -296,7 +296,8 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {{"MODEL", "A model file, written by prevail fit."},
                                          {"DATA", "A CSV file with the model's columns, in any order; others are "
-                                                  "ignored. - reads standard input."},
+                                                  "ignored; - reads standard input. For a model of images an NPZ, "
+                                                  "NPY or IDX file with its arrays."},
                                          {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", option_table, 0},

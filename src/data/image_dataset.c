@@ -17,8 +17,9 @@ const pv_option pv_image_option_table[] = {
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
      "Images with fewer votes are missing ones: refused, or dropped with --missing drop."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
-     "Votes become two labels, below and above: the mean against this. Images exactly on it are left out. 0: the "
-     "grades are the labels."},
+     "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
+     "this are left out. 0: the grades are the labels. (eval --binarise is another thing: it judges a model of grades, "
+     "each row by the shares of its votes on either side.)"},
     {"spacing", PV_OPTION_TEXT, AT(spacing), NULL, 0, 0, NULL, "ARRAY",
      "The size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, where there is one."},
     {"ready-views", PV_OPTION_FLAG, AT(ready), NULL, 0, 0, NULL, NULL,

@@ -10,7 +10,7 @@
 #include "data/archive.h"
 #include "data/data.h"
 
-enum { CLASSES_MAX = 1000, TEXT_MAX = 256 };
+enum { TEXT_MAX = 256 };
 
 /* What reading holds besides the images. */
 typedef struct reader {
@@ -243,7 +243,7 @@ static pv_status read_labels(reader *r, const pv_array *array) {
     codes c = {0};
     pv_status status;
     PV_GOTO(done, check_rows(r, array, 1, "one label for each image, [N],"));
-    PV_GOTO(done, codes_read(r, array, CLASSES_MAX, &c));
+    PV_GOTO(done, codes_read(r, array, PV__LABELS_MAX, &c));
     status = sort_labels(r, array, &c);
 done:
     codes_free(r->ctx, &c);
@@ -288,7 +288,7 @@ static pv_status check_votes(const reader *r, const pv_array *array, int *most) 
     *most = 0;
     for (size_t i = 0; i < r->file_rows * raters; i++) {
         double vote = pv_array_number(array, i);
-        if (!(vote >= 0 && vote <= CLASSES_MAX && vote == floor(vote)))
+        if (!(vote >= 0 && vote <= PV__LABELS_MAX && vote == floor(vote)))
             return wrong(r, array,
                          "has %g at [%zu][%zu]; votes are whole numbers from 1 to K, and 0 where there is "
                          "none",
@@ -316,8 +316,8 @@ static pv_status read_frequencies(reader *r, const pv_array *array) {
     pv_images *images = r->images;
     PV_TRY(check_rows(r, array, 2, "[N][classes]"));
     size_t k = array->shape[1];
-    if (k < 2 || k > CLASSES_MAX)
-        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, CLASSES_MAX);
+    if (k < 2 || k > PV__LABELS_MAX)
+        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, PV__LABELS_MAX);
     PV_TRY(name_classes(r, (int)k, NULL));
     PV_TRY(pv__alloc(r->ctx, r->file_rows, k * sizeof *images->frequency, &images->frequency));
     for (size_t n = 0; n < r->file_rows; n++) {

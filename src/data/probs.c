@@ -11,7 +11,6 @@
 
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";
-enum { CLASSES_MAX = 1000 };
 
 /* Labels and the columns that belong to them. */
 typedef struct pairs {
@@ -28,10 +27,10 @@ static void pairs_clear(pv_ctx *ctx, pairs *made) {
 
 /* Refuses what no one can mean; labels are compared with each other, column by column. */
 static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
-    if (made->n < CLASSES_MAX)
+    if (made->n < PV__LABELS_MAX)
         return PV_OK;
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "there are more than %d columns of probabilities; name those meant with --columns", CLASSES_MAX);
+                    "there are more than %d columns of probabilities; name those meant with --columns", PV__LABELS_MAX);
 }
 
 static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {

@@ -378,6 +378,7 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     for (int y = 0; problem->estimated && y < c->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;
+    c->best_epoch = solution.best_epoch;
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;

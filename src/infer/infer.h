@@ -92,6 +92,7 @@ typedef struct pv__solution {
     pv_trace *trace;      /* filled by minibatches; NULL: not asked for */
     pv__holdout *holdout; /* validation rows; NULL: none */
     double score;         /* theirs at w */
+    int64_t best_epoch;   /* that w is of; 0: the last one run */
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */

@@ -123,6 +123,9 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
                          "--target %s: the model learned votes and is judged by them, from the array '%s'; leave "
                          "--target out",
                          options->target, learned);
+    if (options->weights && *learned && !options->votes)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--weights does not go with a model of votes, whose rows count alike: leave it out");
     if (options->votes)
         roles.target = NULL;
     else if (!roles.target)

@@ -252,6 +252,8 @@ static int run(cli_call *call) {
     pv_classifier *classifier = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
+    if (code == CLI_OK && options->roles.group && options->roles.roles.image && !(options->fit.validation > 0))
+        code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)

@@ -197,8 +197,8 @@ typedef struct pv_output {
 PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output);
 PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
 void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
-/* Removes what the context's open outputs have written so far, those of its jobs too, for a program that is about to
- * end at once. Safe in a signal handler. */
+/* Removes what the context's open outputs have written so far, those of its jobs too, and lets no other begin, for a
+ * program that is about to end at once. Safe in a signal handler. */
 void pv_outputs_abandon(pv_ctx *ctx);
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

@@ -15,8 +15,9 @@ typedef struct pv__temporary pv__temporary; /* file.c */
 struct pv_ctx {
     pv_ctx_options options;
     pv_error error;
-    pv_ctx *parent;                       /* whose thread's this is; NULL: the caller's own */
-    _Atomic(pv__temporary *) temporaries; /* of outputs that are open, those of its threads' contexts too */
+    pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
+    _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
+    atomic_bool abandoned;                /* there are to be no more; of the root */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */

@@ -40,6 +40,7 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
         return PV_ERR_MEMORY;
     memset(made, 0, sizeof *made);
     made->options = chosen;
+    made->root = made;
     *ctx = made;
     return PV_OK;
 }
@@ -217,7 +218,7 @@ pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child) {
     pv_ctx_options options = {.allocator = pv__allocator_shared(ctx), .threads = 1};
     if (pv_ctx_new(&options, child) != PV_OK)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a context of a thread");
-    (*child)->parent = ctx;
+    (*child)->root = ctx->root;
     return PV_OK;
 }
 

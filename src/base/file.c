@@ -49,14 +49,8 @@ struct pv__temporary {
     char path[];
 };
 
-static pv_ctx *root_of(pv_ctx *ctx) {
-    while (ctx->parent)
-        ctx = ctx->parent;
-    return ctx;
-}
-
 static pv_status take_temporary(pv_ctx *ctx, size_t size, pv__temporary **entry) {
-    pv_ctx *root = root_of(ctx);
+    pv_ctx *root = ctx->root;
     pv_status status = PV_OK;
 #pragma omp critical(pv_temporaries)
     {
@@ -77,7 +71,7 @@ static pv_status take_temporary(pv_ctx *ctx, size_t size, pv__temporary **entry)
 
 static void leave_temporary(pv_ctx *ctx, pv_output *output) {
 #pragma omp critical(pv_temporaries)
-    for (pv__temporary *entry = atomic_load(&root_of(ctx)->temporaries); entry; entry = entry->next)
+    for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
         if (entry->path == output->temporary) {
             atomic_store(&entry->there, false);
             entry->taken = false;
@@ -86,7 +80,8 @@ static void leave_temporary(pv_ctx *ctx, pv_output *output) {
 }
 
 void pv_outputs_abandon(pv_ctx *ctx) {
-    for (pv__temporary *entry = atomic_load(&root_of(ctx)->temporaries); entry; entry = entry->next)
+    atomic_store(&ctx->root->abandoned, true);
+    for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
         if (atomic_load(&entry->there))
             unlink(entry->path);
 }
@@ -121,8 +116,14 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
     output->temporary = entry->path;
     *descriptor = create_unique(entry);
+    int cause = errno;
+    if (*descriptor >= 0 && atomic_load(&ctx->root->abandoned)) { /* either this is seen, or the file is */
+        unlink(entry->path);
+        close(*descriptor);
+        *descriptor = -1;
+        cause = ECANCELED;
+    }
     if (*descriptor < 0) {
-        int cause = errno;
         leave_temporary(ctx, output);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));

@@ -121,6 +121,8 @@ static void run_team(crew *c, pv_job job, void *state, int team) {
                                   .state = &w,
                                   .threads = team > 1 ? 1 : c->parent->options.threads};
         pv_status status = pv_ctx_new(&options, &w.ctx);
+        if (w.ctx)
+            w.ctx->root = c->parent->root;
 #pragma omp for schedule(dynamic, 1)
         for (size_t i = 0; i < c->jobs; i++) {
             bool stop;
@@ -129,10 +131,8 @@ static void run_team(crew *c, pv_job job, void *state, int team) {
             if (stop)
                 continue;
             w.job = i;
-            if (w.ctx) {
-                w.ctx->parent = c->parent;
+            if (w.ctx)
                 pv__checkpoint_inherit(w.ctx, c->parent, c->what, i);
-            }
             done(c, &w, status == PV_OK ? job(w.ctx, state, i) : status);
         }
         pv_ctx_free(w.ctx);

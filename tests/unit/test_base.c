@@ -196,6 +196,8 @@ static void test_abandoned(void **state) {
     for (int i = 0; i < 4; i++)
         assert_int_equal(access(output[i].temporary, F_OK), 0);
     pv_outputs_abandon(ctx);
+    pv_output none;
+    assert_int_equal(pv_output_open(ctx, path, &none), PV_ERR_PATH);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(access(output[i].temporary, F_OK), -1);
         pv_output_discard(ctx, &output[i]);

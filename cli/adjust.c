@@ -82,6 +82,9 @@ static int check_options(cli_call *call, const adjust_options *options) {
         if (code != CLI_OK)
             return code;
     }
+    int code = cli_check_method(call, &options->target);
+    if (code != CLI_OK)
+        return code;
     if (options->source && options->target.method != PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
@@ -152,7 +155,8 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
     const pv_probs *probs = held->probs;
     for (int y = 0; y < probs->classes; y++)
         if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
-            return cli_error(call, PV_ERR_INPUT, options->source, "does not have the columns of probabilities of %s",
+            return cli_error(call, PV_ERR_INPUT, options->source,
+                             "does not have the columns of probabilities of %s; give rows of the same model",
                              call->argument[0]);
     double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
@@ -238,7 +242,7 @@ static void report(cli_call *call, const adjust_options *options, const work *he
     if (held->target)
         cli_note_target(call, held->target, probs->labels, probs->data->rows);
     cli_note_costs(call, held->costs, probs->labels);
-    cli_note_dropped(call, probs->data);
+    cli_note_dropped(call, NULL, probs->data);
     if (!options->running.json)
         return;
     json_t *object = cli_json_object();

@@ -166,7 +166,7 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
         return code;
     }
     if (call->given[option.index])
-        return cli_error(call, PV_ERR_USAGE, NULL, "--%s is given twice", option.row->name);
+        return cli_error(call, PV_ERR_USAGE, NULL, "--%s is given twice; give it once", option.row->name);
     call->given[option.index] = true;
     if (!value && option.row->type != PV_OPTION_FLAG && *at + 1 < argc &&
         !looks_like_option(call->command, argv[*at + 1]))

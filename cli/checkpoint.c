@@ -23,9 +23,9 @@ int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const ch
     pv_status status = pv_checkpoint_open(call->ctx, options->path, options->every, options->resume);
     if (status != PV_OK)
         return cli_fail(call, status);
-    if (options->resume)
-        cli_note(call, pv_checkpoint_resumed(call->ctx) ? "continuing from %s" : "%s: no such file; beginning",
-                 options->path);
+    if (options->resume &&
+        !pv_checkpoint_resumed(call->ctx)) /* else the work says so, when it knows that it is its own */
+        cli_note(call, "%s: no such file; beginning", options->path);
     return CLI_OK;
 }
 

@@ -221,24 +221,36 @@ static void on_progress(void *state, const pv_progress *progress) {
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-static void on_signal(int signal_number) {
-    (void)signal_number;
-    if (running_ctx)
-        pv_ctx_interrupt(running_ctx);
-}
+/* The first signal asks the work to stop and save what there is. Terminals and `timeout` often send one twice: what
+ * follows within REPEAT seconds is the same wish. One after that ends the program at once. */
+#define REPEAT 1.0
 
-/* The first signal asks the work to stop; the second one, the handler being gone by then, ends the program. */
-static void catch_signals(pv_ctx *ctx) {
-    running_ctx = ctx;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND)};
-    sigemptyset(&action.sa_mask);
+static _Atomic double interrupted_at; /* 0: not yet */
+
+static void catch_signals(void (*handler)(int), int flags) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
     const int caught[] = {SIGINT, SIGTERM};
+    sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < 2; i++) {
         struct sigaction before;
         if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* ignored on purpose stays so */
             sigaction(caught[i], &action, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
+}
+
+/* Calls only what a handler may. */
+static void on_signal(int number) {
+    double now = now_seconds(), first = 0;
+    if (atomic_compare_exchange_strong(&interrupted_at, &first, now)) {
+        catch_signals(on_signal, SA_RESTART); /* no write of what is saved is cut short by a repeat */
+        if (running_ctx)
+            pv_ctx_interrupt(running_ctx);
+    } else if (now - first >= REPEAT) {
+        if (running_ctx)
+            pv_outputs_abandon(running_ctx);
+        signal(number, SIG_DFL);
+        raise(number); /* comes when the handler is left */
+    }
 }
 
 int cli_start(cli_call *call) {
@@ -257,7 +269,10 @@ int cli_start(cli_call *call) {
     if (status != PV_OK)
         return cli_fail(call, status);
     call->redrawn = now_seconds(); /* short work shows no line */
-    catch_signals(call->ctx);
+    running_ctx = call->ctx;
+    interrupted_at = 0;
+    catch_signals(on_signal, 0);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
     return CLI_OK;
 }
 
@@ -345,7 +360,8 @@ int cli_make_folder(cli_call *call, const char *folder) {
         return CLI_OK;
     if (cause == EEXIST)
         return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
-    return cli_error(call, PV_ERR_PATH, folder, "cannot be made: %s", strerror(cause));
+    return cli_error(call, PV_ERR_PATH, folder,
+                     "cannot be made: %s; name a folder in one that exists and can be written", strerror(cause));
 }
 
 int cli_finish(cli_call *call, int code) {

@@ -186,8 +186,10 @@ int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *
                        pv_table **table);
 /* The column of weights: given, or that of the fit where the table has it; NULL: none. */
 const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
-void cli_note_dropped(cli_call *call, const pv_dataset *data);
-double *cli_log(const double *p, int n); /* the caller frees */
+/* Why rows were left out: "with missing cells", say; image NULL: a table's. size >= 96. */
+const char *cli_left_out(const pv_image_encoding *image, char *text, size_t size);
+void cli_note_dropped(cli_call *call, const char *path, const pv_dataset *data); /* path NULL: not named */
+double *cli_log(const double *p, int n);                                         /* the caller frees */
 
 /* ---- ensembles (ensemble.c) -------------------------------------------------------------------------------------- */
 
@@ -256,6 +258,7 @@ int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *t
  * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
                     pv_fit_input *input, pv_dataset **sample);
+void cli_warn_of_strength(cli_call *call, const pv_fit_options *fit); /* --prevalence-n, of ig alone */
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training);
 void cli_training_clear(cli_call *call, cli_training *training);
 
@@ -317,7 +320,8 @@ const char *cli_metric_text(double value, char *text, size_t size);
  * where there are intervals. */
 json_t *cli_json_validation(const pv_validation *validation);
 /* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
-int cli_validation_unknown(cli_call *call, pv_target_options *unknown, double level, int64_t seed);
+int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
+                           int64_t seed);
 double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
 /* Whether metrics of rows with these label shares mislead about a population with others. */
 bool cli_shares_differ(int classes, const double *observed, const double *wanted);
@@ -417,6 +421,8 @@ json_t *cli_json_costs(const pv_costs *costs, char *const *labels);
 
 /* ---- target.c: an unknown prevalence in words and as JSON -------------------------------------------------------- */
 
+/* Refuses options that say nothing to the --method chosen. */
+int cli_check_method(cli_call *call, const pv_target_options *options);
 /* Sets target_prevalence, method, iterations, stop and so on. */
 void cli_json_target(json_t *object, const pv_target_prevalence *prevalence, char *const *labels);
 /* What was found, and a warning where the rows hardly tell. */

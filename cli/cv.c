@@ -243,11 +243,14 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
-        code = cli_validation_unknown(call, &options->unknown, options->interval, options->fit.seed);
+        code =
+            cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
     if (code == CLI_OK)
         code = report_check(call, &options->report, call->argument[0]);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    if (code == CLI_OK)
+        cli_warn_of_strength(call, &options->fit);
     pv_fit_input input = {0};
     if (code == CLI_OK) {
         input = cli_training_input(call, &options->roles, &training);
@@ -283,7 +286,7 @@ static int run(cli_call *call) {
         else
             print_table(call, options, &training, validation);
         if (!options->running.json)
-            cli_note_dropped(call, training.data);
+            cli_note_dropped(call, NULL, training.data);
     }
     code = cli_checkpoint_end(call, &options->checkpoint, code);
     pv_validation_free(call->ctx, validation);

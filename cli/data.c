@@ -47,9 +47,24 @@ const char *cli_weights(const pv_classifier *classifier, const pv_table *table, 
     return given;
 }
 
-void cli_note_dropped(cli_call *call, const pv_dataset *data) {
+const char *cli_left_out(const pv_image_encoding *image, char *text, size_t size) {
+    if (!image)
+        snprintf(text, size, "with missing cells");
+    else if (!*image->votes)
+        snprintf(text, size, "without a label");
+    else if (image->binarise > 0)
+        snprintf(text, size, "with a mean vote of %.6g, or too few votes,", image->binarise);
+    else
+        snprintf(text, size, "with too few votes");
+    return text;
+}
+
+void cli_note_dropped(cli_call *call, const char *path, const pv_dataset *data) {
+    char why[96];
     if (data->dropped)
-        cli_note(call, "%zu row%s with missing cells left out", data->dropped, data->dropped == 1 ? "" : "s");
+        cli_note(call, "%s%s%zu %s%s %s left out", path ? path : "", path ? ": " : "", data->dropped,
+                 data->image ? "image" : "row", data->dropped == 1 ? "" : "s",
+                 cli_left_out(data->image, why, sizeof why));
 }
 
 double *cli_log(const double *p, int n) {

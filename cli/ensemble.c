@@ -38,7 +38,9 @@ static int add_member(cli_call *call, const cli_ensemble *e, const char *path, s
     if (status != PV_OK)
         code = cli_fail(call, status);
     else if (data->rows != e->rows)
-        code = cli_error(call, PV_ERR_INPUT, path, "uses %zu of the rows, the first model %zu", data->rows, e->rows);
+        code = cli_error(call, PV_ERR_INPUT, path,
+                         "uses %zu of the rows, the first model %zu; fit them with the same --votes-min and --binarise",
+                         data->rows, e->rows);
     if (code == CLI_OK) {
         pv_ensemble_add(count, members, log_p, e->log_p);
         if (e->loglik)
@@ -61,8 +63,9 @@ int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensem
     char **names = split(list, &count);
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++)
-        code = *names[i] ? add_member(call, ensemble, names[i], i + 1)
-                         : cli_error(call, PV_ERR_USAGE, NULL, "--ensemble %s: a name is empty", list);
+        code = *names[i]
+                   ? add_member(call, ensemble, names[i], i + 1)
+                   : cli_error(call, PV_ERR_USAGE, NULL, "--ensemble %s: a name is empty; write A.model,B.model", list);
     free(names);
     return code;
 }

@@ -11,9 +11,11 @@ static const pv_option option_table[] = {
      "Soft labels instead of --target: a column of votes (counts or shares) for each label, in the order of the "
      "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
     {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
-     "Ordered labels, as grades from 1 to 5, judged as two: below and above this one, 3 say. A row counts as the share "
-     "of its votes on either side; rows with more than half on this label are uncertain, counted, and stand apart. "
-     "Probabilities are those of the two sides, given that it is one of them."},
+     "For a model of ordered labels, as grades from 1 to 5: they are judged as two, below and above this one, 3 say. A "
+     "row counts as the share of its votes on either side; rows with more than half on this label are uncertain, "
+     "counted, and stand apart. Probabilities are those of the two sides, given that it is one of them. (fit "
+     "--binarise is another thing: it learns two labels, each image by the mean of its votes; such a model is judged "
+     "without this.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one number a row, not negative. A row of weight v counts as v rows, in intervals "
@@ -79,16 +81,16 @@ static int check_call(cli_call *call, const eval_options *options) {
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
     for (size_t i = 0; !options->probs && with_probs[i]; i++)
         if (cli_given(call, with_probs[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs", with_probs[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs; leave it out", with_probs[i]);
     for (size_t i = report_wanted(&options->report) ? 2 : 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
                              i < 2 ? " or --report" : "");
-    if (strcmp(options->population, "unknown") != 0) {
-        int code = cli_check_idle(call, pv_target_option_table, "--population unknown");
-        if (code != CLI_OK)
-            return code;
-    }
+    int code = strcmp(options->population, "unknown") == 0
+                   ? cli_check_method(call, &options->unknown)
+                   : cli_check_idle(call, pv_target_option_table, "--population unknown");
+    if (code != CLI_OK)
+        return code;
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->ensemble && options->probs)
@@ -97,7 +99,7 @@ static int check_call(cli_call *call, const eval_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--ensemble averages in a population of known prevalence: true, known:P or design");
     if (options->training && (options->ensemble || options->binarise))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s",
+        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s; leave one out",
                          options->ensemble ? "ensemble" : "binarise");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
@@ -106,7 +108,7 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--training belongs to the report of a model: give --report FILE, and no --probs");
-    int code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
+    code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
     if (code == CLI_OK && !options->probs)
         code = cli_check_output(call, options->report.page, call->argument[0]);
     if (code == CLI_OK && options->training)
@@ -165,8 +167,12 @@ static int run(cli_call *call) {
         eval_print_table(call, options, &inputs, &found);
     if (code == CLI_OK && inputs.target)
         cli_note_target(call, inputs.target, inputs.own_labels, inputs.own_rows);
-    if (code == CLI_OK && inputs.dropped && !options->running.json)
-        cli_note(call, "%zu row%s with missing cells left out", inputs.dropped, inputs.dropped == 1 ? "" : "s");
+    if (code == CLI_OK && inputs.dropped && !options->running.json) {
+        const pv_image_encoding *image = inputs.data ? inputs.data->image : NULL;
+        char why[96];
+        cli_note(call, "%zu %s%s %s left out", inputs.dropped, image ? "image" : "row", inputs.dropped == 1 ? "" : "s",
+                 options->votes ? "with missing cells" : cli_left_out(image, why, sizeof why));
+    }
     if (code == CLI_OK && inputs.uncertain && !options->running.json)
         cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, stand%s apart", inputs.uncertain,
                  inputs.uncertain == 1 ? "" : "s", options->binarise, inputs.uncertain == 1 ? "s" : "");
@@ -179,7 +185,8 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {
     {"[MODEL]", "A model file, written by prevail fit. Not with --probs."},
-    {"[DATA]", "A CSV file with the model's columns and the observed labels. - reads standard input."},
+    {"[DATA]", "A CSV file with the model's columns and the observed labels; - reads standard input. For a model of "
+               "images an NPZ, NPY or IDX file with its arrays."},
     {NULL, NULL}};
 
 static const cli_group groups[] = {

@@ -116,6 +116,15 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     const pv_classifier *classifier = inputs->classifier;
     inputs->labels = classifier->labels;
     inputs->classes = classifier->classes;
+    const char *learned = classifier->encoding->image ? classifier->encoding->image->votes : "";
+    if (options->target && *learned && strcmp(options->target, learned) != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--target %s: the model learned votes and is judged by them, from the array '%s'; leave "
+                         "--target out",
+                         options->target, learned);
+    if (options->weights && *learned && !options->votes)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--weights does not go with a model of votes, whose rows count alike: leave it out");
     if (options->votes)
         roles.target = NULL;
     else if (!roles.target)
@@ -249,6 +258,14 @@ static int set_targets(cli_call *call, const eval_options *options, eval_inputs 
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* "1, 2, 3", of a few labels at least. */
+static const char *list_labels(const eval_inputs *inputs, char *text, size_t size) {
+    size_t used = 0;
+    for (int y = 0; y < inputs->classes && used + 1 < size; y++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.40s", y ? ", " : "", inputs->labels[y]);
+    return text;
+}
+
 /* Labels, targets and predictions become those of the two sides of a grade. */
 static int binarise(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     if (!options->binarise)
@@ -256,10 +273,16 @@ static int binarise(cli_call *call, const eval_options *options, eval_inputs *in
     int middle = 0, classes = inputs->classes;
     while (middle < classes && strcmp(inputs->labels[middle], options->binarise) != 0)
         middle++;
+    char labels[300];
+    if (classes < 3)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--binarise %s: there are two labels already, %s; leave --binarise out", options->binarise,
+                         list_labels(inputs, labels, sizeof labels));
     if (middle == classes || middle == 0 || middle == classes - 1)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--binarise %s: %s", options->binarise,
-                         middle == classes ? "there is no such label"
-                                           : "is the first or the last label; name one with labels on both sides");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--binarise %s: %s; name one with labels on both sides: %s",
+                         options->binarise,
+                         middle == classes ? "there is no such label" : "is the first or the last label",
+                         list_labels(inputs, labels, sizeof labels));
     size_t n = inputs->targets.n;
     double *frequency = cli_alloc(2 * n, sizeof *frequency), *weight = cli_alloc(n, sizeof *weight);
     pv_status status = pv_binarise(call->ctx, &inputs->targets, middle, frequency, weight, &inputs->uncertain);
@@ -298,8 +321,10 @@ static int set_positive(cli_call *call, const eval_options *options, eval_inputs
             return CLI_OK;
         }
     const char *near = pv_nearest(options->positive, (const char *const *)inputs->labels, (size_t)inputs->classes);
-    return cli_error(call, PV_ERR_USAGE, NULL, "--positive: there is no label '%s'%s%s%s", options->positive,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char labels[300];
+    return cli_error(call, PV_ERR_USAGE, NULL, "--positive: there is no label '%s'; %s%s%s", options->positive,
+                     near ? "did you mean '" : "the labels are ",
+                     near ? near : list_labels(inputs, labels, sizeof labels), near ? "'?" : "");
 }
 
 /* The population the metrics are stated for, and the rows' label shares. */

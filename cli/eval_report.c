@@ -125,10 +125,13 @@ static void print_wrapped(const char *text) {
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                       const pv_assessment *found) {
     if (options->probs)
-        printf("%s: %zu rows, population %s\n\n", options->probs, inputs->rows, options->population);
+        printf("%s: %zu rows, population %s", options->probs, inputs->rows, options->population);
     else
-        printf("%s%s%s on %s: %zu rows, population %s\n\n", call->argument[0], options->ensemble ? "," : "",
+        printf("%s%s%s on %s: %zu rows, population %s", call->argument[0], options->ensemble ? "," : "",
                options->ensemble ? options->ensemble : "", call->argument[1], inputs->rows, options->population);
+    if (options->binarise)
+        printf(", labels below and above %s", options->binarise);
+    printf("\n\n");
     printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct fit_options {
@@ -17,7 +18,9 @@ typedef struct fit_options {
 
 static const pv_option run_table[] = {
     CLI_OPTION_GROUP(fit_options, roles.group),
-    CLI_OPTION_OUTPUT(fit_options, output, "Where the model is saved. Without it, it is not."),
+    CLI_OPTION_OUTPUT(fit_options, output,
+                      "Where the model is saved. Without it, it is not. A fit that is interrupted is saved too where "
+                      "there is no such file yet."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_THREADS(fit_options, running.threads),
@@ -128,6 +131,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     if (c->validation_rows) {
         cli_json_set(object, "validation", cli_json_real(c->validation));
         cli_json_set(object, "validation_rows", json_integer((json_int_t)c->validation_rows));
+        cli_json_set(object, "best_epoch", c->best_epoch ? json_integer(c->best_epoch) : json_null());
     }
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
@@ -161,9 +165,12 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
                c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
-    if (c->dropped)
-        printf("%zu more %s%s %s and %s left out\n", c->dropped, c->encoding->image ? "image" : "row",
-               c->dropped == 1 ? "" : "s", c->encoding->image ? "had no label, or not the votes" : "had missing cells",
+    char why[96];
+    if (c->dropped && c->encoding->image)
+        printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
+               cli_left_out(c->encoding->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
+    else if (c->dropped)
+        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
@@ -179,8 +186,12 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
     if (c->validation_rows)
-        printf("validation: %zu %s held out, negative log-likelihood %.6g\n", c->validation_rows,
+        printf("validation: %zu %s held out, negative log-likelihood %.6g", c->validation_rows,
                c->encoding->image ? "images" : "rows", c->validation);
+    if (c->validation_rows && c->best_epoch)
+        printf(" after epoch %lld, the best, whose parameters are kept", (long long)c->best_epoch);
+    if (c->validation_rows)
+        fputc('\n', stdout);
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, CLI_LEVEL);
@@ -204,7 +215,18 @@ static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
     return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
 }
 
-/* With a checkpoint nothing else is saved; without one, what there is, where there is a place for it. */
+/* A file that would be replaced; a pipe or /dev/null would not. */
+static const char *replaced(const fit_options *options) {
+    const char *const paths[] = {options->output, options->trace};
+    struct stat about;
+    for (size_t i = 0; i < 2; i++)
+        if (paths[i] && stat(paths[i], &about) == 0 && S_ISREG(about.st_mode))
+            return paths[i];
+    return NULL;
+}
+
+/* With a checkpoint nothing else is saved. Without one, what there is, where there is a place for it: half a fit
+ * replaces nothing. */
 static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     if (!was_stopped(classifier, PV_STOP_INTERRUPTED))
         return CLI_OK;
@@ -212,7 +234,15 @@ static int check_interruption(cli_call *call, const fit_options *options, const 
         return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved",
                          (long long)classifier->iterations);
     if (!options->output)
-        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted; nothing was saved, as there was no -o");
+        return cli_error(call, PV_ERR_INTERRUPTED, NULL,
+                         "interrupted; nothing was saved: -o FILE keeps what there is, --checkpoint FILE what can be "
+                         "continued");
+    const char *kept = replaced(options);
+    if (kept)
+        return cli_error(call, PV_ERR_INTERRUPTED, kept,
+                         "is left as it was: the fit was interrupted after %lld steps, and nothing was saved; another "
+                         "name keeps what there is, --checkpoint FILE what can be continued",
+                         (long long)classifier->iterations);
     return CLI_OK;
 }
 
@@ -222,6 +252,8 @@ static int run(cli_call *call) {
     pv_classifier *classifier = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
+    if (code == CLI_OK && options->roles.group && options->roles.roles.image && !(options->fit.validation > 0))
+        code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     if (code == CLI_OK)
         code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
@@ -235,6 +267,8 @@ static int run(cli_call *call) {
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    if (code == CLI_OK)
+        cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)
         code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->trace);
     if (code == CLI_OK)
@@ -307,7 +341,8 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
-        "loss_kind, marginal_kind, validation and validation_rows (with --validation), prior, intercept_prior, saved, "
+        "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
+        "parameters are kept, null without --patience), prior, intercept_prior, saved, "
         "version, warnings. Numbers that are not finite are "
         "null.\n"
         "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "

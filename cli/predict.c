@@ -75,6 +75,9 @@ static int check_options(cli_call *call, const predict_options *options) {
         if (code != CLI_OK)
             return code;
     }
+    int code = cli_check_method(call, &options->target);
+    if (code != CLI_OK)
+        return code;
     if (options->source && options->target.method != PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
     if (options->ensemble && options->interval > 0)
@@ -234,7 +237,7 @@ static void report(cli_call *call, const predict_options *options, const work *h
     if (held->target)
         cli_note_target(call, held->target, c->labels, held->data->rows);
     cli_note_costs(call, held->costs, c->labels);
-    cli_note_dropped(call, held->data);
+    cli_note_dropped(call, NULL, held->data);
     if (!options->running.json)
         return;
     json_t *object = cli_json_object();
@@ -293,7 +296,8 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {{"MODEL", "A model file, written by prevail fit."},
                                          {"DATA", "A CSV file with the model's columns, in any order; others are "
-                                                  "ignored. - reads standard input."},
+                                                  "ignored; - reads standard input. For a model of images an NPZ, "
+                                                  "NPY or IDX file with its arrays."},
                                          {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", option_table, 0},

@@ -168,7 +168,7 @@ static int write_to(cli_call *call, const writer *w, const char *path) {
         if (file)
             pv_output_discard(call->ctx, &output);
         return cli_error(call, PV_ERR_INTERRUPTED, file ? path : "standard output", "writing was interrupted%s",
-                         file ? "; there is no file" : "");
+                         file ? "; what was there before is unchanged" : "");
     }
     if (!fine) {
         int code = cli_error(call, PV_ERR_WRITE, file ? output.path : "standard output",

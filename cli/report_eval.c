@@ -14,6 +14,28 @@ static void put_probs(pv_report *report, const eval_options *options, const eval
                options->from ? "" : ". The prevalence that they were made for is not stated (--from)");
 }
 
+/* What the model alone does not say: others beside it, and labels that are two sides of a grade. */
+static void put_judged_of(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    if (options->ensemble) {
+        char names[400];
+        pv_text_short(options->ensemble, 120, names, sizeof names);
+        report_say(report,
+                   "The probabilities judged are the mean of an ensemble: the model below and %s. What follows about "
+                   "the model, its checks and its coefficients is of the first alone; metrics and charts are of all.",
+                   names);
+    }
+    if (options->binarise) {
+        char grade[160];
+        pv_text_short(options->binarise, 30, grade, sizeof grade);
+        report_say(report,
+                   "Labels are judged as two, below and above %s: a row counts as the share of its votes on either "
+                   "side, and probabilities are those of the two sides. %zu uncertain row%s, with more than half of "
+                   "the votes on %s, stand%s apart.",
+                   grade, inputs->uncertain, inputs->uncertain == 1 ? "" : "s", grade,
+                   inputs->uncertain == 1 ? "s" : "");
+    }
+}
+
 /* The log odds of the prevalence that log_p is for; NaN: unknown. */
 static double offset_of(const eval_options *options, const eval_inputs *inputs) {
     size_t positive = (size_t)inputs->positive;
@@ -83,7 +105,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     pv_text_short(options->probs ? options->probs : call->argument[0], 60, title, sizeof title);
     pv_text_short(data, 60, lead, sizeof lead);
     char heading[300], below[600];
-    snprintf(heading, sizeof heading, "How good is %s?", title);
+    snprintf(heading, sizeof heading, "How good %s %s%s?", options->ensemble ? "are" : "is", title,
+             options->ensemble ? " and its ensemble" : "");
     snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, inputs->rows);
     report_judged judged = {.labels = inputs->labels,
                             .target = options->target      ? options->target
@@ -125,6 +148,7 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         return code;
     }
     pv_report_section(report, "fit", "What was judged");
+    put_judged_of(report, options, inputs);
     if (inputs->classifier)
         code = report_put_model(call, report, call->argument[0], inputs->classifier);
     else

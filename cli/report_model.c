@@ -17,8 +17,11 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     report_cell(&cells, "model");
     report_cell_format(&cells, "%s, %zu parameters", pv_model_spec(c->model), pv_model_params(c->model));
     report_cell(&cells, "learned from");
-    report_cell_format(&cells, "%s: %zu rows%s", c->source, c->rows,
-                       c->dropped ? ", others with missing cells left out" : "");
+    char why[96];
+    report_cell_format(&cells, "%s: %zu %s%s%s%s", c->source, c->rows, c->encoding->image ? "images" : "rows",
+                       c->dropped ? ", others " : "",
+                       c->dropped ? cli_left_out(c->encoding->image, why, sizeof why) : "",
+                       c->dropped ? " left out" : "");
     report_cell(&cells, "target column");
     report_cell(&cells, c->target);
     report_cell(&cells, "loss");

@@ -102,6 +102,8 @@ int study_checkpoint_start(cli_call *call, const char *study) {
     if (status == PV_OK)
         status = pv_checkpoint_facts(call->ctx, facts);
     free(facts);
+    if (status == PV_OK && !options->data)
+        pv_checkpoint_tell(call->ctx);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -109,6 +111,8 @@ int study_checkpoint_data(cli_call *call, const pv_table *table) {
     char fact[100];
     snprintf(fact, sizeof fact, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
     pv_status status = check_fact(call->ctx, "data", fact);
+    if (status == PV_OK)
+        pv_checkpoint_tell(call->ctx);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

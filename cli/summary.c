@@ -16,6 +16,51 @@ static const pv_option option_table[] = {
                         "Level of the central intervals that a model with a posterior gives."),
     CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
 
+/* How images become views; null for a table. */
+static json_t *json_image(const pv_image_encoding *e) {
+    static const char *const layouts[] = {"planes", "volumes", "views"};
+    if (!e)
+        return json_null();
+    json_t *object = cli_json_object(), *window = cli_json_array();
+    cli_json_set(object, "images", cli_json_text(*e->images ? e->images : "images"));
+    cli_json_set(object, "layout", cli_json_text(layouts[e->layout]));
+    cli_json_set(object, "views", json_integer((json_int_t)e->views));
+    cli_json_set(object, "size", json_integer((json_int_t)e->size));
+    cli_json_append(window, cli_json_real(e->low));
+    cli_json_append(window, cli_json_real(e->high));
+    cli_json_set(object, "window", window);
+    cli_json_set(object, "mean", cli_json_real(e->mean));
+    cli_json_set(object, "sd", cli_json_real(e->sd));
+    cli_json_set(object, "field", cli_json_real(e->field));
+    cli_json_set(object, "spacing", *e->spacing ? cli_json_text(e->spacing) : json_null());
+    cli_json_set(object, "rotate", cli_json_real(e->rotate));
+    cli_json_set(object, "flip", json_boolean(e->flip));
+    cli_json_set(object, "shift", cli_json_real(e->shift));
+    cli_json_set(object, "scale", cli_json_real(e->scale));
+    cli_json_set(object, "votes", *e->votes ? cli_json_text(e->votes) : json_null());
+    cli_json_set(object, "votes_min", *e->votes ? json_integer(e->votes_min) : json_null());
+    cli_json_set(object, "binarise", e->binarise > 0 ? cli_json_real(e->binarise) : json_null());
+    return object;
+}
+
+/* The same in words. */
+static void print_image(const pv_image_encoding *e) {
+    static const char *const layouts[] = {"planes", "volumes", "ready views"};
+    printf("  images      array %s (%s): %zu view%s of %zu x %zu pixels, field %.6g%s%s",
+           *e->images ? e->images : "images", layouts[e->layout], e->views, e->views == 1 ? "" : "s", e->size, e->size,
+           e->field, *e->spacing ? " in the unit of array " : "", e->spacing);
+    if (isfinite(e->low))
+        printf(", window %.6g to %.6g", e->low, e->high);
+    printf("\n  training    views turned by up to %.6g degrees, %s, shifted by up to %.6g, scaled by up to %.6g\n",
+           e->rotate, e->flip ? "mirrored" : "not mirrored", e->shift, e->scale);
+    if (*e->votes)
+        printf("  votes       array %s, %lld an image at least", e->votes, (long long)e->votes_min);
+    if (*e->votes && e->binarise > 0)
+        printf("; two labels, the mean vote below and above %.6g", e->binarise);
+    if (*e->votes)
+        fputc('\n', stdout);
+}
+
 static int print_json(cli_call *call, const pv_classifier *c, double level) {
     json_t *coefficients = NULL;
     int code = cli_json_coefficients(call, c, level, true, &coefficients);
@@ -34,6 +79,7 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
     cli_json_set(object, "target", cli_json_text(c->target));
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "features", features);
+    cli_json_set(object, "image", json_image(c->encoding->image));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
@@ -78,9 +124,12 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
            c->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
+    char why[96];
     if (c->dropped)
-        printf(" (%zu with missing cells left out)", c->dropped);
+        printf(" (%zu %s left out)", c->dropped, cli_left_out(c->encoding->image, why, sizeof why));
     printf(", hash %016" PRIx64 "\n", c->data_hash);
+    if (c->encoding->image)
+        print_image(c->encoding->image);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
            c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "", c->loss_value);
     if (c->sample_source)
@@ -142,7 +191,8 @@ const cli_command cli_summary = {
     .groups = groups,
     .options_size = sizeof(summary_options),
     .output =
-        "Text, or with --json one object: file, data, data_hash, target, classes, features, rows, dropped, model, "
+        "Text, or with --json one object: file, data, data_hash, target, classes, features, image (how images become "
+        "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
         "coefficients, seed, and record: version, command and options of the fit. With a posterior the fields that fit "
         "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "

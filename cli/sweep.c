@@ -162,7 +162,15 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
-    return read_losses(call, options->losses, w);
+    int code = read_losses(call, options->losses, w);
+    bool ig = false;
+    for (size_t i = 0; i < w->n_losses; i++)
+        ig = ig || w->losses[i] == PV_LOSS_IG;
+    for (size_t i = 0; i < 2 && code == CLI_OK && !ig; i++)
+        if (cli_given(call, i ? "prevalence-n" : "marginal"))
+            code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for ig, which is not among --losses %s: leave it out",
+                             i ? "prevalence-n" : "marginal", options->losses);
+    return code;
 }
 
 static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
@@ -210,8 +218,18 @@ static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation 
     return status;
 }
 
+/* What the members are; each says of itself what it is. */
+static pv_status facts(cli_call *call, const sweep_options *options) {
+    size_t size = strlen(options->prevalence) + strlen(options->losses) + 64;
+    char *text = cli_alloc(size, 1);
+    snprintf(text, size, "--prevalence=%s\n--losses=%s\n", options->prevalence, options->losses);
+    pv_status status = pv_checkpoint_facts(call->ctx, text);
+    free(text);
+    return status;
+}
+
 static int sweep(cli_call *call, work *w, bool *trouble) {
-    pv_status status = PV_OK;
+    pv_status status = facts(call, w->options);
     w->rows = cli_alloc(w->n_losses * (w->prevalences + 1), sizeof *w->rows);
     for (size_t l = 0; l < w->n_losses && status == PV_OK; l++) {
         size_t first = w->n_rows;
@@ -379,9 +397,8 @@ static void note_dropped(cli_call *call, const work *w) {
     const pv_dataset *data[] = {w->training.data, w->judged};
     const char *path[] = {call->argument[0], w->options->holdout};
     for (size_t i = 0; i < 2; i++)
-        if (data[i] && data[i]->dropped)
-            cli_note(call, "%s: %zu row%s with missing cells left out", path[i], data[i]->dropped,
-                     data[i]->dropped == 1 ? "" : "s");
+        if (data[i])
+            cli_note_dropped(call, path[i], data[i]);
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -452,7 +469,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->holdout)
         code = cli_check_output(call, options->output, options->holdout);
     if (code == CLI_OK)
-        code = cli_validation_unknown(call, &options->unknown, CLI_LEVEL, options->fit.seed);
+        code = cli_validation_unknown(call, options->population, &options->unknown, CLI_LEVEL, options->fit.seed);
     if (code == CLI_OK)
         code = report_check(call, &options->report, call->argument[0]);
     if (code == CLI_OK && options->holdout)

@@ -4,6 +4,24 @@
 #include <math.h>
 #include <string.h>
 
+int cli_check_method(cli_call *call, const pv_target_options *options) {
+    bool prior = options->method == PV_TARGET_EXACT || options->method == PV_TARGET_VB;
+    bool updates = options->method == PV_TARGET_EM || options->method == PV_TARGET_VB;
+    const struct {
+        const char *name;
+        const void *field; /* a command may have another option of the name */
+        bool idle;
+        const char *methods;
+    } rows[] = {{"dirichlet", &options->dirichlet, !prior, "exact and vb"},
+                {"prevalence-draws", &options->draws, !prior, "exact and vb"},
+                {"max-iter", &options->max_iter, !updates, "vb and em"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].idle && cli_given(call, rows[i].name) && cli_value(call, rows[i].name) == rows[i].field)
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --method %s; leave it out with %s", rows[i].name,
+                             rows[i].methods, pv_target_method_name((pv_target_method)options->method));
+    return CLI_OK;
+}
+
 void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const *labels) {
     json_t *by_label = cli_json_object();
     for (int y = 0; y < t->classes; y++) {

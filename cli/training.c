@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const cli_argument cli_training_arguments[] = {
@@ -65,7 +66,8 @@ static int check_group(cli_call *call, const cli_roles *options) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target; name the column of what stays together",
                          group);
     if (options->roles.weights && strcmp(group, options->roles.weights) == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: are the weights", group);
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--group %s: are the weights; name the column of what stays together", group);
     return CLI_OK;
 }
 
@@ -84,42 +86,87 @@ static int read_groups(cli_call *call, const pv_column *column, cli_training *tr
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* A model for images: how they are used, and what the target is where nobody said. */
+/* A model for columns: nothing that is for images, and no file that is nothing else. */
+static int check_table(cli_call *call, const char *path, const cli_roles *options, const char *model) {
+    int code = cli_check_idle(call, pv_image_option_table,
+                              "images: leave it out, or choose a network for them with --model convnet or inception");
+    if (code == CLI_OK && !options->roles.target && pv_archive_recognise(path))
+        code = cli_error(call, PV_ERR_USAGE, path,
+                         "is a file of arrays, and --model %s takes columns: for images choose --model convnet or "
+                         "inception, for columns name the one to predict with --target",
+                         model);
+    return code;
+}
+
+/* Options that say nothing to a network for images, or to one that learns votes. */
+static int check_idle_for_images(cli_call *call, const cli_roles *options) {
+    static const char *const tables[] = {"features", "exclude", "reference", "categorical", "collinear", "id"};
+    static const char *const labels[] = {"weights", "positive"}, *const votes[] = {"votes-min", "binarise"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (cli_given(call, tables[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--%s is for tables; the images are all that is learned from: "
+                             "leave it out",
+                             tables[i]);
+    for (size_t i = 0; i < 2; i++) {
+        if (options->image.votes && cli_given(call, labels[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with --votes%s", labels[i],
+                             i ? ": state the prevalence by label, as in --prevalence below=0.9,above=0.1"
+                               : ", whose rows count alike: leave it out");
+        if (!options->image.votes && cli_given(call, votes[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is of votes: name their array with --votes", votes[i]);
+    }
+    return CLI_OK;
+}
+
+/* The target where nobody said. */
+static int find_target(cli_call *call, const char *path, cli_roles *options) {
+    static const char *const votes[] = {"votes", "frequencies"};
+    pv_archive *archive;
+    pv_status status = pv_archive_open(call->ctx, path, &archive);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    size_t count = pv_archive_count(archive);
+    if (pv_archive_find(archive, "labels") < count)
+        options->roles.target = "labels";
+    for (size_t i = 0; i < 2 && !options->roles.target && !options->image.votes; i++)
+        if (pv_archive_find(archive, votes[i]) < count)
+            options->image.votes = votes[i];
+    pv_archive_free(call->ctx, archive);
+    if (options->roles.target || options->image.votes)
+        return CLI_OK;
+    return cli_error(call, PV_ERR_USAGE, path,
+                     "has no array 'labels', 'votes' or 'frequencies': name the labels with --target, an array in it "
+                     "or a file of one, or readers' votes with --votes");
+}
+
+/* A model for images: how they are used, and what the target is. */
 static int prepare_images(cli_call *call, const char *path, cli_roles *options, const char *model) {
     pv_roles *roles = &options->roles;
     pv_status status = pv_model_views(call->ctx, model, &options->image.views, &options->image.size);
     if (status != PV_OK)
         return cli_fail(call, status);
-    bool arrays = pv_archive_recognise(path);
-    if (options->image.views > 0 && !arrays && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
-        return cli_error(call, PV_ERR_PATH, path, "cannot be read: %s; check the name", strerror(errno));
-    if (options->image.views > 0 && !arrays)
-        return cli_error(call, PV_ERR_USAGE, path, "--model %s takes images: an NPZ, NPY or IDX file", model);
     if (options->image.views == 0)
-        return options->image.votes ? cli_error(call, PV_ERR_USAGE, NULL, "--votes is for images") : CLI_OK;
+        return check_table(call, path, options, model);
+    struct stat about;
+    bool recognised = pv_archive_recognise(path);
+    if (!recognised && access(path, R_OK) != 0 && strcmp(path, "-") != 0)
+        return cli_error(call, PV_ERR_PATH, path, "cannot be read: %s; check the name", strerror(errno));
+    if (!recognised && stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0)
+        return cli_error(call, PV_ERR_FORMAT, path, "is empty; copy it again");
+    if (!recognised)
+        return cli_error(call, PV_ERR_USAGE, path,
+                         "is no file of arrays, and --model %s takes images: give an NPZ, NPY or IDX file%s", model,
+                         cli_value(call, "model") ? "; for a table choose --model linear or mlp" : "");
     roles->image = &options->image;
     if (options->image.votes && roles->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "give --target or --votes, not both");
-    if (!options->image.votes && !roles->target) {
-        pv_archive *archive;
-        status = pv_archive_open(call->ctx, path, &archive);
-        if (status != PV_OK)
-            return cli_fail(call, status);
-        if (pv_archive_find(archive, "labels") < pv_archive_count(archive))
-            roles->target = "labels";
-        else if (pv_archive_find(archive, "votes") < pv_archive_count(archive))
-            options->image.votes = "votes";
-        else if (pv_archive_find(archive, "frequencies") < pv_archive_count(archive))
-            options->image.votes = "frequencies";
-        pv_archive_free(call->ctx, archive);
-    }
+    int code = options->image.votes || roles->target ? CLI_OK : find_target(call, path, options);
+    if (code == CLI_OK)
+        code = check_idle_for_images(call, options);
     if (options->image.votes)
         roles->target = options->image.votes;
-    for (int i = 0; i < 2 && !options->image.votes; i++)
-        if (cli_given(call, i ? "votes-min" : "binarise"))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is of votes: name their array with --votes",
-                             i ? "votes-min" : "binarise");
-    return CLI_OK;
+    return code;
 }
 
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,
@@ -181,9 +228,8 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
         pv_status status = pv_dataset_apply(call->ctx, table, &roles, training->encoding, training->labels,
                                             training->data->classes, sample);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-        if (code == CLI_OK && (*sample)->dropped)
-            cli_note(call, "%s: %zu row%s with missing cells left out", from->path, (*sample)->dropped,
-                     (*sample)->dropped == 1 ? "" : "s");
+        if (code == CLI_OK)
+            cli_note_dropped(call, from->path, *sample);
         input->sample = *sample;
         input->sample_source = from->path;
         input->sample_hash = table->hash;
@@ -193,6 +239,11 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     }
     pv_table_free(call->ctx, table);
     return code;
+}
+
+void cli_warn_of_strength(cli_call *call, const pv_fit_options *fit) {
+    if (fit->loss != PV_LOSS_IG && cli_given(call, "prevalence-n"))
+        cli_warn(call, "--prevalence-n has no effect with --loss %s", pv_loss_name((pv_loss)fit->loss));
 }
 
 pv_fit_input cli_training_input(const cli_call *call, const cli_roles *options, const cli_training *training) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *cli_metric_text(double value, char *text, size_t size) {
     if (isnan(value))
@@ -34,14 +35,17 @@ json_t *cli_json_validation(const pv_validation *validation) {
 
 /* ---- the populations --------------------------------------------------------------------------------------------- */
 
-int cli_validation_unknown(cli_call *call, pv_target_options *unknown, double level, int64_t seed) {
+int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
+                           int64_t seed) {
+    if (strcmp(population, "unknown") != 0)
+        return cli_check_idle(call, pv_target_option_table, "--population unknown");
     unknown->level = level;
     unknown->seed = seed;
     if (unknown->method == PV_TARGET_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--method bbse learns from other labelled rows, which %s has none of: use predict --source",
                          call->command->name);
-    return CLI_OK;
+    return cli_check_method(call, unknown);
 }
 
 double *cli_observed(const pv_dataset *data) {

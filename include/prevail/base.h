@@ -173,9 +173,11 @@ typedef struct pv_field {
 /* Names of entries below begin with what/index/ until it is left; returns what pv_checkpoint_leave takes. */
 size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index);
 void pv_checkpoint_leave(pv_ctx *ctx, size_t entered);
-/* What the work is, as lines NAME=VALUE. Fails with PV_ERR_USAGE, naming what differs, where the file has other facts.
- */
+/* What the work is, as lines NAME=VALUE. Fails with PV_ERR_USAGE, naming what differs, where the file has other facts:
+ * options (--NAME) before all else. A line of the name command is shown then, and not compared. */
 PV_MUST_USE pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts);
+/* All facts agree: tells the log, once, that work is continued where it is. pv_fit and validations do. */
+void pv_checkpoint_tell(pv_ctx *ctx);
 bool pv_checkpoint_due(pv_ctx *ctx); /* time to keep a state, or interrupted; false without a checkpoint */
 PV_MUST_USE pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field, size_t n);
 PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *field, size_t n, bool *found);
@@ -205,8 +207,8 @@ typedef struct pv_output {
 PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output);
 PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
 void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
-/* Removes what open outputs have written so far, those of jobs included, and opens no more: for a program that is about
- * to end at once, whatever its other threads do. */
+/* Removes what the context's open outputs have written so far, those of its jobs too, and lets no other begin, for a
+ * program that is about to end at once. Safe in a signal handler. */
 void pv_outputs_abandon(pv_ctx *ctx);
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

@@ -195,7 +195,7 @@ PV_MUST_USE pv_status pv_auxiliary_new(pv_ctx *ctx, pv_marginal marginal, int cl
 void pv_auxiliary_free(pv_ctx *ctx, pv_auxiliary *auxiliary);
 
 /* log q_psi(w), [classes]. */
-void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double *log_q);
+void pv_auxiliary_forward(pv_auxiliary *auxiliary, const double *w, double *log_q);
 /* Gradient of the soft cross-entropy -sum_y target(y) log q(y) with respect to psi, at the last forward's log_q; w and
  * target are constants here. Adds scale times it. Returns the loss. */
 double pv_auxiliary_backward(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,

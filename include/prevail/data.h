@@ -28,7 +28,8 @@ typedef struct pv_table {
     pv_column *column;   /* [columns] */
     size_t *line;        /* [rows], the line each row starts at; NULL where that is row + 2. Read with pv_table_line */
     uint64_t hash;       /* XXH3-64 of the bytes read; of names and cells where nothing was read */
-    bool arrays;         /* of a file of arrays: rows may have images, and a row's line is its number from 1 */
+    bool arrays;         /* of a file of arrays: a row's line is its number from 1 */
+    bool images;         /* rows have images there */
     pv_archive *archive; /* the arrays in memory it was made of, borrowed; NULL: source is a file */
 } pv_table;
 

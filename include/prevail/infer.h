@@ -114,6 +114,7 @@ typedef struct pv_classifier {
     size_t dropped;         /* rows with missing cells, left out */
     size_t validation_rows; /* held out; not among rows. Not kept in model files */
     double validation;      /* their score at w; NaN: there are none. Not kept in model files */
+    int64_t best_epoch;     /* with patience: the one whose parameters w are; else 0. Not kept in model files */
     uint64_t data_hash;
     char *source;        /* name of the data */
     char *sample_source; /* of the population sample; NULL: there was none */

@@ -187,7 +187,10 @@ pv_status pv__tally_rows(pv_ctx *ctx, const pv__case *judged, pv__tally *tally) 
         pv__tally own = tally_view(tally->classes, blocks + g * size);
         merge(&own, tally);
         if (stopped[g] != (g + 1) * n / groups)
-            status = pv__fail(ctx, PV_ERR_NUMERIC, "the prediction for row %zu is not a number", stopped[g] + 1);
+            status = pv__fail(
+                ctx, PV_ERR_NUMERIC,
+                "the prediction for row %zu is not a number; prevail diagnose says whether the fit is to be trusted",
+                stopped[g] + 1);
     }
     pv__free(ctx, blocks);
     return status;

@@ -3,6 +3,7 @@
 #define PV_SRC_BASE_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "prevail/base.h"
@@ -14,9 +15,9 @@ typedef struct pv__temporary pv__temporary; /* file.c */
 struct pv_ctx {
     pv_ctx_options options;
     pv_error error;
-    pv_ctx *root;               /* the context that this one was made of for a thread, or itself */
-    pv__temporary *temporaries; /* of outputs that are open; kept by the root */
-    bool abandoned;             /* there are to be no more; of the root */
+    pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
+    _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
+    atomic_bool abandoned;                /* there are to be no more; of the root */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */
@@ -89,6 +90,8 @@ PV_MUST_USE pv_status pv__background_new(pv_ctx *ctx, void (*work)(void *state),
 void pv__background_start(pv__background *background);
 void pv__background_wait(pv__background *background);
 void pv__background_free(pv_ctx *ctx, pv__background *background); /* waits; NULL is fine */
+
+void pv__temporaries_free(pv_ctx *ctx);
 
 /* Opens for reading; refuses directories and what cannot be read, with advice. */
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);

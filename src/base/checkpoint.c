@@ -22,6 +22,7 @@
 #include "base.h"
 
 #define MAGIC "prevail-checkpoint 1\n"
+static const char COMMAND[] = "command"; /* among facts: shown, not compared */
 
 typedef struct entry {
     char *name;
@@ -35,7 +36,7 @@ struct pv_checkpoint {
     double every, written; /* seconds; when last */
     entry *entries;        /* by name */
     size_t count, room;
-    bool resumed;
+    bool resumed, told;
     int64_t interrupt_after; /* tests: calls of pv_checkpoint_due until an interruption; 0: never */
 };
 
@@ -302,6 +303,14 @@ bool pv_checkpoint_resumed(const pv_ctx *ctx) {
     return ctx->checkpoint && ctx->checkpoint->resumed;
 }
 
+void pv_checkpoint_tell(pv_ctx *ctx) {
+    pv_checkpoint *c = ctx->checkpoint;
+    if (!c || c->owner != ctx || !c->resumed || c->told)
+        return;
+    c->told = true;
+    pv__log(ctx, PV_LOG_INFO, "continuing from %s", c->path);
+}
+
 void pv_checkpoint_close(pv_ctx *ctx) {
     if (ctx->checkpoint && ctx->checkpoint->owner == ctx)
         checkpoint_free(ctx, ctx->checkpoint);
@@ -314,7 +323,8 @@ pv_status pv_checkpoint_finish(pv_ctx *ctx) {
         return PV_OK;
     pv_status status = PV_OK;
     if (unlink(c->path) != 0 && errno != ENOENT)
-        status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0, "could not be removed: %s", strerror(errno));
+        status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
+                             "could not be removed: %s; remove it before the same work begins anew", strerror(errno));
     pv_checkpoint_close(ctx);
     return status;
 }
@@ -464,28 +474,47 @@ static const char *value_of(const char *facts, const char *name, size_t length, 
     return NULL;
 }
 
-/* Names the first line of ours that theirs has not alike. */
-static pv_status compare(pv_ctx *ctx, const char *ours, const char *theirs, bool swapped) {
-    for (const char *line = ours; *line;) {
+enum { SHOWN = 120 }; /* of a value */
+
+static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
+    size_t size = 0;
+    const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
+    return pv__fail_at(ctx, PV_ERR_USAGE, ctx->checkpoint->path, 0, 0,
+                       "is a checkpoint of other work: %s; repeat its options and data, or begin anew with another "
+                       "--checkpoint%s%.*s",
+                       what, command ? "; it was begun by: " : "", (int)(size < SHOWN ? size : SHOWN),
+                       command ? command : "");
+}
+
+/* Names the first line of one that the other has not alike; swapped: one is theirs. Of options, or of all else but the
+ * command, by which it is not compared: the same data may come from another file, by other options. */
+static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool swapped, bool options) {
+    for (const char *line = one; *line;) {
         size_t whole = strcspn(line, "\n"), name = strcspn(line, "="), size = 0;
-        const char *other = value_of(theirs, line, name, &size);
-        const char *own = line + name + 1;
+        const char *there = value_of(other, line, name, &size), *own = line + name + 1;
         size_t own_size = whole > name ? whole - name - 1 : 0;
-        bool same = other && size == own_size && memcmp(own, other, size) == 0;
-        if (!same && !swapped)
-            return pv__fail_at(
-                ctx, PV_ERR_USAGE, ctx->checkpoint->path, 0, 0,
-                "is a checkpoint of other work: %.*s is %.*s here and %s%.*s there; repeat its options and "
-                "data, or begin anew with another --checkpoint",
-                (int)name, line, (int)(own_size < 120 ? own_size : 120), own, other ? "was " : "was not given",
-                other ? (int)(size < 120 ? size : 120) : 0, other ? other : "");
-        if (!other)
-            return pv__fail_at(
-                ctx, PV_ERR_USAGE, ctx->checkpoint->path, 0, 0,
-                "is a checkpoint of other work: %.*s was %.*s there and is not given here; repeat its options "
-                "and data, or begin anew with another --checkpoint",
-                (int)name, line, (int)(own_size < 120 ? own_size : 120), own);
+        bool same = there && (swapped || (size == own_size && memcmp(own, there, size) == 0));
+        bool command = name == strlen(COMMAND) && strncmp(line, COMMAND, name) == 0;
+        char what[3 * SHOWN + 64];
+        if (!same && !command && (strncmp(line, "--", 2) == 0) == options) {
+            int shown = (int)(own_size < SHOWN ? own_size : SHOWN), theirs = (int)(size < SHOWN ? size : SHOWN);
+            if (swapped)
+                snprintf(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);
+            else
+                snprintf(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
+                         there ? theirs : 9, there ? there : "not given");
+            return refuse(ctx, options ? "" : swapped ? one : other, what);
+        }
         line += whole + (line[whole] == '\n');
+    }
+    return PV_OK;
+}
+
+/* Options first: those that change the data too are named rather than the data. */
+static pv_status compare_all(pv_ctx *ctx, const char *ours, const char *theirs) {
+    for (int options = 1; options >= 0; options--) {
+        PV_TRY(compare(ctx, ours, theirs, false, options));
+        PV_TRY(compare(ctx, theirs, ours, true, options));
     }
     return PV_OK;
 }
@@ -507,9 +536,7 @@ pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts) {
     PV_TRY(pv__alloc(ctx, size + 1, 1, &theirs));
     pv_status status = pv_checkpoint_recall(ctx, "facts", &(pv_field){theirs, size}, 1, &found);
     if (status == PV_OK)
-        status = compare(ctx, facts, theirs, false);
-    if (status == PV_OK)
-        status = compare(ctx, theirs, facts, true);
+        status = compare_all(ctx, facts, theirs);
     pv__free(ctx, theirs);
     return status;
 }

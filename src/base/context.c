@@ -46,10 +46,11 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
 }
 
 void pv_ctx_free(pv_ctx *ctx) {
-    if (ctx)
-        pv_checkpoint_close(ctx);
-    if (ctx)
-        ctx->options.allocator.release(ctx->options.allocator.state, ctx);
+    if (!ctx)
+        return;
+    pv_checkpoint_close(ctx);
+    pv__temporaries_free(ctx);
+    ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
 
 const pv_error *pv_ctx_error(const pv_ctx *ctx) {

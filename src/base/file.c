@@ -48,67 +48,95 @@ static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
     return status;
 }
 
+/* ---- temporary files ----------------------------------------------------------------------------------------------
+ * The caller's context knows those that are there, its threads' too, so that a program that must end at once leaves
+ * none. A list that only grows while the context lives, its entries used again: a signal handler may walk it at any
+ * moment.
+ */
+struct pv__temporary {
+    pv__temporary *next;
+    size_t room;
+    bool taken;
+    atomic_bool there; /* path names a file that may exist */
+    char path[];
+};
+
+static pv_status take_temporary(pv_ctx *ctx, size_t size, pv__temporary **entry) {
+    pv_ctx *root = ctx->root;
+    pv_status status = PV_OK;
+#pragma omp critical(pv_temporaries)
+    {
+        pv__temporary *found = atomic_load(&root->temporaries);
+        while (found && (found->taken || found->room < size))
+            found = found->next;
+        if (!found && (status = pv__alloc(ctx, sizeof *found + size, 1, &found)) == PV_OK) {
+            found->room = size;
+            found->next = atomic_load(&root->temporaries);
+            atomic_store(&root->temporaries, found);
+        }
+        if (found)
+            found->taken = true;
+        *entry = found;
+    }
+    return status;
+}
+
+static void leave_temporary(pv_ctx *ctx, pv_output *output) {
+#pragma omp critical(pv_temporaries)
+    for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
+        if (entry->path == output->temporary) {
+            atomic_store(&entry->there, false);
+            entry->taken = false;
+        }
+    output->temporary = NULL;
+}
+
+void pv_outputs_abandon(pv_ctx *ctx) {
+    atomic_store(&ctx->root->abandoned, true);
+    for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
+        if (atomic_load(&entry->there))
+            unlink(entry->path);
+}
+
+void pv__temporaries_free(pv_ctx *ctx) {
+    for (pv__temporary *entry = atomic_load(&ctx->temporaries), *next; entry; entry = next) {
+        next = entry->next;
+        pv__free(ctx, entry);
+    }
+}
+
 /* As mkstemp, with the mode that new files usually have. */
-static int create_unique(char *name) {
-    char *end = name + strlen(name) - 6;
-    uint64_t state = (uint64_t)getpid() << 32 ^ (uint64_t)(1e9 * pv__seconds()) ^ (uint64_t)(uintptr_t)name;
+static int create_unique(pv__temporary *entry) {
+    char *end = entry->path + strlen(entry->path) - 6;
+    uint64_t state = (uint64_t)getpid() << 32 ^ (uint64_t)(1e9 * pv__seconds()) ^ (uint64_t)(uintptr_t)entry;
     for (int attempt = 0; attempt < 1000; attempt++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         for (int i = 0; i < 6; i++)
             end[i] = "abcdefghijklmnopqrstuvwxyz012345"[state >> (20 + 5 * i) & 31];
-        int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int descriptor = open(entry->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        atomic_store(&entry->there, descriptor >= 0);
         if (descriptor >= 0 || errno != EEXIST)
             return descriptor;
     }
     return -1;
 }
 
-/* The root of the contexts knows the temporary files that are there, so that a program that must end at once leaves
- * none, whichever thread was writing. */
-struct pv__temporary {
-    pv__temporary *next;
-    char path[];
-};
-
-static void forget_temporary(pv_ctx *ctx, pv_output *output) {
-    pv__temporary *found = NULL;
-#pragma omp critical(pv_temporaries)
-    for (pv__temporary **at = &ctx->root->temporaries; *at && !found; at = &(*at)->next)
-        if ((*at)->path == output->temporary) {
-            found = *at;
-            *at = found->next;
-            break;
-        }
-    pv__free(ctx, found);
-    output->temporary = NULL;
-}
-
-void pv_outputs_abandon(pv_ctx *ctx) {
-#pragma omp critical(pv_temporaries)
-    {
-        ctx->root->abandoned = true;
-        for (const pv__temporary *entry = ctx->root->temporaries; entry; entry = entry->next)
-            unlink(entry->path);
-    }
-}
-
 static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
     size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
     pv__temporary *entry;
-    PV_TRY(pv__alloc(ctx, sizeof *entry + size, 1, &entry));
+    PV_TRY(take_temporary(ctx, size, &entry));
     snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
-    int cause = 0;
-#pragma omp critical(pv_temporaries)
-    {
-        *descriptor = ctx->root->abandoned ? -1 : create_unique(entry->path);
-        cause = ctx->root->abandoned ? ECANCELED : errno;
-        if (*descriptor >= 0) {
-            entry->next = ctx->root->temporaries;
-            ctx->root->temporaries = entry;
-        }
+    output->temporary = entry->path;
+    *descriptor = create_unique(entry);
+    int cause = errno;
+    if (*descriptor >= 0 && atomic_load(&ctx->root->abandoned)) { /* either this is seen, or the file is */
+        unlink(entry->path);
+        close(*descriptor);
+        *descriptor = -1;
+        cause = ECANCELED;
     }
     if (*descriptor < 0) {
-        pv__free(ctx, entry);
+        leave_temporary(ctx, output);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
     }
@@ -119,6 +147,8 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
         pv__log(ctx, PV_LOG_WARNING, "%s: the mode could not be set: %s", output->path, strerror(errno));
     return PV_OK;
 }
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
 
 pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     *output = (pv_output){0};
@@ -142,7 +172,8 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     }
     if (!output->stream) {
         status = errno == ENOMEM ? pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened")
-                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s", strerror(errno));
+                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s; give another name",
+                                               strerror(errno));
         goto fail;
     }
     return PV_OK;
@@ -182,7 +213,7 @@ pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
     }
     pv_status status = PV_OK;
     if (good && output->temporary) {
-        forget_temporary(ctx, output);
+        leave_temporary(ctx, output);
         sync_folder(output->path);
     } else if (!good) {
         status = pv__fail_at(ctx, PV_ERR_WRITE, output->path, 0, 0,
@@ -198,7 +229,7 @@ void pv_output_discard(pv_ctx *ctx, pv_output *output) {
         fclose(output->stream);
     if (output->temporary) {
         unlink(output->temporary);
-        forget_temporary(ctx, output);
+        leave_temporary(ctx, output);
     }
     pv__free(ctx, output->path);
     *output = (pv_output){0};

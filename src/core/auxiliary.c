@@ -98,7 +98,7 @@ void pv_auxiliary_free(pv_ctx *ctx, pv_auxiliary *auxiliary) {
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* sum over a chunk's parameters of A (w - o). */
-static void chunk_logits(const pv_auxiliary *auxiliary, const double *w, size_t chunk) {
+static void chunk_logits(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
     size_t k = (size_t)auxiliary->classes, begin = chunk * PV_CHUNK,
            end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
     double *sum = auxiliary->partial + chunk * k;
@@ -110,7 +110,7 @@ static void chunk_logits(const pv_auxiliary *auxiliary, const double *w, size_t 
     }
 }
 
-void pv_auxiliary_forward(const pv_auxiliary *auxiliary, const double *w, double *log_q) {
+void pv_auxiliary_forward(pv_auxiliary *auxiliary, const double *w, double *log_q) {
     size_t k = (size_t)auxiliary->classes, chunks = pv__chunks(auxiliary->offset.n);
     memcpy(log_q, auxiliary->bias.value, k * sizeof *log_q);
     PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_logits(auxiliary, w, c););

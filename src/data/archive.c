@@ -72,6 +72,11 @@ pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive) {
         PV_GOTO(fail, pv__zip_members(ctx, path, &a->file, &a->members, &a->count));
     else
         PV_GOTO(fail, open_single(ctx, a));
+    if (a->count == 0) {
+        status =
+            pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an archive of nothing; save arrays in it (numpy.savez)");
+        goto fail;
+    }
     *archive = a;
     return PV_OK;
 fail:

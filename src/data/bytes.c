@@ -21,12 +21,13 @@ pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes) {
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
         status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
     else if (about.st_size == 0)
-        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty");
+        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
     if (status == PV_OK) {
         bytes->size = (size_t)about.st_size;
         void *mapped = mmap(NULL, bytes->size, PROT_READ, MAP_SHARED, fileno(stream), 0);
         if (mapped == MAP_FAILED)
-            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be mapped: %s", strerror(errno));
+            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be mapped: %s; copy it to another disk",
+                                 strerror(errno));
         else
             bytes->data = bytes->mapped = mapped;
     }
@@ -69,9 +70,9 @@ static pv_status spill(sink *s) {
                            "cannot be unpacked: no temporary file (%s); store it uncompressed (numpy.savez)",
                            strerror(errno));
     if (s->size && fwrite(s->block, 1, s->size, s->file) != s->size)
-        return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
-                           "cannot be unpacked: the disk of temporary files is "
-                           "full");
+        return pv__fail_at(
+            s->ctx, PV_ERR_WRITE, s->path, 0, 0,
+            "cannot be unpacked: the disk of temporary files is full; store it uncompressed (numpy.savez)");
     pv__free(s->ctx, s->block);
     s->block = NULL;
     return PV_OK;

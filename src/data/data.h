@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "prevail/data.h"
 
+enum { PV__LABELS_MAX = 1000 }; /* of a model: grades, columns of probabilities. A column's have fewer (encode.h) */
+
 /* ---- text (text.c) ----------------------------------------------------------------------------------------------- */
 
 /* Text from outside made fit for a message: control characters and invalid UTF-8 escaped, cut where long. Returned by

@@ -196,7 +196,7 @@ pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding) {
     for (size_t s = 0; s < encoding->sources; s++)
         features += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
     if (features > INT_MAX)
-        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu", features);
+        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with --exclude", features);
     PV_TRY(pv__alloc(ctx, features, sizeof *encoding->feature, &encoding->feature));
     for (size_t s = 0; s < encoding->sources; s++) {
         const pv_source_column *source = &encoding->source[s];
@@ -300,7 +300,7 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     if (labels->levels > PV__CLASSES_MAX)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
                            "the target '%s' has more than %d different values; it looks like a number or an id, not "
-                           "like classes",
+                           "like classes: name another with --target",
                            pv__show(name).text, PV__CLASSES_MAX);
     return PV_OK;
 }
@@ -322,8 +322,8 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     char joined[200];
     pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
     if (labels->levels != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "--positive is for two classes; the target has %d: %s", (int)labels->levels,
-                        joined);
+        return pv__fail(ctx, PV_ERR_USAGE, "--positive is for two classes; the target has %d: %s; leave it out",
+                        (int)labels->levels, joined);
     int32_t at = pv__label_find(labels->level, 2, positive, strlen(positive));
     if (at < 0) {
         char *const *words = labels->level;
@@ -421,6 +421,10 @@ pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     *dataset = NULL;
     if (table->arrays && roles->image)
         return pv__images_learn(ctx, table, roles, encoding, labels, dataset);
+    if (table->images && !roles->features)
+        return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
+                           "has images, and this model takes columns: choose --model convnet or inception, or name the "
+                           "columns to learn from with --features");
     pv__plan plan;
     PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
     pv_encoding *made = NULL;

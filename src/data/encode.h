@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 
-enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 };
+enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 }; /* of a column; PV__LABELS_MAX: of anything */
 
 /* ---- roles.c ----------------------------------------------------------------------------------------------------- */
 

@@ -23,10 +23,11 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     if (folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there must be two at least", (long long)folds);
     if ((uint64_t)folds > data->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are %zu rows only", (long long)folds, data->rows);
+        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are %zu rows only; use fewer folds", (long long)folds,
+                        data->rows);
     for (size_t n = 0; group && n < data->rows; n++)
         if (group[n] < 0)
-            return pv__fail(ctx, PV_ERR_INPUT, "row %zu has no group", n + 1);
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu has no group; every row needs one", n + 1);
     return PV_OK;
 }
 
@@ -167,7 +168,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
             return pv__fail(ctx, PV_ERR_INPUT,
                             "label %s is in %zu group%s, all in one fold: nothing would be left to learn it from%s",
                             label_name(labels, y).text, with, with == 1 ? "" : "s",
-                            with == 1 ? "" : "; use fewer folds, or another --seed");
+                            with == 1 ? "; leave --group out" : "; use fewer folds, or another --seed");
         }
     return PV_OK;
 }

@@ -17,8 +17,9 @@ const pv_option pv_image_option_table[] = {
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
      "Images with fewer votes are missing ones: refused, or dropped with --missing drop."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
-     "Votes become two labels, below and above: the mean against this. Images exactly on it are left out. 0: the "
-     "grades are the labels."},
+     "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
+     "this are left out. 0: the grades are the labels. (eval --binarise is another thing: it judges a model of grades, "
+     "each row by the shares of its votes on either side.)"},
     {"spacing", PV_OPTION_TEXT, AT(spacing), NULL, 0, 0, NULL, "ARRAY",
      "The size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, where there is one."},
     {"ready-views", PV_OPTION_FLAG, AT(ready), NULL, 0, 0, NULL, NULL,
@@ -116,7 +117,8 @@ static pv_status learn_scale(pv_ctx *ctx, const pv_dataset *data, pv_image_encod
         pv__free(ctx, pixels);
     if (status == PV_OK && !(e->sd > 0 && isfinite(e->sd)))
         status = pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "all pixels of array '%s' are the same%s",
-                             images->pixels.name, isfinite(e->low) ? " inside the --window" : "");
+                             images->pixels.name,
+                             isfinite(e->low) ? " inside the --window; widen it" : "; check that these are the images");
     return status;
 }
 
@@ -130,7 +132,8 @@ static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_i
                            images->pixels.name, images->planes, images->height, images->width, e->views, e->size,
                            e->size);
     if (images->layout != PV_IMAGES_VIEWS && (images->height < 2 || images->width < 2))
-        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "array '%s': images of %zu x %zu have no inside",
+        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
+                           "array '%s': images of %zu x %zu have no inside; 2 x 2 pixels are the least",
                            images->pixels.name, images->height, images->width);
     return PV_OK;
 }
@@ -239,9 +242,9 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         data->images->classes = 0;
     } else {
         if (data->images->rows != table->rows) {
-            status =
-                pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0, "array '%s' has %zu rows, the other arrays %zu",
-                            data->images->pixels.name, data->images->rows, table->rows);
+            status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                                 "array '%s' has %zu rows, the other arrays %zu; save as many of each",
+                                 data->images->pixels.name, data->images->rows, table->rows);
             goto fail;
         }
         PV_GOTO(fail, pv__labels_learn(ctx, table, roles, data, labels));
@@ -274,8 +277,8 @@ static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const char *v
         return PV_OK; /* below and above, as in training */
     if (from > to)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s", votes, from,
-                           first_voted(images, from - 1), labels[to - 1]);
+                           "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s: correct it",
+                           votes, from, first_voted(images, from - 1), labels[to - 1]);
     PV_TRY(pv__alloc(ctx, data->rows, to * sizeof *wide, &wide));
     for (size_t i = 0; i < data->rows; i++)
         memcpy(wide + i * to, data->frequency + i * from, from * sizeof *wide);
@@ -287,8 +290,9 @@ static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const char *v
 static pv_status check_layout(pv_ctx *ctx, const pv_image_encoding *e, const pv_images *images) {
     static const char *const words[] = {"images [N][H][W]", "volumes [N][D][H][W]", "views [N][V][H][W]"};
     if (images->layout != e->layout)
-        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "array '%s' holds %s; the model was fitted to %s",
-                           images->pixels.name, words[images->layout], words[e->layout]);
+        return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
+                           "array '%s' holds %s; the model was fitted to %s: give such", images->pixels.name,
+                           words[images->layout], words[e->layout]);
     return check_views(ctx, e, images);
 }
 

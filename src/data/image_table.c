@@ -15,6 +15,7 @@ typedef struct reader {
     const pv_csv_options *options;
     pv_archive *archive;
     size_t rows, columns;
+    bool images;                 /* the rows are those of an array of three dimensions or more */
     pv_array array[COLUMNS_MAX]; /* of each column */
     size_t offset[COLUMNS_MAX];  /* [N][m]: which of its m */
     char *name[COLUMNS_MAX];
@@ -35,7 +36,7 @@ static bool is_text(const pv_array *a) {
 
 static pv_status add_column(reader *r, const pv_array *array, const char *name, size_t offset, bool numbered) {
     if (r->columns == COLUMNS_MAX)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "has more than %d columns", COLUMNS_MAX);
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "has more than %d columns; save fewer", COLUMNS_MAX);
     size_t size = strlen(name) + 24;
     PV_TRY(pv__alloc(r->ctx, size, 1, &r->name[r->columns]));
     if (numbered)
@@ -63,8 +64,9 @@ static pv_status add_members(reader *r) {
         PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
         const char *name = pv_archive_name(r->archive, m);
         if (dims >= 1 && dims <= 2 && rows != r->rows && asked_for(r, name))
-            return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "array '%s' has %zu rows, the images %zu",
-                               pv__show(name).text, rows, r->rows);
+            return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0,
+                               "array '%s' has %zu rows, the %s %zu; a column has one for each", pv__show(name).text,
+                               rows, r->images ? "images" : "other arrays", r->rows);
         if (dims < 1 || dims > 2 || rows != r->rows || pv__archive_size(r->archive, m) > COLUMN_BYTES)
             continue;
         PV_TRY(pv_archive_array(r->ctx, r->archive, m, &a));
@@ -88,10 +90,12 @@ static pv_status add_file(reader *r, const char *name) {
     PV_TRY(pv_archive_open(r->ctx, name, &r->other[r->others]));
     pv_archive *archive = r->other[r->others++];
     if (pv_archive_count(archive) != 1)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0, "has several arrays; a column is a file of one");
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,
+                           "has several arrays; a column is a file of one: save it alone (numpy.save)");
     PV_TRY(pv_archive_array(r->ctx, archive, 0, &a));
     if (a.dims != 1 || a.shape[0] != r->rows)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0, "has %zu rows and %d dimension%s; %s has %zu rows",
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,
+                           "has %zu rows and %d dimension%s; a column of %s has one and %zu rows",
                            a.dims ? a.shape[0] : 1, a.dims, a.dims == 1 ? "" : "s", r->path, r->rows);
     return add_column(r, &a, name, 0, false);
 }
@@ -110,7 +114,8 @@ static pv_status find_rows(reader *r) {
                                rows, pv__archive_size(r->archive, m));
         if (dims >= 3 || (!found && dims >= 1 && r->rows == 0))
             r->rows = rows;
-        if (dims >= 3)
+        r->images = dims >= 3;
+        if (r->images)
             return PV_OK;
         found = found || dims >= 1;
     }
@@ -169,6 +174,7 @@ static pv_status make_table(reader *r, pv_table **table) {
     PV_TRY(pv__table_new(r->ctx, r->path, (const char *const *)r->name, r->columns, r->rows, table));
     pv_table *t = *table;
     t->arrays = true;
+    t->images = r->images;
     t->hash = pv__archive_hash(r->archive);
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *t->line, &t->line));
     for (size_t n = 0; n < r->rows; n++)

@@ -10,7 +10,7 @@
 #include "data/archive.h"
 #include "data/data.h"
 
-enum { CLASSES_MAX = 1000, TEXT_MAX = 256 };
+enum { TEXT_MAX = 256 };
 
 /* What reading holds besides the images. */
 typedef struct reader {
@@ -55,9 +55,9 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
     }
     const char *near = pv_nearest(name, names, n);
     pv_status status =
-        pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0, "has no array '%s' for %s%s%s%s; it has: %s",
-                    pv__show(name).text, option, near ? "; did you mean '" : "", near ? pv__show(near).text : "",
-                    near ? "'?" : "", n == 1 && !*names[0] ? "one array without a name" : list);
+        pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0, "has no array '%s' for %s; %s%s%s: %s",
+                    pv__show(name).text, option, near ? "did you mean '" : "", near ? pv__show(near).text : "",
+                    near ? "'? It has" : "it has", n == 1 && !*names[0] ? "one array without a name" : list);
     pv__free(r->ctx, names);
     return status;
 }
@@ -83,7 +83,8 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
             return absent(r, archive, option, named);
         PV_TRY(keep_archive(r, named, &archive));
         if (pv_archive_count(archive) != 1)
-            return pv__fail_at(r->ctx, PV_ERR_INPUT, named, 0, 0, "has several arrays; %s takes a file of one", option);
+            return pv__fail_at(r->ctx, PV_ERR_INPUT, named, 0, 0,
+                               "has several arrays; %s takes a file of one: save it alone (numpy.save)", option);
         PV_TRY(pv_archive_array(r->ctx, archive, 0, array));
         *found = true;
     } else if (images) {
@@ -102,8 +103,8 @@ static pv_status check_rows(const reader *r, const pv_array *array, int dims, co
     if (array->dims != dims)
         return wrong(r, array, "has %d dimension%s; %s is expected", array->dims, array->dims == 1 ? "" : "s", shape);
     if (array->shape[0] != r->file_rows)
-        return wrong(r, array, "has %zu rows, but array '%s' has %zu", array->shape[0], r->images->pixels.name,
-                     r->file_rows);
+        return wrong(r, array, "has %zu rows, but array '%s' has %zu; save as many of each", array->shape[0],
+                     r->images->pixels.name, r->file_rows);
     return PV_OK;
 }
 
@@ -115,15 +116,15 @@ static pv_status read_pixels(reader *r) {
     bool found;
     PV_TRY(find_array(r, "--images", r->roles->images, a, &found));
     if (is_text(a))
-        return wrong(r, a, "holds text, not pixels");
+        return wrong(r, a, "holds text, not pixels; name the array of images with --images");
     if (a->dims != 3 && a->dims != 4)
         return wrong(r, a, "has %d dimensions; images are [N][H][W], volumes [N][D][H][W], views [N][V][H][W]",
                      a->dims);
     if (a->count == 0)
-        return wrong(r, a, "is empty");
+        return wrong(r, a, "is empty; save images in it");
     images->layout = a->dims == 3 ? PV_IMAGES_PLANES : r->roles->views ? PV_IMAGES_VIEWS : PV_IMAGES_VOLUMES;
     if (r->roles->views && a->dims == 3)
-        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]");
+        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]: leave --ready-views out");
     images->planes = a->dims == 4 ? a->shape[1] : 1;
     images->height = a->shape[a->dims - 2];
     images->width = a->shape[a->dims - 1];
@@ -145,9 +146,9 @@ static pv_status check_pixels(const reader *r) {
         pv__images_touched(r->images, row * a->element);
         for (size_t i = 0; i < row && r->keep[n]; i++)
             if (!isfinite(pixels[i])) {
-                status = a->dims == 3 ? wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu]",
+                status = a->dims == 3 ? wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu]; give it a number",
                                               isnan(pixels[i]) ? "NaN" : "infinite", n, i / width, i % width)
-                                      : wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu][%zu]",
+                                      : wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu][%zu]; give it a number",
                                               isnan(pixels[i]) ? "NaN" : "infinite", n, i / (width * height),
                                               i / width % height, i % width);
                 break;
@@ -176,10 +177,10 @@ static pv_status codes_read(const reader *r, const pv_array *array, int32_t most
     PV_TRY(pv__alloc(r->ctx, r->file_rows, sizeof *c->code, &c->code));
     for (size_t n = 0; n < r->file_rows; n++) {
         if (!is_text(array) && !isfinite(pv_array_number(array, n)))
-            return wrong(r, array, "has no finite value at [%zu]", n);
+            return wrong(r, array, "has no finite value at [%zu]; every row needs one", n);
         pv_array_text(array, n, text, sizeof text);
         if (!*text)
-            return wrong(r, array, "has an empty text at [%zu]", n);
+            return wrong(r, array, "has an empty text at [%zu]; every row needs one", n);
         uint64_t hash;
         int32_t code = pv__dictionary_find(&c->dictionary, &c->column, text, strlen(text), &hash);
         if (code < 0) {
@@ -242,7 +243,7 @@ static pv_status read_labels(reader *r, const pv_array *array) {
     codes c = {0};
     pv_status status;
     PV_GOTO(done, check_rows(r, array, 1, "one label for each image, [N],"));
-    PV_GOTO(done, codes_read(r, array, CLASSES_MAX, &c));
+    PV_GOTO(done, codes_read(r, array, PV__LABELS_MAX, &c));
     status = sort_labels(r, array, &c);
 done:
     codes_free(r->ctx, &c);
@@ -287,7 +288,7 @@ static pv_status check_votes(const reader *r, const pv_array *array, int *most) 
     *most = 0;
     for (size_t i = 0; i < r->file_rows * raters; i++) {
         double vote = pv_array_number(array, i);
-        if (!(vote >= 0 && vote <= CLASSES_MAX && vote == floor(vote)))
+        if (!(vote >= 0 && vote <= PV__LABELS_MAX && vote == floor(vote)))
             return wrong(r, array,
                          "has %g at [%zu][%zu]; votes are whole numbers from 1 to K, and 0 where there is "
                          "none",
@@ -315,8 +316,8 @@ static pv_status read_frequencies(reader *r, const pv_array *array) {
     pv_images *images = r->images;
     PV_TRY(check_rows(r, array, 2, "[N][classes]"));
     size_t k = array->shape[1];
-    if (k < 2 || k > CLASSES_MAX)
-        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, CLASSES_MAX);
+    if (k < 2 || k > PV__LABELS_MAX)
+        return wrong(r, array, "has %zu classes; 2 to %d are expected", k, PV__LABELS_MAX);
     PV_TRY(name_classes(r, (int)k, NULL));
     PV_TRY(pv__alloc(r->ctx, r->file_rows, k * sizeof *images->frequency, &images->frequency));
     for (size_t n = 0; n < r->file_rows; n++) {
@@ -332,7 +333,7 @@ static pv_status read_frequencies(reader *r, const pv_array *array) {
             continue;
         }
         if (!(fabs(sum - 1) <= 1e-4))
-            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu]", sum, n);
+            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu]; correct them", sum, n);
         for (size_t y = 0; y < k; y++)
             images->frequency[n * k + y] /= sum;
     }
@@ -423,7 +424,7 @@ static pv_status read_targets(reader *r) {
                            "has no array 'labels', 'votes' or 'frequencies': name the target with --labels, --votes or "
                            "--frequencies");
     if (roles->binarise > 0 && chosen != 1)
-        return pv__fail(r->ctx, PV_ERR_USAGE, "--binarise is for votes");
+        return pv__fail(r->ctx, PV_ERR_USAGE, "--binarise is for votes; leave it out");
     return kinds[chosen].read(r, &array);
 }
 
@@ -475,7 +476,9 @@ static pv_status compact(reader *r) {
     images->rows = to;
     images->dropped = r->file_rows - to;
     if (to == 0)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, images->source, 0, 0, "no image is left: all were dropped");
+        return pv__fail_at(
+            r->ctx, PV_ERR_INPUT, images->source, 0, 0,
+            "no image is left: all were dropped; fewer votes may be enough (--votes-min), or another --binarise");
     return PV_OK;
 }
 

@@ -94,7 +94,7 @@ static pv_status parse_labelled(const request *r, double *prevalence) {
         if (y < 0)
             return unknown_label(r, at);
         if (prevalence[y] > 0)
-            return pv__fail(r->ctx, PV_ERR_USAGE, "%s: label '%s' is given twice", r->option,
+            return pv__fail(r->ctx, PV_ERR_USAGE, "%s: label '%s' is given twice; give each once", r->option,
                             pv__show(r->labels[y]).text);
         at = skip_blanks(at + length);
         if (*at != '=')

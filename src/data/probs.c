@@ -11,7 +11,6 @@
 
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";
-enum { CLASSES_MAX = 1000 };
 
 /* Labels and the columns that belong to them. */
 typedef struct pairs {
@@ -28,10 +27,10 @@ static void pairs_clear(pv_ctx *ctx, pairs *made) {
 
 /* Refuses what no one can mean; labels are compared with each other, column by column. */
 static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
-    if (made->n < CLASSES_MAX)
+    if (made->n < PV__LABELS_MAX)
         return PV_OK;
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "there are more than %d columns of probabilities; name those meant with --columns", CLASSES_MAX);
+                    "there are more than %d columns of probabilities; name those meant with --columns", PV__LABELS_MAX);
 }
 
 static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
@@ -268,7 +267,9 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
             to[0] = 1 - from[0];
         else if (!(fabs(sum - 1) <= SUM_TOLERANCE))
             return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
-                               "the probabilities of row %zu add up to %.6g, not to 1", row + 1, sum);
+                               "the probabilities of row %zu add up to %.6g, not to 1; correct them, or name the right "
+                               "ones with --columns",
+                               row + 1, sum);
         else
             for (size_t y = 0; y < classes; y++)
                 to[y] /= sum;
@@ -276,11 +277,19 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
     return PV_OK;
 }
 
+static pv_status no_label(pv_ctx *ctx, const char *option, const char *name, size_t length, char *const *labels,
+                          int classes) {
+    char joined[240];
+    pv__join(labels, (size_t)classes, 12, joined, sizeof joined);
+    return pv__fail(ctx, PV_ERR_USAGE, "%s: there is no label '%s'; the labels are %s", option,
+                    pv__show_n(name, length).text, joined);
+}
+
 /* Two classes: the named label last. */
 static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
     int32_t y = pv__label_find(made->labels, made->classes, positive, strlen(positive));
     if (y < 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--positive: there is no label '%s'", pv__show(positive).text);
+        return no_label(ctx, "--positive", positive, strlen(positive), made->labels, made->classes);
     if (made->classes > 2 || y == 1)
         return PV_OK;
     char *label = made->labels[0];
@@ -302,7 +311,8 @@ static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
 static pv_status check_labels(pv_ctx *ctx, const pairs *found) {
     for (size_t a = 0; a < found->n; a++)
         if (pv__label_find(found->label, (int32_t)a, found->label[a], strlen(found->label[a])) >= 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "label '%s' has two columns of probabilities",
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "label '%s' has two columns of probabilities; name the one that is meant with --columns",
                             pv__show(found->label[a]).text);
     return PV_OK;
 }
@@ -377,10 +387,10 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
             name = equals + 1;
         }
         if (y < 0)
-            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: there is no label '%s'",
-                              pv__show_n(names[i], (size_t)(equals - names[i])).text);
+            status = no_label(ctx, "--votes", names[i], (size_t)(equals - names[i]), labels, classes);
         else if (column[y] != table->columns)
-            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: label '%s' is given twice", pv__show(labels[y]).text);
+            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: label '%s' is given twice; give each once",
+                              pv__show(labels[y]).text);
         else if ((status = pv__number_column(ctx, table, "--votes", name, &c)) == PV_OK)
             column[y] = c;
     }

@@ -82,8 +82,9 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
                              pv__show(table->column[states->first_column].name).text, states->missing, table->rows);
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "no row is left: %zu have missing cells, %zu have weight 0", states->missing,
-                           states->no_weight);
+                           "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
+                           "that lack many out with --exclude",
+                           states->missing, states->no_weight);
     return PV_OK;
 }
 

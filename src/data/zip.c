@@ -213,7 +213,8 @@ pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv_
                           &m->bytes));
     if (!crc_right(&m->bytes, m->method == STORED || m->bytes.mapped, m->crc)) {
         pv__bytes_release(ctx, &m->bytes);
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is damaged: its checksum is wrong", m->name);
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "array '%s' is damaged: its checksum is wrong; copy it again", m->name);
     }
     return PV_OK;
 }

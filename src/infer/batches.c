@@ -87,8 +87,8 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, pv__batches *b) {
         at = end + 1;
     }
     if (total != b->size)
-        return pv__fail(ctx, PV_ERR_USAGE, "--design %s: the counts sum to %zu, but --batch is %zu", text, total,
-                        b->size);
+        return pv__fail(ctx, PV_ERR_USAGE, "--design %s: the counts sum to %zu, but --batch is %zu; make them the same",
+                        text, total, b->size);
     return PV_OK;
 }
 
@@ -101,8 +101,9 @@ static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
         if (words[i] && strcmp(text, words[i]) == 0) {
             b->kind = (design_kind)i;
             if (b->kind != UNIFORM && b->size < (size_t)b->classes)
-                return pv__fail(ctx, PV_ERR_USAGE, "--batch %zu is too small for one row of each of %d classes",
-                                b->size, b->classes);
+                return pv__fail(ctx, PV_ERR_USAGE,
+                                "--batch %zu is too small for one row of each of %d classes; make it larger", b->size,
+                                b->classes);
             return PV_OK;
         }
     return pv__fail(ctx, PV_ERR_USAGE, "--design %s: choose uniform, balanced, optimal or counts:N,N,...", text);

@@ -188,7 +188,9 @@ static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64
     double start;
     PV_TRY(pv__objective_eval(r->objective, w, r->place != NULL, &start, r->dw));
     if (!isfinite(start))
-        return pv__fail(ctx, PV_ERR_NUMERIC, "the loss is not finite at the starting point");
+        return pv__fail(
+            ctx, PV_ERR_NUMERIC,
+            "the loss is not finite at the starting point: columns may have extreme values; scale them down");
     r->start = start;
     r->fresh = true;
     r->sigma = 1;

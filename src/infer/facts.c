@@ -1,5 +1,6 @@
-/* What a fit is, in lines that a checkpoint is compared by: the version, the model, the data it learns from, every
- * option that is not at its default. */
+/* What a fit is, in lines that a checkpoint is compared by: the version, the model, every option that is not at its
+ * default, the data it learns from, and the command, for the reader. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -22,63 +23,107 @@ static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data) {
     return XXH3_64bits_digest(state);
 }
 
-/* How images become views is part of what is learned from. */
-static void hash_image(XXH3_state_t *state, const pv_image_encoding *e) {
-    double number[] = {(double)e->layout, (double)e->views, (double)e->size, e->low,   e->high,        e->mean, e->sd,
-                       e->field,          e->rotate,        e->shift,        e->scale, (double)e->flip};
-    hash_block(state, number, sizeof number);
+/* A value is one line. */
+static void write_value(FILE *stream, const char *text) {
+    for (; *text; text++)
+        fputc(*text == '\n' ? ' ' : *text, stream);
+    fputc('\n', stream);
 }
 
-static void write_options(FILE *stream, const pv_fit_options *options) {
-    pv_fit_options usual = pv_fit_options_default();
-    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+static void write_options(FILE *stream, const pv_option *table, const void *options, const void *usual) {
+    for (const pv_option *row = table; row->name; row++) {
         char own[64], other[64];
         const char *text = own;
         pv_option_get(row, options, own, sizeof own);
-        pv_option_get(row, &usual, other, sizeof other);
+        pv_option_get(row, usual, other, sizeof other);
         if (row->type == PV_OPTION_TEXT) { /* of any length */
             memcpy(&text, (const char *)options + row->offset, sizeof text);
             text = text ? text : "";
         }
         if (strcmp(text, other) == 0)
             continue;
+        if (row->type == PV_OPTION_REAL) { /* 0.2, as it was written */
+            double value;
+            memcpy(&value, (const char *)options + row->offset, sizeof value);
+            pv_format_double(value, own, sizeof own);
+        }
         fprintf(stream, "--%s=", row->name);
-        for (const char *c = text; *c; c++)
-            fputc(*c == '\n' ? ' ' : *c, stream);
-        fputc('\n', stream);
+        write_value(stream, text);
     }
 }
 
-pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
-                        const pv_fit_options *options) {
-    char *text = NULL;
-    size_t size = 0;
-    if (!ctx->checkpoint)
-        return PV_OK;
-    XXH3_state_t *state = XXH3_createState();
-    FILE *stream = state ? open_memstream(&text, &size) : NULL;
-    if (!stream) {
-        XXH3_freeState(state);
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    }
+/* How images become views, as the options that asked for it. */
+static void write_image(FILE *stream, const pv_image_encoding *e) {
+    char window[96], field[40];
+    int low = pv_format_double(e->low, window, sizeof window);
+    window[low] = ',';
+    pv_format_double(e->high, window + low + 1, sizeof window - (size_t)low - 1);
+    pv_format_double(e->field, field, sizeof field);
+    pv_image_options usual = {0}, options = {.images = e->images,
+                                             .votes = e->votes,
+                                             .spacing = e->spacing,
+                                             .ready = e->layout == PV_IMAGES_VIEWS,
+                                             .binarise = e->binarise,
+                                             .votes_min = e->votes_min,
+                                             .window = isfinite(e->low) ? window : NULL,
+                                             .rotate = e->rotate,
+                                             .no_flip = !e->flip,
+                                             .shift = e->shift,
+                                             .scale = e->scale};
+    pv_options_default(pv_image_option_table, &usual);
+    write_options(stream, pv_image_option_table, &options, &usual);
+    fprintf(stream, "the field of view (--field)=%s\n", field); /* where not given, the data's */
+}
+
+static void write_data(FILE *stream, XXH3_state_t *state, const pv_fit_input *input, const pv_dataset *held) {
+    const pv_dataset *data = input->data;
     XXH3_64bits_reset(state);
-    if (input->data->images) {
+    if (data->images) {
+        const double scale[] = {(double)data->image->layout, data->image->mean, data->image->sd};
         hash_block(state, &input->data_hash, sizeof input->data_hash);
-        hash_image(state, input->data->image);
+        hash_block(state, scale, sizeof scale);
     }
-    fprintf(stream, "version=%s\nmodel=%s, %zu parameters\n", PV_VERSION, pv_model_spec(model), pv_model_params(model));
-    fprintf(stream, "the data=%zu rows, %016llx\n", input->data->rows,
-            (unsigned long long)hash_dataset(state, input->data));
+    fprintf(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)hash_dataset(state, data));
     if (held)
         fprintf(stream, "the validation rows=%zu, %016llx\n", held->rows,
                 (unsigned long long)hash_dataset(state, held));
     if (input->sample)
         fprintf(stream, "the population sample=%zu rows, %016llx\n", input->sample->rows,
                 (unsigned long long)hash_dataset(state, input->sample));
-    write_options(stream, options);
+}
+
+pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, const pv_dataset *held,
+                    const pv_fit_options *options) {
+    char *text = NULL;
+    size_t size = 0;
+    if (!ctx->checkpoint)
+        return PV_OK;
+    pv_fit_options usual = pv_fit_options_default();
+    XXH3_state_t *state = XXH3_createState();
+    FILE *stream = state ? open_memstream(&text, &size) : NULL;
+    if (!stream) {
+        XXH3_freeState(state);
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    }
+    fprintf(stream, "version=%s\n%s", PV_VERSION, first);
+    write_options(stream, pv_fit_option_table, options, &usual);
+    if (input->data->images)
+        write_image(stream, input->data->image);
+    write_data(stream, state, input, held);
+    if (input->command) {
+        fprintf(stream, "command=");
+        write_value(stream, input->command);
+    }
     XXH3_freeState(state);
     pv_status status =
         fclose(stream) == 0 && text ? pv_checkpoint_facts(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     free(text);
     return status;
+}
+
+pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
+                        const pv_fit_options *options) {
+    char first[160];
+    snprintf(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+    return pv__facts(ctx, first, input, held, options);
 }

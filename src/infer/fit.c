@@ -23,7 +23,7 @@ static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     if (end == text || *end != '\0' || rows < 1)
         return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'auto', 'full', or a number of rows of at least 1", text);
     if ((unsigned long long)rows > problem->n)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows", text, problem->n);
+        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows; use fewer, or full", text, problem->n);
     problem->batch = (size_t)rows;
     return PV_OK;
 }
@@ -50,7 +50,9 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
     if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s says how well --prevalence is known, and there is none",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n %s says how well --prevalence is known, and there is none: state it, or leave "
+                        "--prevalence-n out",
                         problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
@@ -143,11 +145,15 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
     return PV_OK;
 }
 
+static bool has_auxiliary(const pv_fit_options *o) {
+    return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+}
+
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool ig = o->loss == PV_LOSS_IG;
     PV_TRY(check_images(ctx, problem));
-    bool auxiliary = o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    bool auxiliary = has_auxiliary(o);
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
     if (!ig && o->marginal != PV_MARGINAL_PROFILE)
         return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s belongs to --loss ig; leave it out with --loss %s", marginal,
@@ -194,17 +200,23 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
     static const char *const ml[] = {"prior", "intercept-prior"};
     static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
     static const char *const hmc[] = {"chains", "warmup"};
+    static const char *const posterior[] = {"draws"};
+    static const char *const auxiliary[] = {"auxiliary-rate", "auxiliary-sparsity"};
     const pv_fit_options *o = problem->given;
     const struct {
         const char *const *names;
         size_t count;
         bool idle;
         const char *why;
-    } groups[] = {{minibatch, 12, problem->batch == 0, "the full batch"},
-                  {full, 2, problem->batch > 0, "minibatches"},
-                  {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
-                  {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
-                  {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"}};
+    } groups[] = {
+        {minibatch, 12, problem->batch == 0, "the full batch"},
+        {full, 2, problem->batch > 0, "minibatches"},
+        {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
+        {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
+        {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"},
+        {posterior, 1, o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML, "this --infer"},
+        {auxiliary, 2, problem->batch > 0 && !has_auxiliary(o), "this --marginal"},
+        {auxiliary + 1, 1, has_auxiliary(o) && o->marginal != PV_MARGINAL_AUXILIARY_LINEAR, "this --marginal"}};
     pv_fit_options defaults = pv_fit_options_default();
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (size_t i = 0; groups[g].idle && i < groups[g].count; i++) {
@@ -220,7 +232,10 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
 static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
     for (int y = 0; y < problem->targets.classes; y++)
         if (!(problem->mass[y] > 0))
-            return pv__fail(ctx, PV_ERR_INPUT, "class '%s' has a prevalence but no row in the data", labels[y]);
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "class '%s' has a prevalence but no row in the data; add rows of it, or leave it out of --prevalence",
+                labels[y]);
     return PV_OK;
 }
 
@@ -228,14 +243,14 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
     if (data->images || sample->images)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables");
+        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables; leave it out with images");
     if (sample->features != data->features)
-        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d", sample->features,
-                        data->features);
+        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
+                        sample->features, data->features);
     if (!problem->targets.label)
-        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only");
+        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only; leave it out with votes");
     if (sample->rows == 0)
-        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows");
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows; give some, or --prevalence");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
     PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
     double *weight = problem->joined + rows * d;
@@ -268,7 +283,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
                              .map = options->infer != PV_INFER_ML,
                              .feature = input->encoding->feature};
     if (params > 100000000)
-        return pv__fail(ctx, PV_ERR_USAGE, "--model %s: %zu parameters are too many", options->model, params);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
+                        options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (input->sample)
         PV_TRY(join_sample(ctx, input->data, input->sample, problem));
@@ -361,6 +378,7 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     for (int y = 0; problem->estimated && y < c->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;
+    c->best_epoch = solution.best_epoch;
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;
@@ -387,6 +405,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_fit_input *input, const pv_datas
     PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
     PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
     PV_GOTO(done, pv__fit_facts(ctx, input, held, c->model, given));
+    pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, input, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     if (options->trace && problem.batch > 0)

@@ -7,7 +7,7 @@
 
 typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, posterior_stop,
-        posterior_iterations, divergences, max_depth_hits;
+        posterior_iterations, divergences, max_depth_hits, best_epoch;
     double passes, loss_value, validation, elbo, elbo_se, acceptance, step_size;
 } summary;
 
@@ -18,7 +18,8 @@ static summary summarise(const pv_classifier *c) {
                  .has_posterior = p != NULL,
                  .passes = c->passes,
                  .loss_value = c->loss_value,
-                 .validation = c->validation};
+                 .validation = c->validation,
+                 .best_epoch = c->best_epoch};
     if (!p)
         return s;
     s.kind = p->kind;
@@ -136,5 +137,6 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     c->passes = s.passes;
     c->loss_value = s.loss_value;
     c->validation = s.validation;
+    c->best_epoch = s.best_epoch;
     return c->trace ? pv__trace_recall(ctx, c->trace, SIZE_MAX) : PV_OK;
 }

@@ -90,6 +90,7 @@ typedef struct pv__solution {
     pv_trace *trace;      /* filled by minibatches; NULL: not asked for */
     pv__holdout *holdout; /* validation rows; NULL: none */
     double score;         /* theirs at w */
+    int64_t best_epoch;   /* that w is of; 0: the last one run */
 } pv__solution;
 
 /* Refuses posteriors that have no finite integral, before any work. */
@@ -226,6 +227,10 @@ double pv__beta_cdf(double x, double a, double b);
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);
 
+/* Compares the checkpoint's work with this: first, lines of its own, then what the fits learn from and how. Nothing
+ * without a checkpoint. */
+pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, const pv_dataset *held,
+                    const pv_fit_options *options);
 /* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
                         const pv_fit_options *options);

@@ -28,6 +28,7 @@ typedef struct trainer {
     double *loglik, *dloglik;                 /* [size][classes] */
     double *log_q, *log_target;               /* [classes] */
     int64_t steps, epoch;                     /* in all; of one epoch */
+    int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
     pv__schedule schedule;
     pv_trace *trace;      /* NULL: none */
     pv__holdout *holdout; /* NULL: none */
@@ -314,6 +315,7 @@ static pv_status train(trainer *t, pv_stop *stop) {
     if (t->holdout && t->problem->options->patience > 0) {
         memcpy(t->w, t->best, t->params * sizeof *t->w);
         t->at.score = t->at.best_score;
+        t->kept = t->at.best_epoch;
     }
     return PV_OK;
 }
@@ -387,6 +389,7 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
     if (status == PV_OK)
         status = train(&t, &solution->stop);
     solution->iterations = t.at.step;
+    solution->best_epoch = t.kept;
     double first = t.at.first;
     trainer_free(&t);
     return status == PV_OK ? finish(ctx, problem, first, solution) : status;

@@ -21,7 +21,6 @@
 #include "model/model.h"
 
 #define MAGIC "prevail-model 1\n"
-enum { CLASSES_MAX = 1000 }; /* grades of images; columns of tables have fewer */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "model files hold little-endian doubles; byte swapping is not written yet"
@@ -469,7 +468,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     if (!json_is_object(r->root))
         return damaged(r, "its header is not JSON");
     size_t classes = 0;
-    if (json_array_size(json_object_get(r->root, "labels")) > CLASSES_MAX)
+    if (json_array_size(json_object_get(r->root, "labels")) > PV__LABELS_MAX)
         return damaged(r, "it has more labels than a fit allows");
     pv_status status = get_strings(r, json_object_get(r->root, "labels"), &c->labels, &classes);
     c->classes = (int)classes;

@@ -21,7 +21,9 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
                       const size_t *shape, pv_array *array) {
     size_t member = pv_archive_find(archive, name);
     if (member == pv_archive_count(archive))
-        return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "has no array '%s' for --pretrained", name);
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, path, 0, 0,
+            "has no array '%s' for --pretrained; save VGG-16's first two convolutions under torchvision's names", name);
     PV_TRY(pv_archive_array(ctx, archive, member, array));
     bool fits = array->dims == dims;
     for (int i = 0; i < dims && fits; i++)
@@ -35,7 +37,8 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
                            "array '%s' has the wrong shape: [%zu] is expected with this --model", name, shape[0]);
     for (size_t i = 0; i < array->count; i++)
         if (!isfinite(pv_array_number(array, i)))
-            return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu", name, i);
+            return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu; save it again",
+                               name, i);
     return PV_OK;
 }
 

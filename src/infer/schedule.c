@@ -40,7 +40,8 @@ pv_status pv__schedule_parse(pv_ctx *ctx, const char *text, int64_t epochs, pv__
             "it or without, as in warmup:2,cosine",
             text);
     if (schedule->warmup >= schedule->epochs)
-        return pv__fail(ctx, PV_ERR_USAGE, "--schedule %s: the warm-up is as long as the %lld epochs", text,
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--schedule %s: the warm-up is as long as the %lld epochs; shorten it, or raise --epochs", text,
                         (long long)epochs);
     return PV_OK;
 }

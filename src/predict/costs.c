@@ -37,7 +37,7 @@ static pv_status find_labels(pv_ctx *ctx, const pv_table *table, char *const *la
                                pv__show(name).text, joined);
         if (column[y] < table->columns)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
-                               "label '%s' has two columns of costs", pv__show(labels[y]).text);
+                               "label '%s' has two columns of costs; keep one", pv__show(labels[y]).text);
         column[y] = c;
     }
     for (int y = 0; y < classes; y++)

@@ -24,7 +24,8 @@ static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
         total += weight;
     }
     if (!(total > 0 && total < HUGE_VAL))
-        return pv__fail(ctx, PV_ERR_INPUT, "the weights of the rows add up to %g; nothing can be learnt from them",
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "the weights of the rows add up to %g; nothing can be learnt from them: give some above 0",
                         total);
     return PV_OK;
 }
@@ -420,8 +421,9 @@ pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const 
     pv_status status = PV_OK;
     for (size_t y = 0; y < k && status == PV_OK; y++) {
         if (!(mass[y] > 0))
-            status =
-                pv__fail(ctx, PV_ERR_INPUT, "bbse: the source rows have none of label '%s'", pv__show(labels[y]).text);
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "bbse: the source rows have none of label '%s'; give some of each with --source",
+                              pv__show(labels[y]).text);
         for (size_t i = 0; i < k; i++)
             confusion[i * k + y] /= mass[y];
     }

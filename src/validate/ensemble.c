@@ -16,33 +16,50 @@ static bool same_text(const char *a, const char *b) {
 
 static pv_status check_labels(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
     if (other->classes != first->classes)
-        return pv__fail(ctx, PV_ERR_INPUT, "%s has %d labels, the first model %d; an ensemble has the same in all",
-                        name, other->classes, first->classes);
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "has %d labels, the first model %d; an ensemble has the same in all: leave this one out",
+                           other->classes, first->classes);
     for (int y = 0; y < first->classes; y++)
         if (!same_text(first->labels[y], other->labels[y]))
-            return pv__fail(ctx, PV_ERR_INPUT, "%s has the label '%s' where the first model has '%s'", name,
-                            other->labels[y], first->labels[y]);
+            return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                               "has the label '%s' where the first model has '%s'; an ensemble has the same in all: "
+                               "leave this one out",
+                               other->labels[y], first->labels[y]);
+    return PV_OK;
+}
+
+static pv_status check_images(pv_ctx *ctx, const pv_image_encoding *first, const pv_image_encoding *other,
+                              const char *name) {
+    static const char *const layouts[] = {"images", "volumes", "views"};
+    if (!first != !other)
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0, "was fitted to %s, the first model to %s; leave this one out",
+                           other ? "images" : "a table", first ? "images" : "a table");
+    if (first && (!same_text(first->images, other->images) || !same_text(first->votes, other->votes)))
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "was fitted to other arrays than the first model: images '%s', votes '%s'; leave it out, or "
+                           "fit it with the same --images and --votes",
+                           other->images, other->votes);
+    if (first && first->layout != other->layout)
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0, "was fitted to %s, the first model to %s; leave this one out",
+                           layouts[other->layout], layouts[first->layout]);
+    if (first && first->binarise != other->binarise)
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "was fitted with --binarise %g, the first model with %g; fit it with the same",
+                           other->binarise, first->binarise);
     return PV_OK;
 }
 
 static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_encoding *other, const char *name) {
-    if (!first->image != !other->image)
-        return pv__fail(ctx, PV_ERR_INPUT, "%s was fitted to %s, the first model to %s", name,
-                        other->image ? "images" : "a table", first->image ? "images" : "a table");
-    if (first->image &&
-        (!same_text(first->image->images, other->image->images) ||
-         !same_text(first->image->votes, other->image->votes) || first->image->layout != other->image->layout ||
-         first->image->binarise != other->image->binarise))
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s was fitted to other arrays than the first model: images '%s', votes '%s'", name,
-                        other->image->images, other->image->votes);
+    PV_TRY(check_images(ctx, first->image, other->image, name));
     if (first->sources != other->sources)
-        return pv__fail(ctx, PV_ERR_INPUT, "%s uses %zu columns, the first model %zu", name, other->sources,
-                        first->sources);
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "uses %zu columns, the first model %zu; fit it with the same --features", other->sources,
+                           first->sources);
     for (size_t s = 0; s < first->sources; s++)
         if (!same_text(first->source[s].name, other->source[s].name) || first->source[s].type != other->source[s].type)
-            return pv__fail(ctx, PV_ERR_INPUT, "%s uses the column '%s' where the first model uses '%s'", name,
-                            other->source[s].name, first->source[s].name);
+            return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                               "uses the column '%s' where the first model uses '%s'; fit it with the same --features",
+                               other->source[s].name, first->source[s].name);
     return PV_OK;
 }
 
@@ -57,15 +74,16 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
     if (population != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s states no prevalence; --population known:P says where to average",
-                        first->prevalence ? name : "the first model");
+        return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
+                           "%s no prevalence; --population known:P says where to average",
+                           first->prevalence ? "states" : "joins a first model that states");
     for (int y = 0; y < first->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
-            return pv__fail(
-                ctx, PV_ERR_INPUT,
-                "%s states the prevalence %.6g of label '%s', the first model %.6g; --population known:P says "
-                "where to average",
-                name, other->prevalence[y], first->labels[y], first->prevalence[y]);
+            return pv__fail_at(
+                ctx, PV_ERR_INPUT, name, 0, 0,
+                "states the prevalence %.6g of label '%s', the first model %.6g; --population known:P says where to "
+                "average",
+                other->prevalence[y], first->labels[y], first->prevalence[y]);
     return PV_OK;
 }
 

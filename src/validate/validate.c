@@ -9,6 +9,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
+
+#include "infer/infer.h"
 
 pv_validation_options pv_validation_options_default(void) {
     return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true", .stated_for = "rows", .level = 0.9};
@@ -219,14 +222,19 @@ done:
     return status;
 }
 
-/* What the validation is, for its checkpoint; the fits say of themselves what they are. */
+/* What the validation is, for its checkpoint. The fits say of themselves what they are as well, but only when some of
+ * the work may have been done. */
 static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
     const pv_validation *v = w->v;
-    char text[512];
-    snprintf(text, sizeof text,
-             "--folds=%zu\n--repeats=%zu\nthe population=%.100s\n--holdout=%s\nthe rows judged=%zu\n", v->folds,
-             v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows);
-    return pv_checkpoint_facts(ctx, text);
+    char first[512];
+    snprintf(first, sizeof first,
+             "--folds=%zu\n--repeats=%zu\n--population=%.100s\n--holdout=%s\nthe rows judged=%zu\nthe folds (--group, "
+             "--seed)=%016llx\n",
+             v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,
+             (unsigned long long)XXH3_64bits(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
+    PV_TRY(pv__facts(ctx, first, w->input, NULL, w->options));
+    pv_checkpoint_tell(ctx);
+    return PV_OK;
 }
 
 static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,

@@ -172,32 +172,42 @@ static void test_output(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A job that writes, and the program that must end meanwhile. */
-static pv_status open_in_job(pv_ctx *ctx, void *state, size_t index) {
-    const char *folder = state;
+/* A program that ends at once leaves no temporary file, not those of its jobs either; entries are used again. */
+static pv_status leave_open(pv_ctx *ctx, void *state, size_t index) {
+    pv_output *output = state;
     char path[64];
-    snprintf(path, sizeof path, "%s/%zu", folder, index);
-    pv_output output;
-    PV_TRY(pv_output_open(ctx, path, &output));
-    fputs("half of it", output.stream);
-    fflush(output.stream);
-    pv_outputs_abandon(index % 2 ? ctx : ctx->root);
-    assert_int_not_equal(access(output.temporary, F_OK), 0);
-    pv_output_discard(ctx, &output);
-    assert_int_equal(pv_output_open(ctx, path, &output), PV_ERR_PATH); /* and no other one */
-    ctx->root->abandoned = false;
+    snprintf(path, sizeof path, "%s.%zu", output[0].path, index);
+    write_text(ctx, path, "whole", true);
+    PV_TRY(pv_output_open(ctx, path, &output[index + 1]));
+    fputs("half", output[index + 1].stream);
     return PV_OK;
 }
 
-static void test_abandon(void **state) {
+static void test_abandoned(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(1);
-    char folder[] = "/tmp/prevail-base-XXXXXX";
+    pv_ctx *ctx = check_ctx(2);
+    char folder[] = "/tmp/prevail-base-XXXXXX", path[64], text[32];
     assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/out", folder);
+    pv_output output[4];
     size_t finished;
-    CHECK_OK(ctx, pv_jobs_run(ctx, "writing", 20, false, open_in_job, folder, &finished));
-    assert_int_equal(finished, 20);
-    assert_null(ctx->temporaries);
+    CHECK_OK(ctx, pv_output_open(ctx, path, &output[0]));
+    CHECK_OK(ctx, pv_jobs_run(ctx, "outputs", 3, true, leave_open, output, &finished));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(access(output[i].temporary, F_OK), 0);
+    pv_outputs_abandon(ctx);
+    pv_output none;
+    assert_int_equal(pv_output_open(ctx, path, &none), PV_ERR_PATH);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(access(output[i].temporary, F_OK), -1);
+        pv_output_discard(ctx, &output[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/out.%d", folder, i);
+        read_text(path, text, sizeof text);
+        assert_string_equal(text, "whole");
+        unlink(path);
+    }
     assert_int_equal(rmdir(folder), 0);
     pv_ctx_free(ctx);
 }
@@ -326,9 +336,9 @@ static void test_background(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),   cmocka_unit_test(test_status),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest), cmocka_unit_test(test_parse_real),
-        cmocka_unit_test(test_output),       cmocka_unit_test(test_abandon), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_children)};
+        cmocka_unit_test(test_background),   cmocka_unit_test(test_status),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real),
+        cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_children),     cmocka_unit_test(test_abandoned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,8 @@ static void keeps_and_recalls(void **state) {
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "--seed is 2 here and was not given there"));
     assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.1\n"), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "the data was 7 rows there"));
+    assert_int_equal(pv_checkpoint_facts(ctx, "the data=8 rows\n"), PV_ERR_USAGE); /* the option that changed them */
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--rate was 0.1 there and is not given here"));
     CHECK_OK(ctx, pv_checkpoint_finish(ctx));
     assert_int_not_equal(access(checkpoint_path, F_OK), 0);
     pv_ctx_free(ctx);

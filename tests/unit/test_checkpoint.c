@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "infer/infer.h"
-#include "unit/check.h"
+#include "unit/problem.h"
 
 static char folder[] = "/tmp/prevail-checkpoint-XXXXXX";
 static char checkpoint_path[64], model_path[64], other_path[64];
@@ -26,35 +26,6 @@ static int remove_folder(void **state) {
     unlink(model_path);
     unlink(other_path);
     return rmdir(folder); /* fails where something else was left in it */
-}
-
-static unsigned char *read_all(const char *path, size_t *size) {
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    fseek(stream, 0, SEEK_END);
-    *size = (size_t)ftell(stream);
-    rewind(stream);
-    unsigned char *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, stream), *size);
-    fclose(stream);
-    return bytes;
-}
-
-static void write_all(const char *path, const void *bytes, size_t size) {
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(bytes, 1, size, stream), size);
-    fclose(stream);
-}
-
-static void check_same_files(const char *a, const char *b) {
-    size_t size, other;
-    unsigned char *first = read_all(a, &size), *second = read_all(b, &other);
-    assert_int_equal(size, other);
-    assert_memory_equal(first, second, size);
-    free(first);
-    free(second);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -144,40 +115,12 @@ static void refuses_damage(void **state) {
 
 /* ---- interrupted and resumed ------------------------------------------------------------------------------------- */
 
-typedef struct problem {
-    pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
-    pv_dataset *data;
-    const char *target;
-} problem;
-
-static problem nodules(pv_ctx *ctx, int64_t each, uint64_t seed) {
-    pv_simulation simulation = {.cases = each, .controls = each, .prevalence = 0.01, .seed = seed};
-    problem p = {.target = "malignant"};
-    pv_roles roles = {.target = p.target};
-    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &simulation, &p.table, NULL));
-    CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
-    return p;
-}
-
 static problem discs(pv_ctx *ctx, pv_image_options *image) {
     problem p = {.target = "labels"};
     pv_roles roles = {.target = p.target, .image = image};
     CHECK_OK(ctx, pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", NULL, &p.table));
     CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
     return p;
-}
-
-static void problem_free(pv_ctx *ctx, problem *p) {
-    pv_string_list_free(ctx, p->labels, (size_t)p->data->classes);
-    pv_dataset_free(ctx, p->data);
-    pv_encoding_free(ctx, p->encoding);
-    pv_table_free(ctx, p->table);
-}
-
-static pv_fit_input input_of(const problem *p) {
-    return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
 }
 
 static bool is_interrupted(const pv_classifier *c) {

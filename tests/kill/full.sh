@@ -38,7 +38,7 @@ try() {
         for file in "${files[@]}"; do
             [ "$file" = ck ] || echo before >"$file"
         done
-        said=$(ulimit -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
+        said=$(ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
         code=$?
         [ $code -eq 0 ] && break
         refused=$((refused + 1))

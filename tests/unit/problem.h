@@ -38,6 +38,13 @@ static inline problem nodules(pv_ctx *own, int64_t each, uint64_t seed) {
     return nodules_of(own, each, each, 0.01, seed);
 }
 
+/* Small images of discs, cut into views as `image` says. */
+static inline problem discs(pv_ctx *own, pv_image_options *image) {
+    pv_table *table;
+    CHECK_OK(own, pv_table_read(own, PV_TEST_DIR "/arrays/discs.npz", NULL, &table));
+    return learn(own, table, &(pv_roles){.target = "labels", .image = image});
+}
+
 static inline pv_fit_input input_of(const problem *p) {
     return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
 }

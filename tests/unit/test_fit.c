@@ -1,6 +1,7 @@
 /* Fits: what is refused, the same bytes whatever the number of threads, and what a model file keeps of them. */
 #include <unistd.h>
 
+#include "model/model.h"
 #include "problem.h"
 
 /* ---- what is refused --------------------------------------------------------------------------------------------- */
@@ -43,6 +44,14 @@ static void test_separation(void **state) {
     pv_ctx_free(ctx);
 }
 
+static void refuses(pv_ctx *ctx, const problem *p, const pv_fit_options *options, pv_status status, const char *part) {
+    assert_int_equal(try_fit(ctx, p, options), status);
+    if (!strstr(pv_ctx_error(ctx)->message, part)) {
+        print_error("'%s' does not say '%s'\n", pv_ctx_error(ctx)->message, part);
+        fail();
+    }
+}
+
 static void test_refusals(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -67,7 +76,12 @@ static void test_refusals(void **state) {
                  {"batch", "1", NULL, NULL, "too small"},
                  {"infer", "ml", "prevalence-n", "0", "undetermined"},
                  {"prevalence", "0.01-0.02", "prevalence-n", "5", "leave --prevalence-n out"},
-                 {"prevalence", "0.02-0.01", NULL, NULL, "0.02-0.01"}};
+                 {"prevalence", "0.02-0.01", NULL, NULL, "0.02-0.01"},
+                 {"prevalence", "0.5-0.500000001", NULL, NULL, "no Beta distribution"},
+                 {"intercept-prior", "laplace:1", NULL, NULL, "--intercept-prior laplace is not smooth"},
+                 {"model", "mlp:9000,9000,9000", NULL, NULL, "parameters are too many"},
+                 {"model", "mlp:200", "infer", "laplace", "--infer laplace is for at most 1000 parameters"},
+                 {"model", "convnet", NULL, NULL, "--model convnet takes images"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pv_fit_options options = pv_fit_options_default();
         options.prevalence = "0.01";
@@ -77,11 +91,7 @@ static void test_refusals(void **state) {
             options.prevalence = NULL;
         if (wrong[i].name2)
             CHECK_OK(ctx, pv_option_set(ctx, pv_fit_option_table, &options, wrong[i].name2, wrong[i].value2));
-        assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
-        if (!strstr(pv_ctx_error(ctx)->message, wrong[i].message)) {
-            print_error("'%s' does not say '%s'\n", pv_ctx_error(ctx)->message, wrong[i].message);
-            fail();
-        }
+        refuses(ctx, &p, &options, PV_ERR_USAGE, wrong[i].message);
     }
     /* A rare class missing from a uniform batch under counted weights. */
     pv_fit_options options = pv_fit_options_default();
@@ -89,8 +99,87 @@ static void test_refusals(void **state) {
     options.batch = "1";
     options.design = "uniform";
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
-    assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "expected weights"));
+    refuses(ctx, &p, &options, PV_ERR_INPUT, "expected weights");
+    options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = "0";
+    options.intercept_prior = "none";
+    options.marginal = PV_MARGINAL_PLUGIN;
+    options.infer = PV_INFER_LAPLACE;
+    refuses(ctx, &p, &options, PV_ERR_USAGE, "the posterior has no finite integral");
+    options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    p.data->x[3] = (double)NAN; /* a dataset of the caller's own making */
+    refuses(ctx, &p, &options, PV_ERR_NUMERIC, "the loss is not finite at the starting point");
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* Rows cannot be held out of one group; balanced batches need rows of every label. */
+static void test_refused_rows(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    problem p = nodules(ctx, 20, 1);
+    size_t n = p.data->rows;
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.batch = "8";
+    options.validation = 0.25;
+    int32_t *group = calloc(n, sizeof *group);
+    double *frequency = calloc(2 * n, sizeof *frequency);
+    assert_true(group && frequency);
+    pv_fit_input input = input_of(&p);
+    pv_classifier *c;
+    input.group = group; /* all in one */
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--validation 0.25: "));
+    for (size_t i = 0; i < n; i++) {
+        frequency[2 * i] = 0.8;
+        frequency[2 * i + 1] = 0.2;
+    }
+    int32_t *label = p.data->label;
+    p.data->label = NULL;
+    p.data->frequency = frequency;
+    options.validation = 0;
+    options.design = "balanced";
+    refuses(ctx, &p, &options, PV_ERR_INPUT, "label 2 has the most votes of no row");
+    p.data->label = label;
+    p.data->frequency = NULL;
+    free(frequency);
+    free(group);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
+/* ---- images ------------------------------------------------------------------------------------------------------ */
+
+/* Tables' models take no images; what is frozen stays as it was, and what is not learns. */
+static void test_images(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    pv_image_options image = {0};
+    pv_options_default(pv_image_option_table, &image);
+    image.views = 1;
+    image.size = 8;
+    problem p = discs(ctx, &image);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.1";
+    options.batch = "16";
+    options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
+    refuses(ctx, &p, &options, PV_ERR_USAGE, "--model linear takes tables");
+    options.model = "convnet:views=1,size=8,low=4,channels=8,features=4";
+    options.freeze_low = true;
+    options.epochs = 1;
+    pv_classifier *once = fit(ctx, &p, &options);
+    options.epochs = 3;
+    pv_classifier *more = fit(ctx, &p, &options);
+    size_t same = 0, params = pv_model_params(once->model);
+    while (same < params && once->w[same] == more->w[same])
+        same++;
+    assert_int_equal(same, pv__model_low_params(once->model));
+    assert_true(same > 0 && same < params);
+    pv_classifier_free(ctx, once);
+    pv_classifier_free(ctx, more);
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
@@ -178,10 +267,8 @@ static void test_model_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_separation),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_model_file),
+        cmocka_unit_test(test_separation), cmocka_unit_test(test_refusals), cmocka_unit_test(test_refused_rows),
+        cmocka_unit_test(test_images),     cmocka_unit_test(test_threads),  cmocka_unit_test(test_model_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,11 @@ static void refuses_headers(void **state) {
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\"]", "fewer than two labels");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\",1]", "other than text");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":\"01\"", "list is missing");
+    static char many[8 * 1001] = "\"labels\":[\"0\",\"1\"";
+    for (int i = 2; i < 1001; i++)
+        sprintf(many + strlen(many), ",\"%d\"", i);
+    strcat(many, "]");
+    refused("\"labels\":[\"0\",\"1\"]", many, "more labels than a fit allows");
     refused("\"columns\":", "\"kolumns\":", "columns are missing");
     refused("\"name\":\"x\"", "\"name\":3", "text is missing");
     refused("\"sd\":", "\"sd\":-1e300,\"old\":", "scale is damaged");

@@ -63,5 +63,6 @@ try predict p.csv -- predict a.model data.csv -o p.csv
 try cv p.csv ck -- cv data.csv --target y --prevalence 0.1 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try sweep p.csv ck -- sweep data.csv --target y --prevalence 0.1,0.2 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try simulate s.csv -- simulate nodules --rows 300 -o s.csv
+try arrays s.npz -- simulate ct-nodules --rows 20 --size 24 -o s.npz
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -1,5 +1,6 @@
 /* What callers of the library may get wrong: each is refused with a message that says what. And requests to stop, which
  * every long function hears. */
+#include "data/encode.h"
 #include "fixture.h"
 #include "problem.h"
 
@@ -91,6 +92,28 @@ static void wrong_tables(void **state) {
     REFUSED(pv_simulate(ctx, "nodules", &within, &table, NULL), PV_ERR_USAGE, "--within: there is no label 2");
 }
 
+/* Sizes that no test has the memory for: refused before anything of theirs is looked at. */
+static void too_many(void **state) {
+    (void)state;
+    char name[] = "x";
+    pv_column column = {.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX - 1};
+    pv__dictionary dictionary = {0};
+    REFUSED(pv__dictionary_add(ctx, &dictionary, &column, "a", 1, 0), PV_ERR_INPUT,
+            "column 'x' has more than 2147483646 different texts");
+    pv_source_column sources[] = {{.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX},
+                                  {.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX}};
+    pv_encoding encoding = {.sources = 2, .source = sources};
+    REFUSED(pv__encoding_name_features(ctx, &encoding), PV_ERR_INPUT, "too many features: 4294967292");
+    const double log_p[] = {-1, -1};
+    const int32_t label[] = {0};
+    pv_targets targets = {.n = (size_t)1 << 32, .classes = 2, .label = label};
+    pv_judged judged = {.log_p = log_p};
+    pv_assess_options assess = pv_assess_options_default();
+    pv_assessment assessment;
+    REFUSED(pv_assess_intervals(ctx, &targets, &judged, &assess, &assessment), PV_ERR_INPUT,
+            "4294967296 rows are more than can be ranked");
+}
+
 /* ---- fits and what is made of them ------------------------------------------------------------------------------- */
 
 static void wrong_samples(void **state) {
@@ -136,6 +159,8 @@ static void wrong_questions(void **state) {
     double out[60 * 2], lo[60 * 2], hi[60 * 2];
     REFUSED(pv_classifier_coefficients(ctx, c, out), PV_ERR_USAGE, "model mlp:2 has no coefficients");
     REFUSED(pv_classifier_draw_coefficients(ctx, c, 0, out), PV_ERR_USAGE, "the model has no draw 0: it has 0");
+    pv_predict_population(c, PV_POPULATION_UNKNOWN, NULL, p.data->rows, out, out);
+    assert_true(isnan(out[0]) && isnan(out[2 * p.data->rows - 1])); /* nothing may pass for an answer */
     pv_dataset narrow = *p.data;
     narrow.features = 3;
     REFUSED(pv_predict_loglik(ctx, c, &narrow, out), PV_ERR_USAGE, "the data have 3 features, the model 7");
@@ -238,7 +263,10 @@ static void everything_stops(void **state) {
     pv_output output;
     put("x,y\n1,2\n", 8);
     ok(pv_output_open(ctx, path, &output));
+    pv_simulation few = {.rows = 3, .cases = -1, .controls = -1, .prevalence = 0.5, .size = 24};
+    pv_archive *archive;
     pv_ctx_interrupt(ctx);
+    REFUSED(pv_simulate_ct(ctx, &few, &archive, NULL), PV_ERR_INTERRUPTED, "the simulation was interrupted");
     REFUSED(pv_table_read(ctx, path, NULL, &table), PV_ERR_INTERRUPTED, "reading was interrupted");
     REFUSED(pv_table_write(ctx, p.table, &output), PV_ERR_INTERRUPTED, "writing was interrupted");
     REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 0.9, out, NULL, NULL), PV_ERR_INTERRUPTED,
@@ -260,9 +288,9 @@ static void everything_stops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_targets),   cmocka_unit_test(wrong_losses),     cmocka_unit_test(wrong_tables),
-        cmocka_unit_test(wrong_samples),   cmocka_unit_test(wrong_questions),  cmocka_unit_test(wrong_populations),
-        cmocka_unit_test(wrong_ensembles), cmocka_unit_test(everything_stops),
+        cmocka_unit_test(wrong_targets),     cmocka_unit_test(wrong_losses),    cmocka_unit_test(wrong_tables),
+        cmocka_unit_test(too_many),          cmocka_unit_test(wrong_samples),   cmocka_unit_test(wrong_questions),
+        cmocka_unit_test(wrong_populations), cmocka_unit_test(wrong_ensembles), cmocka_unit_test(everything_stops),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -365,6 +365,22 @@ static void refuses_other_work(void **state) {
     free(left);
     free(bytes);
     unlink(checkpoint_path);
+    /* Another sample of the population is other work too. */
+    options.batch = "full";
+    options.infer = PV_INFER_VI;
+    options.draws = 100;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    input.sample = q.data;
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    pv_classifier_free(ctx, c);
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    q.data->x[0] += 1;
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "the population sample"));
+    pv_checkpoint_close(ctx);
+    unlink(checkpoint_path);
     problem_free(ctx, &p);
     problem_free(ctx, &q);
     pv_ctx_free(ctx);

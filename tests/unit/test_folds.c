@@ -148,8 +148,15 @@ static void taken_rows_are_learned_alike(void **state) {
         for (size_t j = 0; j < 2; j++)
             CHECK_NEAR(taken->x[i * 4 + 2 + j], indicators[i][j], 0);
     }
+    double weight[] = {1, 2, 3, 4, 5};
+    pv_dataset *constant, *weighted;
+    data->weight = weight;
+    ok(pv_dataset_take(ctx, data, 3, rows, &weighted));
+    data->weight = NULL;
+    for (size_t i = 0; i < 3; i++)
+        CHECK_NEAR(weighted->weight[i], weight[rows[i]], 0);
+    pv_dataset_free(ctx, weighted);
     const size_t one[] = {2, 2};
-    pv_dataset *constant;
     ok(pv_dataset_take(ctx, data, 2, one, &constant));
     assert_int_equal(pv_dataset_scales(ctx, encoding, constant, source), PV_ERR_INPUT);
     says("column 'a' has one value only");

@@ -135,6 +135,26 @@ static void test_rare_weights_converge(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Many rows: a sample of them gives the start and the metric; where it ends is the optimum of all all the same. */
+static void test_many_rows(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(2);
+    problem p = nodules(ctx, 70000, 9);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.infer = PV_INFER_ML;
+    options.tolerance = 1e-9;
+    for (int loss = PV_LOSS_IG; loss <= PV_LOSS_PLAIN; loss++) {
+        options.loss = loss;
+        pv_classifier *c = fit(ctx, &p, &options);
+        assert_int_equal(c->stop, PV_STOP_CONVERGED);
+        check_stationary(ctx, c, &p, loss == PV_LOSS_IW ? 0.01 * (double)p.data->rows : (double)p.data->rows, 1e-7);
+        pv_classifier_free(ctx, c);
+    }
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
 /* ---- minibatch training with each auxiliary network reaches the full-batch plug-in optimum ----------------------- */
 
 static void check_auxiliary(pv_ctx *ctx, const problem *p, int marginal, const char *design, int implementation,
@@ -471,6 +491,7 @@ int main(void) {
         cmocka_unit_test(test_esoph),
         cmocka_unit_test(test_profile_is_prior_correction),
         cmocka_unit_test(test_rare_weights_converge),
+        cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_auxiliary_reaches_plugin),
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_more_classes),

@@ -303,6 +303,11 @@ static void test_diagonal(void **state) {
         near(posterior->mixture.factor[i], sd, 0.02 * sd);
     }
     assert_true(posterior->mixture.diagonal);
+    const pv_mixture *m = &posterior->mixture; /* its density at a point, term by term */
+    double wanted = -1.5 * log_2pi;
+    for (int i = 0; i < 3; i++)
+        wanted -= 0.5 * pow((0.5 - m->mean[i]) / m->factor[i], 2) + log(m->factor[i]);
+    near(pv_mixture_log_density(m, (const double[]){0.5, 0.5, 0.5}), wanted, 1e-12);
     near(evidence - posterior->elbo, gap, 5 * posterior->elbo_se + 2e-3);
     pv_posterior_free(ctx, posterior);
 }

@@ -1,4 +1,7 @@
 /* Model files whose frame and checksum are right and whose content is not: each field is checked before it is used. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <xxhash.h>
 
 #include "fixture.h"
@@ -152,8 +155,25 @@ static void refuses_posteriors(void **state) {
     forget();
 }
 
+/* A pipe that begins like a model: there is no telling how much it holds. */
+static void refuses_pipes(void **state) {
+    (void)state;
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        static const char text[] = "prevail-model 1\n1 1 0000000000000000\n";
+        int pipe = open(path, O_WRONLY);
+        _exit(write(pipe, text, sizeof text - 1) != sizeof text - 1);
+    }
+    pv_classifier *classifier;
+    assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
+    says("its size cannot be told");
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_headers), cmocka_unit_test(refuses_numbers),
-                                       cmocka_unit_test(refuses_posteriors)};
+                                       cmocka_unit_test(refuses_posteriors), cmocka_unit_test(refuses_pipes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

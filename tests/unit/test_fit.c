@@ -168,6 +168,13 @@ static void test_images(void **state) {
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
     refuses(ctx, &p, &options, PV_ERR_USAGE, "--model linear takes tables");
     options.model = "convnet:views=1,size=8,low=4,channels=8,features=4";
+    pv_simulation pixels = {
+        .rows = 200, .cases = -1, .controls = -1, .prevalence = 0.4, .dimensions = 64, .separation = 2, .seed = 1};
+    pv_table *table; /* of as many columns as the network takes pixels */
+    CHECK_OK(ctx, pv_simulate(ctx, "gaussian", &pixels, &table, NULL));
+    problem q = learn(ctx, table, &(pv_roles){.target = "y"});
+    refuses(ctx, &q, &options, PV_ERR_USAGE, "takes images; for tables choose linear or mlp");
+    problem_free(ctx, &q);
     options.freeze_low = true;
     options.epochs = 1;
     pv_classifier *once = fit(ctx, &p, &options);

@@ -154,11 +154,18 @@ static void columns_of_other_files(void **state) {
 static void layouts_are_matched(void **state) {
     (void)state;
     made m = make(ROWS), other;
-    pv_encoding *encoding;
+    pv_encoding *encoding, *none;
     pv_dataset *data, *applied;
-    char **labels;
+    char **labels, **no_labels;
     pv_table *table;
     ok(learn(&m, NULL, false, &encoding, &labels, &data));
+    ok(pv_table_of(ctx, m.archive, NULL, &table));
+    pv_image_options image;
+    pv_options_default(pv_image_option_table, &image);
+    assert_int_equal(pv_dataset_learn(ctx, table, &(pv_roles){.image = &image}, &none, &no_labels, &applied),
+                     PV_ERR_USAGE);
+    says("--target is needed");
+    pv_table_free(ctx, table);
     ok(pv_archive_new(ctx, "other", &other.archive));
     ok(pv_archive_add(ctx, other.archive, "images", PV_ARRAY_F32, 4, (const size_t[]){ROWS, 2, SIDE, SIDE},
                       &other.images));

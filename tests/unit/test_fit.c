@@ -32,6 +32,17 @@ static void test_separation(void **state) {
         assert_true(isfinite(c->w[1]) && c->w[1] > 0);
         pv_classifier_free(ctx, c);
     }
+    options.loss = PV_LOSS_PLAIN; /* nor has a posterior without a prior an end, of all rows or of minibatches */
+    options.prior = "none";
+    options.infer = PV_INFER_VI;
+    options.epochs = 20;
+    for (int i = 0; i < 2; i++) {
+        options.batch = i ? "6" : "full";
+        assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "--infer map"));
+    }
+    options.batch = "full";
+    options.prior = "normal:2.5";
     /* Quasi-complete: an indicator seen with one class only. */
     for (int i = 0; i < 12; i++) {
         x[i] = i == 11;

@@ -72,10 +72,10 @@ pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged 
                        .loglik = judged->loglik ? judged->loglik : judged->log_p,
                        .log_marginal = judged->log_marginal,
                        .nell = nell ? nell : judged->log_p};
-    PV_TRY(pv_targets_check(ctx, targets));
-    PV_TRY(check_options(ctx, targets->classes, options));
     if (targets->n > UINT32_MAX)
         return pv__fail(ctx, PV_ERR_INPUT, "%zu rows are more than can be ranked (%u)", targets->n, UINT32_MAX);
+    PV_TRY(pv_targets_check(ctx, targets));
+    PV_TRY(check_options(ctx, targets->classes, options));
     size_t classes = (size_t)targets->classes;
     made->positive = options->positive < 0 ? targets->classes - 1 : options->positive;
     PV_TRY(pv__alloc(ctx, 5 * classes, sizeof(double), &made->mass));

@@ -10,7 +10,7 @@
 
 enum { UNDECIDED, NUMBER, TEXT };
 enum { FREE, FORCED_TEXT, SKIPPED };
-enum { HEADER_MAX = 64 << 20, SLACK = 1 << 16 }; /* bytes; cells */
+enum { HEADER_MAX = 16 << 20, SLACK = 1 << 16 }; /* bytes; cells */
 
 typedef struct reader {
     pv_ctx *ctx;
@@ -133,7 +133,7 @@ static pv_status read_header(reader *r, char ***names, size_t *n) {
         }
         if (input->end - input->at > (size_t)HEADER_MAX)
             return pv__fail_at(r->ctx, PV_ERR_INPUT, input->name, input->line, 0,
-                               "the header is longer than 64 MiB; is this a CSV file?");
+                               "the header is longer than 16 MiB; is this a CSV file?");
         PV_TRY(pv__input_fill(r->ctx, input));
     }
 }

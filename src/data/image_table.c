@@ -108,10 +108,6 @@ static pv_status find_rows(reader *r) {
         size_t rows;
         int dims;
         PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
-        if (dims >= 1 && rows > pv__archive_size(r->archive, m)) /* believed before the array is unpacked */
-            return pv__fail_at(r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
-                               "array %zu is cut short: it claims %zu rows and has %zu bytes; copy it again", m + 1,
-                               rows, pv__archive_size(r->archive, m));
         if (dims >= 3 || (!found && dims >= 1 && r->rows == 0))
             r->rows = rows;
         r->images = dims >= 3;

@@ -140,10 +140,6 @@ void pv_model_work_free(pv_ctx *ctx, pv_model_work *work) {
     pv__free(ctx, work);
 }
 
-void pv__model_work_use(pv_model_work *work, const pv__compute *compute) {
-    work->compute = compute;
-}
-
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
     if (!work->network)
         return;

@@ -52,9 +52,6 @@ double pv__linear_loss(const pv_model *model, pv_model_work *work, const double 
                        const int32_t *label, const double *weight, const double *factor, double shift, double *z,
                        double *dw);
 
-/* Replaces the backend of a work (tests compare them). */
-void pv__model_work_use(pv_model_work *work, const pv__compute *compute);
-
 /* Networks: the next forward is training's step number `step` (dropout is on), its backward may leave the low-level
  * module out. Without this call a work predicts. Other models: nothing. */
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);

@@ -112,15 +112,6 @@ void pv__whiten_to_w(const pv__whiten *whiten, const double *u, double *w) {
         w[i] += whiten->centre[i];
 }
 
-void pv__whiten_to_u(const pv__whiten *whiten, const double *w, double *u) {
-    size_t d = whiten->dims;
-    for (size_t i = 0; i < d; i++) {
-        u[i] = 0;
-        for (size_t j = i; j < d; j++)
-            u[i] += whiten->factor[j * d + i] * (w[j] - whiten->centre[j]);
-    }
-}
-
 void pv__whiten_gradient(const pv__whiten *whiten, const double *dw, double *du) {
     size_t d = whiten->dims;
     for (size_t i = 0; i < d; i++) {

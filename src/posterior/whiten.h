@@ -17,7 +17,6 @@ typedef struct pv__whiten {
 pv_status pv__whiten_new(pv_ctx *ctx, const pv_density *density, const double *w, pv__whiten *whiten);
 void pv__whiten_free(pv_ctx *ctx, pv__whiten *whiten);
 void pv__whiten_to_w(const pv__whiten *whiten, const double *u, double *w);
-void pv__whiten_to_u(const pv__whiten *whiten, const double *w, double *u);
 void pv__whiten_gradient(const pv__whiten *whiten, const double *dw, double *du); /* du = L^-1 dw */
 
 #endif

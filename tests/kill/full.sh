@@ -38,7 +38,7 @@ try() {
         for file in "${files[@]}"; do
             [ "$file" = ck ] || echo before >"$file"
         done
-        said=$(ulimit -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
+        said=$(ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
         code=$?
         [ $code -eq 0 ] && break
         refused=$((refused + 1))
@@ -61,7 +61,7 @@ try_study() {
     for ((limit = 0; limit < 100000; limit = limit < 4 ? limit + 1 : limit * 3 / 2)); do
         rm -rf out ck
         cp -r before out
-        said=$(ulimit -f $limit && exec "$prevail" "$@" -o out --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
+        said=$(ulimit -S -f $limit && exec "$prevail" "$@" -o out --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
         code=$?
         [ $code -eq 0 ] && break
         refused=$((refused + 1))
@@ -91,6 +91,7 @@ try predict p.csv -- predict a.model data.csv -o p.csv
 try cv p.csv ck -- cv data.csv --target y --prevalence 0.1 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try sweep p.csv ck -- sweep data.csv --target y --prevalence 0.1,0.2 -o p.csv --checkpoint ck --checkpoint-every 0.001
 try simulate s.csv -- simulate nodules --rows 300 -o s.csv
+try arrays s.npz -- simulate ct-nodules --rows 20 --size 24 -o s.npz
 try_study contingency study contingency --prevalence-n 10 --steps 20
 try_study coverage study coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
 try_study ranks study coverage --sbc --replicates 3 --infer vi --steps 20

@@ -55,10 +55,11 @@ fail() {
     failures=$((failures + 1))
 }
 
-# Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or, once in three, by SIGTERM, which it must
-# answer by 1 and a word about it; true where it was ended.
+# Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or,
+# once in three, by SIGTERM, which it must answer by 1 and a word about it; true where it was ended. Counts of `make
+# coverage` that a kill may tear go elsewhere.
 ended() {
-    "$prevail" "$@" >/dev/null 2>err &
+    GCOV_PREFIX=$scratch/.counts "$prevail" "$@" >/dev/null 2>err &
     local pid=$! code
     signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
     sleep "0.$(printf %03d $((RANDOM % most)))"

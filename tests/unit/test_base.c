@@ -1,6 +1,8 @@
 /* Status texts, option tables, nearest words, files written whole or not at all, memory. */
 #include <locale.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "unit/check.h"
@@ -28,7 +30,53 @@ static void test_status(void **state) {
     assert_string_equal(pv_status_name(PV_OK), "ok");
     assert_string_equal(pv_status_name(PV_ERR_INPUT), "input");
     assert_string_equal(pv_status_text((pv_status)999), "unknown status");
+    assert_string_equal(pv_status_name((pv_status)999), "unknown");
     assert_string_equal(pv_stop_name(PV_STOP_MAX_ITER), "max_iter");
+    assert_string_equal(pv_stop_name((pv_stop)999), "unknown");
+}
+
+/* Bounds on one side: tables of a caller's own may have them. */
+static void test_one_bound(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    sample s;
+    const pv_option open[] = {
+        {"least", PV_OPTION_REAL, offsetof(sample, rate), "2", 1, HUGE_VAL, NULL, NULL, "At least."},
+        {"most", PV_OPTION_REAL, offsetof(sample, rate), "2", -HUGE_VAL, 3, NULL, NULL, "At most."},
+        {0}};
+    CHECK_OK(ctx, pv_option_set(ctx, open, &s, "least", "1e300"));
+    assert_int_equal(pv_option_set(ctx, open, &s, "least", "0.5"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--least 0.5: must be at least 1"));
+    assert_int_equal(pv_option_set(ctx, open, &s, "most", "4"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--most 4: must be at most 3"));
+    pv_ctx_free(ctx);
+}
+
+/* A socket is a file that cannot be opened, by root neither; a folder that appears where the output is to be. */
+static void test_unusable_paths(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    char folder[] = "/tmp/prevail-base-XXXXXX";
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    assert_non_null(mkdtemp(folder));
+    snprintf(name.sun_path, sizeof name.sun_path, "%s/out", folder);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(descriptor, (const struct sockaddr *)&name, sizeof name), 0);
+    close(descriptor);
+    FILE *stream;
+    pv_output output;
+    assert_int_equal(pv__file_open(ctx, name.sun_path, &stream), PV_ERR_PATH);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "cannot be read: No such device or address; check"));
+    assert_int_equal(pv_output_open(ctx, name.sun_path, &output), PV_ERR_PATH);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "cannot be written: No such device or address"));
+    unlink(name.sun_path);
+    CHECK_OK(ctx, pv_output_open(ctx, name.sun_path, &output));
+    assert_int_equal(mkdir(name.sun_path, 0700), 0);
+    assert_int_equal(pv_output_commit(ctx, &output), PV_ERR_WRITE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "could not be written completely: Is a directory"));
+    assert_int_equal(rmdir(name.sun_path), 0);
+    assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+    pv_ctx_free(ctx);
 }
 
 static void test_options(void **state) {
@@ -336,9 +384,10 @@ static void test_background(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),   cmocka_unit_test(test_status),    cmocka_unit_test(test_options),
-        cmocka_unit_test(test_fit_defaults), cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real),
-        cmocka_unit_test(test_output),       cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_children),     cmocka_unit_test(test_abandoned)};
+        cmocka_unit_test(test_background),    cmocka_unit_test(test_status),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_fit_defaults),  cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real),
+        cmocka_unit_test(test_output),        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_children),      cmocka_unit_test(test_abandoned), cmocka_unit_test(test_one_bound),
+        cmocka_unit_test(test_unusable_paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,14 @@
 /* Checkpoints: what is kept comes back; a damaged or foreign file is refused; training, inference and validation that
  * are interrupted at any step end in the bytes of a run that never was. Validation rows, schedules and the trace with
  * them. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "infer/infer.h"
-#include "unit/check.h"
+#include "unit/problem.h"
 
 static char folder[] = "/tmp/prevail-checkpoint-XXXXXX";
 static char checkpoint_path[64], model_path[64], other_path[64];
@@ -26,35 +29,6 @@ static int remove_folder(void **state) {
     unlink(model_path);
     unlink(other_path);
     return rmdir(folder); /* fails where something else was left in it */
-}
-
-static unsigned char *read_all(const char *path, size_t *size) {
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    fseek(stream, 0, SEEK_END);
-    *size = (size_t)ftell(stream);
-    rewind(stream);
-    unsigned char *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, stream), *size);
-    fclose(stream);
-    return bytes;
-}
-
-static void write_all(const char *path, const void *bytes, size_t size) {
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(bytes, 1, size, stream), size);
-    fclose(stream);
-}
-
-static void check_same_files(const char *a, const char *b) {
-    size_t size, other;
-    unsigned char *first = read_all(a, &size), *second = read_all(b, &other);
-    assert_int_equal(size, other);
-    assert_memory_equal(first, second, size);
-    free(first);
-    free(second);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -221,43 +195,36 @@ static void warns_of_other_kernels(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A pipe that begins like a checkpoint; a checkpoint that cannot be removed; a name longer than any file's. */
+static void refuses_what_is_no_file(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    assert_int_equal(mkfifo(checkpoint_path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        static const char text[] = "prevail-checkpoint 1\n0 0 0000000000000000\n";
+        int pipe = open(checkpoint_path, O_WRONLY);
+        _exit(write(pipe, text, sizeof text - 1) != sizeof text - 1);
+    }
+    assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, true), PV_ERR_FORMAT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "it is no plain file"));
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    unlink(checkpoint_path);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    assert_int_equal(mkdir(checkpoint_path, 0700), 0);
+    assert_int_equal(pv_checkpoint_finish(ctx), PV_ERR_WRITE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "could not be removed"));
+    rmdir(checkpoint_path);
+    char longest[5000];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, longest, 1e9, true)); /* leftovers beside it are not looked for */
+    assert_int_equal(pv_checkpoint_write(ctx), PV_ERR_PATH);
+    pv_checkpoint_close(ctx);
+    pv_ctx_free(ctx);
+}
+
 /* ---- interrupted and resumed ------------------------------------------------------------------------------------- */
-
-typedef struct problem {
-    pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
-    pv_dataset *data;
-    const char *target;
-} problem;
-
-static problem nodules(pv_ctx *ctx, int64_t each, uint64_t seed) {
-    pv_simulation simulation = {.cases = each, .controls = each, .prevalence = 0.01, .seed = seed};
-    problem p = {.target = "malignant"};
-    pv_roles roles = {.target = p.target};
-    CHECK_OK(ctx, pv_simulate(ctx, "nodules", &simulation, &p.table, NULL));
-    CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
-    return p;
-}
-
-static problem discs(pv_ctx *ctx, pv_image_options *image) {
-    problem p = {.target = "labels"};
-    pv_roles roles = {.target = p.target, .image = image};
-    CHECK_OK(ctx, pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", NULL, &p.table));
-    CHECK_OK(ctx, pv_dataset_learn(ctx, p.table, &roles, &p.encoding, &p.labels, &p.data));
-    return p;
-}
-
-static void problem_free(pv_ctx *ctx, problem *p) {
-    pv_string_list_free(ctx, p->labels, (size_t)p->data->classes);
-    pv_dataset_free(ctx, p->data);
-    pv_encoding_free(ctx, p->encoding);
-    pv_table_free(ctx, p->table);
-}
-
-static pv_fit_input input_of(const problem *p) {
-    return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
-}
 
 static bool is_interrupted(const pv_classifier *c) {
     return c->stop == PV_STOP_INTERRUPTED || (c->posterior && c->posterior->stop == PV_STOP_INTERRUPTED);
@@ -375,16 +342,30 @@ static void resumes_posteriors(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Folds that are done are not done again, those that were begun go on. */
+/* Interrupted after every few steps until it is done. Returns how often. */
+static int validate_in_pieces(const pv_fit_input *input, const pv_fit_options *options,
+                              const pv_validation_options *how, int64_t calls, pv_validation **v) {
+    int pieces = 0;
+    for (*v = NULL; !*v; pieces++) {
+        assert_true(pieces < 1000);
+        pv_ctx *own = check_ctx(1 + pieces % 2);
+        CHECK_OK(own, pv_checkpoint_open(own, checkpoint_path, 1e9, true));
+        pv__checkpoint_interrupt_after(own, calls);
+        pv_status status = pv_cross_validate(own, input, options, how, v);
+        if (status == PV_ERR_INTERRUPTED)
+            CHECK_OK(own, pv_checkpoint_write(own));
+        else
+            CHECK_OK(own, status);
+        pv_ctx_free(own);
+    }
+    return pieces;
+}
+
+/* Folds that are done are not done again, those that were begun go on; whatever the folds' models have. */
 static void resumes_validations(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(2);
     problem p = nodules(ctx, 60, 5);
-    pv_fit_options options = pv_fit_options_default();
-    options.prevalence = "0.05";
-    options.batch = "20";
-    options.epochs = 6;
-    options.validation = 0.25;
     int32_t *group = calloc(p.data->rows, sizeof *group);
     assert_non_null(group);
     for (size_t i = 0; i < p.data->rows; i++)
@@ -394,34 +375,33 @@ static void resumes_validations(void **state) {
     how.bootstrap = 0;
     pv_fit_input input = input_of(&p);
     input.group = group;
-    pv_validation *whole, *v = NULL;
-    CHECK_OK(ctx, pv_cross_validate(ctx, &input, &options, &how, &whole));
-    int pieces = 0;
-    for (; !v; pieces++) {
-        assert_true(pieces < 1000);
-        pv_ctx *own = check_ctx(1 + pieces % 2);
-        CHECK_OK(own, pv_checkpoint_open(own, checkpoint_path, 1e9, true));
-        pv__checkpoint_interrupt_after(own, 7);
-        pv_status status = pv_cross_validate(own, &input, &options, &how, &v);
-        if (status == PV_ERR_INTERRUPTED)
-            CHECK_OK(own, pv_checkpoint_write(own));
-        else
-            CHECK_OK(own, status);
-        pv_ctx_free(own);
+    const int engines[] = {PV_INFER_MAP, PV_INFER_VI, PV_INFER_HMC};
+    for (int i = 0; i < 3; i++) {
+        pv_fit_options options = pv_fit_options_default();
+        options.prevalence = "0.05";
+        options.infer = engines[i];
+        options.draws = 100;
+        options.warmup = 40;
+        options.steps = 20;
+        options.batch = i ? "full" : "20";
+        options.epochs = 6;
+        options.validation = i ? 0 : 0.25;
+        pv_validation *whole, *v, *none;
+        CHECK_OK(ctx, pv_cross_validate(ctx, &input, &options, &how, &whole));
+        assert_true(validate_in_pieces(&input, &options, &how, i ? 3 : 7, &v) > 3);
+        size_t cells = p.data->rows * 2 * sizeof(double);
+        assert_memory_equal(v->loglik, whole->loglik, cells);
+        assert_memory_equal(v->log_p, whole->log_p, cells);
+        how.folds = 4; /* another validation */
+        CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+        assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &none), PV_ERR_USAGE);
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "--folds is 4 here and was 3 there"));
+        how.folds = 3;
+        pv_checkpoint_close(ctx);
+        unlink(checkpoint_path);
+        pv_validation_free(ctx, whole);
+        pv_validation_free(ctx, v);
     }
-    assert_true(pieces > 3);
-    size_t cells = p.data->rows * 2 * sizeof(double);
-    assert_memory_equal(v->loglik, whole->loglik, cells);
-    assert_memory_equal(v->log_p, whole->log_p, cells);
-    how.folds = 4; /* another validation */
-    pv_validation *none;
-    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
-    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &none), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--folds is 4 here and was 3 there"));
-    pv_checkpoint_close(ctx);
-    unlink(checkpoint_path);
-    pv_validation_free(ctx, whole);
-    pv_validation_free(ctx, v);
     free(group);
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
@@ -463,6 +443,22 @@ static void refuses_other_work(void **state) {
     assert_memory_equal(left, bytes, size);
     free(left);
     free(bytes);
+    unlink(checkpoint_path);
+    /* Another sample of the population is other work too. */
+    options.batch = "full";
+    options.infer = PV_INFER_VI;
+    options.draws = 100;
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
+    input.sample = q.data;
+    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    pv_classifier_free(ctx, c);
+    CHECK_OK(ctx, pv_checkpoint_write(ctx));
+    pv_checkpoint_close(ctx);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    q.data->x[0] += 1;
+    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "the population sample"));
+    pv_checkpoint_close(ctx);
     unlink(checkpoint_path);
     problem_free(ctx, &p);
     problem_free(ctx, &q);
@@ -596,6 +592,14 @@ static void scores_validation_rows(void **state) {
         CHECK_NEAR(got, wanted, 1e-14);
         pv__holdout_free(ctx, h);
     }
+    weight[1] = weight[3] = 0;
+    pv_fit_options options = pv_fit_options_default();
+    pv_dataset held = {.rows = N, .features = 1, .classes = K, .x = x, .label = label, .weight = weight};
+    pv__problem rows = {.options = &options, .model = model, .n = N, .targets = pv_dataset_targets(&held)};
+    pv__holdout *h = NULL;
+    assert_int_equal(pv__holdout_new(ctx, &rows, &held, labels, &h), PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--validation: label '1' has no row among the 4 held out"));
+    pv__holdout_free(ctx, h);
     pv_model_free(ctx, model);
     pv_ctx_free(ctx);
 }
@@ -612,6 +616,7 @@ int main(void) {
         cmocka_unit_test(resumes_posteriors),
         cmocka_unit_test(resumes_validations),
         cmocka_unit_test(refuses_other_work),
+        cmocka_unit_test(refuses_what_is_no_file),
         cmocka_unit_test(follows_schedules),
         cmocka_unit_test(traces_and_stops_early),
         cmocka_unit_test(scores_validation_rows),

@@ -454,6 +454,42 @@ static void test_bad_options(void **state) {
     assert_int_equal(pv_laplace(ctx, &nothing, w, NULL, &p), PV_ERR_USAGE);
 }
 
+/* A single point; no slope anywhere; curvature beyond numbers; no curvature but at the start; a point all but alone. */
+static pv_status odd_eval(pv_ctx *c, void *kind, const double *w, double *value, double *gradient) {
+    (void)c;
+    double radius = hypot(w[0], w[1]);
+    int which = *(int *)kind;
+    *value = (which == 0 && radius > 0) || which == 4 ? INFINITY : 0;
+    gradient[0] = gradient[1] = 0;
+    if (which == 2) {
+        gradient[0] = w[0] + copysign(1e308, w[1]) * (w[1] != 0);
+        gradient[1] = w[1] + copysign(1e308, w[0]) * (w[0] != 0);
+    }
+    if (which >= 3 && radius < 0.02) {
+        *value = which == 4 && radius > 2e-13 ? INFINITY : 0.5 * radius * radius;
+        gradient[0] = w[0];
+        gradient[1] = w[1];
+    }
+    return PV_OK;
+}
+
+static void test_odd_densities(void **state) {
+    (void)state;
+    static const char *const wanted[] = {
+        "the density is zero next to the starting point", "the density has no curvature at the starting point",
+        "the density's curvature at the starting point is not finite", "the density is flat: the posterior is improper",
+        "the density is zero all around the starting point"};
+    for (int kind = 0; kind < 5; kind++) {
+        pv_density density = {.dims = 2, .state = &kind, .eval = odd_eval};
+        pv_hmc_options options = pv_hmc_options_default();
+        pv_posterior *posterior;
+        pv_status status = pv_hmc(ctx, &density, (const double[]){0, 0}, &options, &posterior);
+        assert_int_equal(status, PV_ERR_NUMERIC);
+        assert_null(posterior);
+        says(wanted[kind]);
+    }
+}
+
 /* Warm-ups of every length, windows or none. */
 static void test_short_warmups(void **state) {
     (void)state;
@@ -573,6 +609,7 @@ int main(void) {
         cmocka_unit_test(test_failing_density),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_short_warmups),
+        cmocka_unit_test(test_odd_densities),
         cmocka_unit_test(test_laplace_gaussian),
         cmocka_unit_test(test_laplace_elsewhere),
         cmocka_unit_test(test_memory),

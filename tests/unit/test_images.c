@@ -1,4 +1,8 @@
 /* Arrays and images: files that NumPy wrote (tests/arrays), and files that are wrong. */
+#include <signal.h>
+#include <sys/resource.h>
+#include <zlib.h>
+
 #include "fixture.h"
 
 static const char *file_of(const char *name) {
@@ -40,6 +44,8 @@ static void test_stored(void **state) {
     assert_string_equal(images->labels[1], "1");
     assert_int_equal(images->label[0], 1);
     assert_int_equal(images->label[1], 0);
+    pv_targets targets = pv_images_targets(images);
+    assert_true(targets.n == 3 && targets.classes == 2 && targets.label == images->label && !targets.frequency);
     assert_null(images->group);
     assert_null(images->spacing);
     pv_images_free(ctx, images);
@@ -172,6 +178,47 @@ static void test_roles_refused(void **state) {
     roles = (pv_image_roles){0};
     roles.labels = labels;
     refuses(file_of("zip64.npz"), roles, "has 3 rows, but array 'images' has 2");
+    char several[512];
+    snprintf(several, sizeof several, "%s", file_of("packed.npz"));
+    roles.labels = several;
+    refuses(file_of("stored.npz"), roles, "has several arrays; --labels takes a file of one");
+    pv_archive *archive;
+    assert_int_equal(pv_archive_open(ctx, "/dev/zero", &archive), PV_ERR_PATH);
+    says("is no regular file");
+    put("\0\0\x08\x02\0\0\0\1", 8); /* an IDX file of two dimensions that ends after the first */
+    refuses(path, roles, "is cut short in its header");
+}
+
+/* So many images of 2 x 2 with these labels, and frequencies that are all 0, as a file. */
+static void put_images(size_t rows, size_t classes) {
+    pv_archive *archive;
+    float *pixels, *frequency;
+    int32_t *label;
+    ok(pv_archive_new(ctx, "made", &archive));
+    ok(pv_archive_add(ctx, archive, "images", PV_ARRAY_F32, 3, (const size_t[]){rows, 2, 2}, &pixels));
+    ok(pv_archive_add(ctx, archive, "labels", PV_ARRAY_I32, 1, &rows, &label));
+    ok(pv_archive_add(ctx, archive, "frequencies", PV_ARRAY_F32, 2, (const size_t[]){rows, 2}, &frequency));
+    for (size_t i = 0; i < rows; i++)
+        label[i] = (int32_t)(i % classes);
+    ok(pv_archive_write(ctx, archive, path));
+    pv_archive_free(ctx, archive);
+}
+
+static void test_labels_refused(void **state) {
+    (void)state;
+    put_images(1001, 1001);
+    refuses(path, (pv_image_roles){.labels = "labels"}, "array 'labels' has more than 1000 distinct values");
+    put_images(6, 3);
+    refuses(path, (pv_image_roles){.labels = "labels", .positive = "1"}, "--positive is for two classes; there are 3");
+    pv_image_roles soft = {.frequencies = "frequencies"};
+    refuses(path, soft, "array 'frequencies' has no vote for image [0]");
+    soft.drop_missing = true;
+    refuses(path, soft, "no image is left: all were dropped");
+    char text[10 + 64 + 12] = "\x93NUMPY\1\0\x40\0{'descr': '<U1', 'fortran_order': False, 'shape': (3,), }";
+    memset(text + strlen(text + 10) + 10, ' ', 10 + 64 - strlen(text + 10) - 10);
+    memcpy(text + 10 + 64, "a\0\0\0\0\0\0\0b\0\0\0", 12);
+    put(text, sizeof text);
+    refuses(file_of("stored.npz"), (pv_image_roles){.labels = path}, "has an empty text at [1]");
 }
 
 static size_t load(const char *name, unsigned char *bytes, size_t room) {
@@ -368,6 +415,64 @@ static void test_large(void **state) {
         fail_msg("%.0f MB of memory, %.0f before", peak(), before);
 }
 
+/* Appends a part to a gzip file: so many zeros, then a byte. */
+static void add_part(FILE *file, const unsigned char *start, size_t size, size_t zeros, unsigned char last) {
+    static unsigned char packed[1 << 18], piece[1 << 16];
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    memcpy(piece, start, size);
+    z.next_out = packed;
+    z.avail_out = sizeof packed;
+    for (size_t done = 0, all = size + zeros; done < all; done += z.total_in - done) {
+        if (done == size)
+            memset(piece, 0, sizeof piece);
+        size_t some = done < size ? size : all - done < sizeof piece ? all - done : sizeof piece;
+        if (done + some == all && zeros)
+            piece[some - 1] = last;
+        z.next_in = piece;
+        z.avail_in = (uInt)some;
+        int code = deflate(&z, done + some == all ? Z_FINISH : Z_NO_FLUSH);
+        assert_int_equal(code, done + some == all ? Z_STREAM_END : Z_OK);
+    }
+    assert_int_equal(fwrite(packed, 1, z.total_out, file), z.total_out);
+    deflateEnd(&z);
+}
+
+/* 272 MB of a gzip file of many parts go to a temporary file; where there is no room for that it says so. */
+static void test_unpacked_to_disk(void **state) {
+    (void)state;
+    enum { ROWS = 17, ROW = 1 << 24 };
+    const unsigned char head[16] = {0, 0, 8, 3, 0, 0, 0, ROWS, 0, 0, 16, 0, 0, 0, 16, 0};
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    add_part(file, head, sizeof head, 0, 0);
+    for (size_t i = 0; i < ROWS; i++)
+        add_part(file, head, 0, ROW, (unsigned char)(i + 1));
+    assert_int_equal(fclose(file), 0);
+    pv_archive *archive;
+    pv_array array;
+    ok(pv_archive_open(ctx, path, &archive));
+    ok(pv_archive_array(ctx, archive, 0, &array));
+    assert_int_equal(array.count, (size_t)ROWS * ROW);
+    for (size_t i = 0; i < ROWS; i++) {
+        near(pv_array_number(&array, (i + 1) * ROW - 1), (double)(i + 1), 0);
+        near(pv_array_number(&array, i * ROW), 0, 0);
+    }
+    pv_archive_free(ctx, archive);
+    struct rlimit usual, little;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    const rlim_t limits[] = {1 << 26, (rlim_t)260 << 20, sizeof head + (rlim_t)ROWS * ROW - 8};
+    for (int i = 0; i < 3; i++) {
+        little = (struct rlimit){limits[i], usual.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+        assert_int_equal(pv_archive_open(ctx, path, &archive), PV_ERR_WRITE);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+        says(i < 2 ? "cannot be unpacked: the disk of temporary files is full" : "cannot be unpacked: File too large");
+    }
+    signal(SIGXFSZ, handler);
+}
+
 static pv_status read_packed(pv_ctx *poor) {
     pv_image_roles roles = (pv_image_roles){0};
     roles.images = "hu";
@@ -394,6 +499,7 @@ int main(void) {
                                        cmocka_unit_test(test_recognise),      cmocka_unit_test(test_roles_refused),
                                        cmocka_unit_test(test_truncated),      cmocka_unit_test(test_damaged),
                                        cmocka_unit_test(test_encrypted),      cmocka_unit_test(test_bad_values),
-                                       cmocka_unit_test(test_large),          cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_large),          cmocka_unit_test(test_unpacked_to_disk),
+                                       cmocka_unit_test(test_labels_refused), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests_name("images", tests, setup, teardown);
 }

@@ -52,6 +52,14 @@ static void test_backends(void **state) {
                 double sum = r->rows_add(n, k, a, e, c);
                 CHECK_NEAR(list[at]->rows_add(n, k, a, e, d), sum, 1e-12);
                 compare(k, d, c, 1e-12);
+                memcpy(c, a, n * k * sizeof *c);
+                memcpy(d, a, n * k * sizeof *d);
+                r->relu(n * k, c);
+                list[at]->relu(n * k, d);
+                compare(n * k, d, c, 0);
+                r->relu_backward(n * k, a, c);
+                list[at]->relu_backward(n * k, a, d);
+                compare(n * k, d, c, 0);
                 fill(k * 5, b, j + 100, 1);
                 r->matmul(n, 5, k, a, k, 1, b, c, false);
                 list[at]->matmul(n, 5, k, a, k, 1, b, d, false);

@@ -1,4 +1,7 @@
 /* Model files whose frame and checksum are right and whose content is not: each field is checked before it is used. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <xxhash.h>
 
 #include "fixture.h"
@@ -95,6 +98,11 @@ static void refuses_headers(void **state) {
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\"]", "fewer than two labels");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\",1]", "other than text");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":\"01\"", "list is missing");
+    static char many[8 * 1001] = "\"labels\":[\"0\",\"1\"";
+    for (int i = 2; i < 1001; i++)
+        sprintf(many + strlen(many), ",\"%d\"", i);
+    strcat(many, "]");
+    refused("\"labels\":[\"0\",\"1\"]", many, "more labels than a fit allows");
     refused("\"columns\":", "\"kolumns\":", "columns are missing");
     refused("\"name\":\"x\"", "\"name\":3", "text is missing");
     refused("\"sd\":", "\"sd\":-1e300,\"old\":", "scale is damaged");
@@ -178,8 +186,26 @@ static void refuses_frames(void **state) {
     forget();
 }
 
+/* A pipe that begins like a model: there is no telling how much it holds. */
+static void refuses_pipes(void **state) {
+    (void)state;
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        static const char text[] = "prevail-model 1\n1 1 0000000000000000\n";
+        int pipe = open(path, O_WRONLY);
+        _exit(write(pipe, text, sizeof text - 1) != sizeof text - 1);
+    }
+    pv_classifier *classifier;
+    assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
+    says("its size cannot be told");
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames), cmocka_unit_test(refuses_headers),
-                                       cmocka_unit_test(refuses_numbers), cmocka_unit_test(refuses_posteriors)};
+                                       cmocka_unit_test(refuses_numbers), cmocka_unit_test(refuses_posteriors),
+                                       cmocka_unit_test(refuses_pipes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -335,7 +335,14 @@ static char *read_back(void) {
 }
 
 static pv_status write_page(pv_ctx *own, const pv_ranking *ranking) {
-    static const char *const heads[] = {"a", "b"}, *const cells[] = {"</table>", "1", NULL, "2"};
+    static const char *const heads[] = {"a", "b"},
+                             *const cells[] = {
+                                 "</table>",
+                                 "1",
+                                 NULL,
+                                 "2",
+                                 "</table> in a name of more characters than are shown in a cell of the first column",
+                                 "3"};
     static const double x[] = {0, 0.5, 1};
     const pv_report_options options = {.page = path, .title = "</title><script>", .lead = "\"lead\""};
     const pv_series series = {.mark = PV_MARK_LINE, .name = "<i>", .n = 3, .x = x, .y = x};
@@ -350,7 +357,7 @@ static pv_status write_page(pv_ctx *own, const pv_ranking *ranking) {
                                   .positive = "</script>",
                                   .negative = "<!--"};
     const pv_report_table table = {
-        .caption = "<caption>", .rows = 2, .columns = 2, .head = heads, .cell = cells, .text = 1};
+        .caption = "<caption>", .rows = 3, .columns = 2, .head = heads, .cell = cells, .text = 1};
     pv_report *report;
     PV_TRY(pv_report_new(own, &options, &report));
     pv_report_section(report, "s", "<section>");
@@ -377,7 +384,9 @@ static void test_page(void **state) {
     assert_int_equal(count_of(page, "<script"), 2); /* data and explorer */
     assert_int_equal(count_of(page, "</script>"), 2);
     assert_int_equal(count_of(page, "<title>"), 1);
-    assert_int_equal(count_of(page, "<title id="), 3); /* a panel's each */
+    assert_int_equal(count_of(page, "<title id="), 3);                                     /* a panel's each */
+    assert_int_equal(count_of(page, "<span title=\"&lt;/table&gt; in a name of more"), 1); /* whole there */
+    assert_int_equal(count_of(page, "cell of the first column"), 1);
     assert_null(strstr(page, "<note>"));
     assert_null(strstr(page, "<!--"));
     assert_null(strstr(page, "http://"));

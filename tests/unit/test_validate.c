@@ -1,5 +1,15 @@
-/* Jobs, folds, cross-validation and mixtures: against what the same work by hand gives. */
+/* Jobs, cross-validation and mixtures: against what the same work by hand gives. */
 #include "fixture.h"
+#include "problem.h"
+
+static const pv_roles roles = {.target = "malignant"};
+
+static pv_fit_options options_of(pv_loss loss) {
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.02";
+    options.loss = (int)loss;
+    return options;
+}
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
@@ -58,217 +68,31 @@ static void jobs_stop_on_request(void **state) {
     pv_ctx_free(own);
 }
 
-/* ---- data -------------------------------------------------------------------------------------------------------- */
-
-typedef struct sample {
-    pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
-    pv_dataset *data;
-} sample;
-
-static const pv_roles roles = {.target = "malignant"};
-
-static sample draw(size_t cases, size_t controls, uint64_t seed) {
-    sample s = {0};
-    pv_simulation what = {.cases = (int64_t)cases, .controls = (int64_t)controls, .prevalence = 0.02, .seed = seed};
-    ok(pv_simulate(ctx, "nodules", &what, &s.table, NULL));
-    ok(pv_dataset_learn(ctx, s.table, &roles, &s.encoding, &s.labels, &s.data));
-    return s;
-}
-
-static void drop(sample *s) {
-    pv_string_list_free(ctx, s->labels, 2);
-    pv_encoding_free(ctx, s->encoding);
-    pv_dataset_free(ctx, s->data);
-    pv_table_free(ctx, s->table);
-}
-
-static pv_fit_input input_of(const sample *s) {
-    return (pv_fit_input){.data = s->data,
-                          .encoding = s->encoding,
-                          .labels = s->labels,
-                          .target = "malignant",
-                          .source = "test",
-                          .command = "test"};
-}
-
-/* ---- folds ------------------------------------------------------------------------------------------------------- */
-
-static void folds_are_stratified(void **state) {
+static void job_warnings_are_told_once(void **state) {
     (void)state;
-    sample s = draw(71, 130, 5);
-    int32_t fold[201], again[201], other[201];
-    for (int64_t folds = 2; folds <= 7; folds++) {
-        size_t count[7][2] = {{0}};
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, fold));
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, again));
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 1, other));
-        assert_memory_equal(fold, again, sizeof fold);
-        assert_memory_not_equal(fold, other, sizeof fold);
-        for (size_t i = 0; i < 201; i++) {
-            assert_true(fold[i] >= 0 && fold[i] < folds);
-            count[fold[i]][s.data->label[i]]++;
-        }
-        for (int64_t f = 0; f < folds; f++) {
-            assert_in_range(count[f][0], 130 / folds, 130 / folds + 1);
-            assert_in_range(count[f][1], 71 / folds, 71 / folds + 1);
-            assert_in_range(count[f][0] + count[f][1], 201 / folds, 201 / folds + 1);
-        }
-    }
-    drop(&s);
-}
-
-static void folds_keep_groups(void **state) {
-    (void)state;
-    sample s = draw(150, 150, 6);
-    int32_t group[300], fold[300], of_group[60];
-    size_t count[4][2] = {{0}};
-    for (size_t i = 0; i < 300; i++)
-        group[i] = (int32_t)(random_bits() % 60);
-    ok(pv_folds_make(ctx, s.data, s.labels, 4, group, 1, 0, fold));
-    for (size_t i = 0; i < 60; i++)
-        of_group[i] = -1;
-    for (size_t i = 0; i < 300; i++) {
-        if (of_group[group[i]] < 0)
-            of_group[group[i]] = fold[i];
-        assert_int_equal(of_group[group[i]], fold[i]);
-        count[fold[i]][s.data->label[i]]++;
-    }
-    for (int f = 0; f < 4; f++) /* 37.5 each, groups of about 5 */
-        for (int y = 0; y < 2; y++)
-            assert_in_range(count[f][y], 33, 42);
-    drop(&s);
-}
-
-static void folds_refuse(void **state) {
-    (void)state;
-    sample s = draw(4, 20, 7);
-    int32_t fold[24], group[24];
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 1, NULL, 1, 0, fold), PV_ERR_USAGE);
-    says("two at least");
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 25, NULL, 1, 0, fold), PV_ERR_USAGE);
-    says("24 rows only");
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
-    says("label '1' has 4 rows, fewer than the 5 folds");
-    assert_int_equal(pv_folds_make(ctx, s.data, NULL, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
-    says("label 2 has 4 rows");
-    for (size_t i = 0; i < 24; i++)
-        group[i] = s.data->label[i] ? 0 : (int32_t)i;
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
-    says("label '1' is in 1 group, all in one fold");
-    for (size_t i = 0; i < 24; i++)
-        group[i] = (int32_t)(i % 2);
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
-    says("there are 2 groups, fewer than the 3 folds");
-    group[3] = -1;
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 2, group, 1, 0, fold), PV_ERR_INPUT);
-    says("row 4 has no group");
-    drop(&s);
-}
-
-/* Groups of one label each, as many as folds or more: every fold gets one, whatever the order they come in. */
-static void folds_are_filled(void **state) {
-    (void)state;
-    for (int32_t folds = 2; folds <= 4; folds++)
-        for (uint64_t seed = 0; seed < 50; seed++) {
-            int32_t label[] = {0, 0, 0, 0, 1, 1, 1, 1}, group[] = {0, 0, 1, 1, 2, 2, 3, 3}, fold[8];
-            size_t count[4] = {0};
-            pv_dataset data = {.rows = 8, .label = label, .classes = 2};
-            ok(pv_folds_make(ctx, &data, NULL, folds, group, seed, 0, fold));
-            for (size_t i = 0; i < 8; i++)
-                count[fold[i]]++;
-            for (int32_t f = 0; f < folds; f++)
-                assert_true(count[f] > 0);
-        }
-}
-
-/* A label that is known but has no rows is no matter of folds; rows without labels are refused, not read. */
-static void folds_need_labels(void **state) {
-    (void)state;
-    int32_t label[] = {0, 0, 2, 2}, fold[4];
-    pv_dataset data = {.rows = 4, .label = label, .classes = 3};
-    ok(pv_folds_make(ctx, &data, NULL, 2, NULL, 1, 0, fold));
-    sample s = draw(6, 6, 7);
-    int32_t *kept = s.data->label;
-    s.data->label = NULL;
+    problem s = nodules_of(ctx, 30, 30, 0.02, 14);
     pv_fit_input input = input_of(&s);
-    pv_fit_options options = pv_fit_options_default();
-    options.prevalence = "0.02";
+    pv_fit_options options = options_of(PV_LOSS_PLAIN);
+    options.chains = 7;
     pv_validation_options how = pv_validation_options_default();
-    pv_validation *v;
-    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_USAGE);
-    says("folds need rows with labels");
-    s.data->label = kept;
-    drop(&s);
-}
-
-/* ---- rows taken out ---------------------------------------------------------------------------------------------- */
-
-/* Rows of a dataset on a scale of their own are what learning from a table of just these rows gives. */
-static void taken_rows_are_learned_alike(void **state) {
-    (void)state;
-    const char *whole = "a,b,c,y\n1,4,u,0\n2,1e6,v,1\n7,-3,u,1\n4,5,v,0\n9,2,w,1\n", *part =
-                                                                                         "a,b,c,y\n2,1e6,v,1\n4,5,v,"
-                                                                                         "0\n9,2,u,1\n";
-    pv_roles some = {.target = "y", .keep_collinear = true};
-    pv_table *table = read_text(whole), *other;
-    pv_encoding *encoding, *wanted;
-    char **labels, **labels2;
-    pv_dataset *data, *taken, *learned;
-    ok(pv_dataset_learn(ctx, table, &some, &encoding, &labels, &data));
-    other = read_text(part);
-    ok(pv_dataset_learn(ctx, other, &some, &wanted, &labels2, &learned));
-    const size_t rows[] = {1, 3, 4};
-    ok(pv_dataset_take(ctx, data, 3, rows, &taken));
-    pv_source_column source[3];
-    ok(pv_dataset_scales(ctx, encoding, taken, source));
-    pv_encoding scaled = {
-        .sources = encoding->sources, .source = source, .features = encoding->features, .feature = encoding->feature};
-    pv_dataset_rescale(encoding, &scaled, taken);
-    for (size_t j = 0; j < 2; j++) {
-        CHECK_NEAR(source[j].mean, wanted->source[j].mean, 1e-9 * fabs(wanted->source[j].mean));
-        CHECK_NEAR(source[j].sd, wanted->source[j].sd, 1e-12 * wanted->source[j].sd);
-        for (size_t i = 0; i < 3; i++)
-            CHECK_NEAR(taken->x[i * 4 + j], learned->x[i * (size_t)learned->features + j], 1e-9);
+    for (int threads = 1; threads <= 3; threads++) {
+        pv_ctx_options own = {.threads = threads, .log = hear};
+        pv_ctx *listening;
+        assert_int_equal(pv_ctx_new(&own, &listening), PV_OK);
+        pv_validation *v;
+        heard[0] = '\0';
+        CHECK_OK(listening, pv_cross_validate(listening, &input, &options, &how, &v));
+        assert_string_equal(heard, "--chains has no effect with this --infer;");
+        pv_validation_free(listening, v);
+        pv_ctx_free(listening);
     }
-    const double indicators[3][2] = {{1, 0}, {1, 0}, {0, 1}}; /* c=v, c=w: as the whole table has them */
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(taken->table_row[i], rows[i]);
-        assert_int_equal(taken->label[i], data->label[rows[i]]);
-        for (size_t j = 0; j < 2; j++)
-            CHECK_NEAR(taken->x[i * 4 + 2 + j], indicators[i][j], 0);
-    }
-    const size_t one[] = {2, 2};
-    pv_dataset *constant;
-    ok(pv_dataset_take(ctx, data, 2, one, &constant));
-    assert_int_equal(pv_dataset_scales(ctx, encoding, constant, source), PV_ERR_INPUT);
-    says("column 'a' has one value only");
-    pv_dataset_free(ctx, constant);
-    pv_dataset_free(ctx, taken);
-    pv_dataset_free(ctx, data);
-    pv_dataset_free(ctx, learned);
-    pv_encoding_free(ctx, encoding);
-    pv_encoding_free(ctx, wanted);
-    pv_string_list_free(ctx, labels, 2);
-    pv_string_list_free(ctx, labels2, 2);
-    pv_table_free(ctx, table);
-    pv_table_free(ctx, other);
+    problem_free(ctx, &s);
 }
 
 /* ---- cross-validation -------------------------------------------------------------------------------------------- */
 
-static pv_fit_options options_of(pv_loss loss) {
-    pv_fit_options options = pv_fit_options_default();
-    options.prevalence = "0.02";
-    options.loss = (int)loss;
-    return options;
-}
-
 /* A table of the rows outside a fold, learned from and applied to those inside, by the functions that fit uses. */
-static void check_fold(const sample *s, const pv_validation *v, const pv_fit_options *options, int32_t fold) {
-    sample learn = {0};
-    pv_table *inside;
+static void check_fold(const problem *s, const pv_validation *v, const pv_fit_options *options, int32_t fold) {
     const size_t n = s->data->rows;
     pv_table parts[2] = {*s->table, *s->table};
     for (int p = 0; p < 2; p++) {
@@ -285,13 +109,10 @@ static void check_fold(const sample *s, const pv_validation *v, const pv_fit_opt
             part->column[c].number[part->rows] = s->table->column[c].number[i];
         part->rows++;
     }
-    inside = &parts[1];
-    ok(pv_dataset_learn(ctx, &parts[0], &roles, &learn.encoding, &learn.labels, &learn.data));
+    problem outside = learn(ctx, &parts[0], &roles);
     pv_dataset *judge;
-    ok(pv_dataset_apply(ctx, inside, &roles, learn.encoding, learn.labels, 2, &judge));
-    pv_fit_input input = input_of(&learn);
-    pv_classifier *c;
-    ok(pv_fit(ctx, &input, options, &c));
+    ok(pv_dataset_apply(ctx, &parts[1], &roles, outside.encoding, outside.labels, 2, &judge));
+    pv_classifier *c = fit(ctx, &outside, options);
     double *loglik = calloc(2 * judge->rows, sizeof *loglik);
     ok(pv_predict_loglik(ctx, c, judge, loglik));
     pv_predict_population(c, PV_POPULATION_TRUE, NULL, judge->rows, loglik, loglik);
@@ -312,9 +133,8 @@ static void check_fold(const sample *s, const pv_validation *v, const pv_fit_opt
     free(loglik);
     pv_classifier_free(ctx, c);
     pv_dataset_free(ctx, judge);
-    pv_string_list_free(ctx, learn.labels, 2);
-    pv_encoding_free(ctx, learn.encoding);
-    pv_dataset_free(ctx, learn.data);
+    outside.table = NULL; /* ours */
+    problem_free(ctx, &outside);
     for (int p = 0; p < 2; p++) {
         for (size_t c2 = 0; c2 < s->table->columns; c2++)
             free(parts[p].column[c2].number);
@@ -324,7 +144,7 @@ static void check_fold(const sample *s, const pv_validation *v, const pv_fit_opt
 
 static void cross_validation_by_hand(void **state) {
     (void)state;
-    sample s = draw(90, 110, 8);
+    problem s = nodules_of(ctx, 90, 110, 0.02, 8);
     pv_fit_input input = input_of(&s);
     pv_validation_options how = pv_validation_options_default();
     for (pv_loss loss = PV_LOSS_IG; loss <= PV_LOSS_PLAIN; loss++) {
@@ -356,13 +176,13 @@ static void cross_validation_by_hand(void **state) {
         assert_true(isnan(mean.one_off_accuracy));
         pv_validation_free(ctx, v);
     }
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 /* Every fold has the population's rows on its own scale: a stretched and shifted column changes nothing. */
 static void folds_rescale_the_population_sample(void **state) {
     (void)state;
-    sample s = draw(90, 110, 15);
+    problem s = nodules_of(ctx, 90, 110, 0.02, 15);
     pv_simulation what = {.rows = 3000, .cases = -1, .controls = -1, .prevalence = 0.02, .seed = 16};
     pv_table *people;
     pv_dataset *rows;
@@ -401,13 +221,13 @@ static void folds_rescale_the_population_sample(void **state) {
     pv_validation_free(ctx, moved);
     pv_dataset_free(ctx, rows);
     pv_table_free(ctx, people);
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 /* Minibatches end when their schedule does; what the posterior's engine says is what is reported. */
 static void folds_report_the_posterior(void **state) {
     (void)state;
-    sample s = draw(60, 60, 17);
+    problem s = nodules_of(ctx, 60, 60, 0.02, 17);
     pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     options.batch = "20";
@@ -424,23 +244,23 @@ static void folds_report_the_posterior(void **state) {
     assert_int_equal(v->stop[0], PV_STOP_CONVERGED);
     pv_classifier_free(ctx, c);
     pv_validation_free(ctx, v);
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 static void too_many_repeats_are_refused(void **state) {
     (void)state;
-    sample s = draw(8, 8, 18);
+    problem s = nodules_of(ctx, 8, 8, 0.02, 18);
     pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     pv_validation_options how = {.folds = 4, .repeats = (int64_t)1 << 58, .population = "true"};
     pv_validation *v;
     assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_MEMORY);
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 static void threads_change_nothing(void **state) {
     (void)state;
-    sample s = draw(60, 60, 9);
+    problem s = nodules_of(ctx, 60, 60, 0.02, 9);
     pv_fit_input input = input_of(&s);
     pv_validation_options how = {.folds = 4, .repeats = 3, .population = "known:0.3"};
     pv_fit_options options = options_of(PV_LOSS_IG);
@@ -457,14 +277,14 @@ static void threads_change_nothing(void **state) {
     pv_validation_free(many, four);
     pv_ctx_free(single);
     pv_ctx_free(many);
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 /* ---- mixtures ---------------------------------------------------------------------------------------------------- */
 
 static void mixtures_average(void **state) {
     (void)state;
-    sample s = draw(60, 60, 10);
+    problem s = nodules_of(ctx, 60, 60, 0.02, 10);
     pv_fit_input input = input_of(&s);
     pv_validation_options how = pv_validation_options_default();
     pv_fit_options options = options_of(PV_LOSS_IG);
@@ -495,12 +315,12 @@ static void mixtures_average(void **state) {
     pv_validation_free(ctx, mixed);
     pv_validation_free(ctx, alone);
     pv_validation_free(ctx, elsewhere);
-    drop(&s);
+    problem_free(ctx, &s);
 }
 
 static void hold_out_is_fit_and_predict(void **state) {
     (void)state;
-    sample s = draw(80, 80, 11), rest = draw(40, 50, 12);
+    problem s = nodules_of(ctx, 80, 80, 0.02, 11), rest = nodules_of(ctx, 40, 50, 0.02, 12);
     pv_dataset *rows;
     ok(pv_dataset_apply(ctx, rest.table, &roles, s.encoding, s.labels, 2, &rows));
     pv_fit_input input = input_of(&s);
@@ -518,13 +338,13 @@ static void hold_out_is_fit_and_predict(void **state) {
     pv_classifier_free(ctx, c);
     pv_validation_free(ctx, v);
     pv_dataset_free(ctx, rows);
-    drop(&s);
-    drop(&rest);
+    problem_free(ctx, &s);
+    problem_free(ctx, &rest);
 }
 
 /* ---- lack of memory ---------------------------------------------------------------------------------------------- */
 
-static sample small;
+static problem small;
 
 static pv_status validate_poorly(pv_ctx *poor) {
     int32_t group[24], fold[24];
@@ -554,31 +374,9 @@ static pv_status validate_poorly(pv_ctx *poor) {
 
 static void survives_lack_of_memory(void **state) {
     (void)state;
-    small = draw(12, 12, 13);
+    small = nodules_of(ctx, 12, 12, 0.02, 13);
     sweep_memory(validate_poorly);
-    drop(&small);
-}
-
-/* What jobs warn of is heard once, whatever the threads. */
-static void job_warnings_are_told_once(void **state) {
-    (void)state;
-    sample s = draw(30, 30, 14);
-    pv_fit_input input = input_of(&s);
-    pv_fit_options options = options_of(PV_LOSS_PLAIN);
-    options.chains = 7;
-    pv_validation_options how = pv_validation_options_default();
-    for (int threads = 1; threads <= 3; threads++) {
-        pv_ctx_options own = {.threads = threads, .log = hear};
-        pv_ctx *listening;
-        assert_int_equal(pv_ctx_new(&own, &listening), PV_OK);
-        pv_validation *v;
-        heard[0] = '\0';
-        CHECK_OK(listening, pv_cross_validate(listening, &input, &options, &how, &v));
-        assert_string_equal(heard, "--chains has no effect with this --infer;");
-        pv_validation_free(listening, v);
-        pv_ctx_free(listening);
-    }
-    drop(&s);
+    problem_free(ctx, &small);
 }
 
 int main(void) {
@@ -586,12 +384,6 @@ int main(void) {
         cmocka_unit_test(job_failures_are_the_first),
         cmocka_unit_test(jobs_stop_on_request),
         cmocka_unit_test(job_warnings_are_told_once),
-        cmocka_unit_test(folds_are_stratified),
-        cmocka_unit_test(folds_keep_groups),
-        cmocka_unit_test(folds_refuse),
-        cmocka_unit_test(folds_are_filled),
-        cmocka_unit_test(folds_need_labels),
-        cmocka_unit_test(taken_rows_are_learned_alike),
         cmocka_unit_test(cross_validation_by_hand),
         cmocka_unit_test(folds_rescale_the_population_sample),
         cmocka_unit_test(folds_report_the_posterior),

@@ -107,6 +107,82 @@ static void votes_are_matched(void **state) {
     pv_archive_free(ctx, m.archive);
 }
 
+/* Columns of a file: no more than a few hundred, and from another file of one array where that is named. */
+static void columns_of_other_files(void **state) {
+    (void)state;
+    made m = make(ROWS);
+    pv_table *table;
+    const char *text[] = {path};
+    pv_csv_options options = {.text = text, .n_text = 1};
+    const size_t lengths[] = {ROWS, 5};
+    for (int i = 0; i < 2; i++) {
+        char bytes[10 + 64 + ROWS];
+        int length =
+            snprintf(bytes, sizeof bytes, "%cNUMPY%c_@_{'descr': '|i1', 'fortran_order': False, 'shape': (%zu,)}", 0x93,
+                     1, lengths[i]);
+        memset(bytes + length, ' ', (size_t)(10 + 64 - length));
+        bytes[7] = bytes[9] = 0;
+        for (int n = 0; n < ROWS; n++)
+            bytes[10 + 64 + n] = (char)(n % 3);
+        put(bytes, 10 + 64 + lengths[i]);
+        if (i == 0) {
+            ok(pv_table_of(ctx, m.archive, &options, &table));
+            size_t c = table->columns - 1;
+            assert_string_equal(table->column[c].name, path);
+            assert_string_equal(text_at(table, 5, c), "2");
+            pv_table_free(ctx, table);
+        } else {
+            assert_int_equal(pv_table_of(ctx, m.archive, &options, &table), PV_ERR_INPUT);
+            says("has 5 rows and 1 dimension; made has 12 rows");
+        }
+    }
+    text[0] = PV_TEST_DIR "/arrays/stored.npz";
+    assert_int_equal(pv_table_of(ctx, m.archive, &options, &table), PV_ERR_INPUT);
+    says("has several arrays; a column is a file of one");
+    for (int i = 0; i < 9; i++) {
+        char name[8];
+        void *numbers;
+        snprintf(name, sizeof name, "wide%d", i);
+        ok(pv_archive_add(ctx, m.archive, name, PV_ARRAY_U8, 2, (const size_t[]){ROWS, 64}, &numbers));
+    }
+    assert_int_equal(pv_table_of(ctx, m.archive, NULL, &table), PV_ERR_INPUT);
+    says("has more than 512 columns");
+    pv_archive_free(ctx, m.archive);
+}
+
+/* What a model was fitted to is what it is applied to. */
+static void layouts_are_matched(void **state) {
+    (void)state;
+    made m = make(ROWS), other;
+    pv_encoding *encoding, *none;
+    pv_dataset *data, *applied;
+    char **labels, **no_labels;
+    pv_table *table;
+    ok(learn(&m, NULL, false, &encoding, &labels, &data));
+    ok(pv_table_of(ctx, m.archive, NULL, &table));
+    pv_image_options image;
+    pv_options_default(pv_image_option_table, &image);
+    assert_int_equal(pv_dataset_learn(ctx, table, &(pv_roles){.image = &image}, &none, &no_labels, &applied),
+                     PV_ERR_USAGE);
+    says("--target is needed");
+    pv_table_free(ctx, table);
+    ok(pv_archive_new(ctx, "other", &other.archive));
+    ok(pv_archive_add(ctx, other.archive, "images", PV_ARRAY_F32, 4, (const size_t[]){ROWS, 2, SIDE, SIDE},
+                      &other.images));
+    ok(pv_table_of(ctx, other.archive, NULL, &table));
+    assert_int_equal(pv_dataset_apply(ctx, table, &(pv_roles){0}, encoding, labels, 2, &applied), PV_ERR_INPUT);
+    says("array 'images' holds volumes [N][D][H][W]; the model was fitted to images [N][H][W]");
+    encoding->image->layout = PV_IMAGES_VIEWS; /* of one view, where there are two */
+    assert_int_equal(pv_dataset_apply(ctx, table, &(pv_roles){0}, encoding, labels, 2, &applied), PV_ERR_INPUT);
+    says("array 'images' has 2 views of 4 x 4, the model takes 1 of 4 x 4");
+    pv_table_free(ctx, table);
+    pv_archive_free(ctx, other.archive);
+    pv_string_list_free(ctx, labels, 2);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_archive_free(ctx, m.archive);
+}
+
 /* A patient of one class only is as usual. All of a class in one patient leaves no fold to learn it from. */
 static void groups_of_one_class(void **state) {
     (void)state;
@@ -131,6 +207,7 @@ static void groups_of_one_class(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_votes_are_named), cmocka_unit_test(votes_are_matched),
-                                       cmocka_unit_test(groups_of_one_class)};
+                                       cmocka_unit_test(groups_of_one_class), cmocka_unit_test(columns_of_other_files),
+                                       cmocka_unit_test(layouts_are_matched)};
     return cmocka_run_group_tests_name("votes", tests, setup, teardown);
 }

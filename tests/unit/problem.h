@@ -1,0 +1,100 @@
+/* tests/unit/problem.h: rows to fit, of a simulated study or of images, with all that a fit wants beside them. */
+#ifndef PV_TEST_PROBLEM_H
+#define PV_TEST_PROBLEM_H
+
+#include "check.h"
+
+typedef struct problem {
+    pv_table *table;
+    pv_encoding *encoding;
+    char **labels;
+    pv_dataset *data;
+    const char *target;
+} problem;
+
+/* Takes the table. */
+static inline problem learn(pv_ctx *own, pv_table *table, const pv_roles *roles) {
+    problem p = {.table = table, .target = roles->target};
+    CHECK_OK(own, pv_dataset_learn(own, table, roles, &p.encoding, &p.labels, &p.data));
+    return p;
+}
+
+static inline void problem_free(pv_ctx *own, problem *p) {
+    pv_string_list_free(own, p->labels, (size_t)p->data->classes);
+    pv_dataset_free(own, p->data);
+    pv_encoding_free(own, p->encoding);
+    pv_table_free(own, p->table);
+}
+
+/* The study of nodules: so many cases and controls of a population where `prevalence` have the disease. */
+static inline problem nodules_of(pv_ctx *own, int64_t cases, int64_t controls, double prevalence, uint64_t seed) {
+    pv_simulation simulation = {.cases = cases, .controls = controls, .prevalence = prevalence, .seed = seed};
+    pv_table *table;
+    CHECK_OK(own, pv_simulate(own, "nodules", &simulation, &table, NULL));
+    return learn(own, table, &(pv_roles){.target = "malignant"});
+}
+
+static inline problem nodules(pv_ctx *own, int64_t each, uint64_t seed) {
+    return nodules_of(own, each, each, 0.01, seed);
+}
+
+/* Small images of discs, cut into views as `image` says. */
+static inline problem discs(pv_ctx *own, pv_image_options *image) {
+    pv_table *table;
+    CHECK_OK(own, pv_table_read(own, PV_TEST_DIR "/arrays/discs.npz", NULL, &table));
+    return learn(own, table, &(pv_roles){.target = "labels", .image = image});
+}
+
+static inline pv_fit_input input_of(const problem *p) {
+    return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
+}
+
+static inline pv_status try_fit(pv_ctx *own, const problem *p, const pv_fit_options *options) {
+    pv_fit_input input = input_of(p);
+    pv_classifier *classifier;
+    pv_status status = pv_fit(own, &input, options, &classifier);
+    pv_classifier_free(own, classifier);
+    return status;
+}
+
+static inline pv_classifier *fit(pv_ctx *own, const problem *p, const pv_fit_options *options) {
+    pv_fit_input input = input_of(p);
+    pv_classifier *classifier;
+    CHECK_OK(own, pv_fit(own, &input, options, &classifier));
+    return classifier;
+}
+
+/* ---- whole files ------------------------------------------------------------------------------------------------- */
+
+/* Ends in a 0 that is not counted; to be freed. */
+static inline unsigned char *read_all(const char *file, size_t *size) {
+    FILE *stream = fopen(file, "rb");
+    assert_non_null(stream);
+    fseek(stream, 0, SEEK_END);
+    *size = (size_t)ftell(stream);
+    rewind(stream);
+    unsigned char *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, stream), *size);
+    bytes[*size] = 0;
+    fclose(stream);
+    return bytes;
+}
+
+static inline void write_all(const char *file, const void *bytes, size_t size) {
+    FILE *stream = fopen(file, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, size, stream), size);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static inline void check_same_files(const char *a, const char *b) {
+    size_t size, other;
+    unsigned char *first = read_all(a, &size), *second = read_all(b, &other);
+    assert_int_equal(size, other);
+    assert_memory_equal(first, second, size);
+    free(first);
+    free(second);
+}
+
+#endif

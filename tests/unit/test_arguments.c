@@ -1,0 +1,296 @@
+/* What callers of the library may get wrong: each is refused with a message that says what. And requests to stop, which
+ * every long function hears. */
+#include "data/encode.h"
+#include "fixture.h"
+#include "problem.h"
+
+#define REFUSED(call, status, part)                                                                                    \
+    do {                                                                                                               \
+        assert_int_equal((call), (status));                                                                            \
+        says(part);                                                                                                    \
+    } while (0)
+
+/* ---- core -------------------------------------------------------------------------------------------------------- */
+
+static void wrong_targets(void **state) {
+    (void)state;
+    int32_t label[] = {0, 1, 1};
+    double weight[] = {1, 1, 1}, frequency[] = {1, 0, 0.5, 0.5, 0.2, 0.8};
+    pv_targets good = {.n = 3, .classes = 2, .label = label, .weight = weight}, bad = good;
+    ok(pv_targets_check(ctx, &good));
+    bad.classes = 1;
+    REFUSED(pv_targets_check(ctx, &bad), PV_ERR_INPUT, "at least 2 classes, not 1");
+    bad = good;
+    bad.frequency = frequency;
+    REFUSED(pv_targets_check(ctx, &bad), PV_ERR_USAGE, "either labels or label frequencies");
+    bad.label = NULL;
+    ok(pv_targets_check(ctx, &bad));
+    frequency[4] = 0.3;
+    REFUSED(pv_targets_check(ctx, &bad), PV_ERR_INPUT, "row 3: label frequencies must not be negative");
+    weight[1] = -1;
+    REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight -1");
+    const double prevalence[] = {0.9, 0.1};
+    pv_population population = {.classes = 2, .prevalence = prevalence, .prevalence_n = -1};
+    REFUSED(pv_population_check(ctx, &population), PV_ERR_USAGE, "prevalence_n is -1");
+}
+
+static void wrong_losses(void **state) {
+    (void)state;
+    int32_t label[] = {0, 1, 1};
+    double weight[] = {1, 1, 1};
+    const double two[] = {0.9, 0.1}, three[] = {0.8, 0.1, 0.1};
+    pv_targets targets = {.n = 3, .classes = 2, .label = label, .weight = weight};
+    pv_population population = {.classes = 2, .prevalence = two, .prevalence_n = 10}, other = {3, three, 10};
+    pv_full_loss *full;
+    REFUSED(pv_full_loss_new(ctx, PV_LOSS_IW, PV_MARGINAL_PROFILE, &targets, NULL, &full), PV_ERR_USAGE,
+            "loss iw needs the prevalence");
+    REFUSED(pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &other, &full), PV_ERR_USAGE,
+            "is of 3 classes, the data have 2");
+    REFUSED(pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, &targets, &population, &full), PV_ERR_USAGE,
+            "marginal auxiliary:linear needs minibatches");
+    weight[0] = 0;
+    REFUSED(pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PLUGIN, &targets, &population, &full), PV_ERR_INPUT,
+            "class 0 has a prevalence but no row");
+    assert_null(full);
+    pv_auxiliary *auxiliary;
+    REFUSED(pv_auxiliary_new(ctx, PV_MARGINAL_PROFILE, 2, 3, NULL, two, &auxiliary), PV_ERR_USAGE,
+            "marginal profile has no auxiliary network");
+    /* Batches: rows of no stratum. */
+    const double full_rows[] = {5, 5}, expected[] = {0.5, 0.5}, frequency[] = {1, 0, 0, 1, 0, 1};
+    const int32_t stratum[] = {0, 1, 2};
+    pv_batch_design design = {.sampling = {.strata = 2, .full = full_rows, .expected = expected},
+                              .mass = full_rows,
+                              .population = population,
+                              .epoch_weight = PV_WEIGHT_COUNTED};
+    double epoch[3];
+    pv_targets soft = {.n = 3, .classes = 2, .frequency = frequency};
+    REFUSED(pv_batch_weights(ctx, &design, &soft, NULL, epoch, NULL), PV_ERR_USAGE,
+            "soft labels need the stratum each row was drawn from");
+    REFUSED(pv_batch_weights(ctx, &design, &soft, stratum, epoch, NULL), PV_ERR_INPUT,
+            "row 3 of the batch: stratum 2, outside 0 to 1");
+    pv_model *model;
+    REFUSED(pv_model_new(ctx, "linear", 3, 1, &model), PV_ERR_USAGE, "at least 2 classes");
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+static void wrong_tables(void **state) {
+    (void)state;
+    pv_table *table = read_text("x,y\n1,0\n2,1\n");
+    char zero[] = "0", one[] = "1", *labels[] = {zero, one};
+    int32_t label[2];
+    REFUSED(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 2, NULL, label), PV_ERR_USAGE,
+            "column 'y' was not read as text");
+    pv_encoding *encoding;
+    pv_dataset *data;
+    char **learned;
+    REFUSED(pv_dataset_learn(ctx, table, &(pv_roles){0}, &encoding, &learned, &data), PV_ERR_USAGE,
+            "--target is needed");
+    pv_table_free(ctx, table);
+    pv_simulation within = {.rows = 10, .cases = -1, .controls = -1, .prevalence = 0.5, .within = "age", .high = 99};
+    within.within_label = 2;
+    REFUSED(pv_simulate(ctx, "nodules", &within, &table, NULL), PV_ERR_USAGE, "--within: there is no label 2");
+}
+
+/* Sizes that no test has the memory for: refused before anything of theirs is looked at. */
+static void too_many(void **state) {
+    (void)state;
+    char name[] = "x";
+    pv_column column = {.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX - 1};
+    pv__dictionary dictionary = {0};
+    REFUSED(pv__dictionary_add(ctx, &dictionary, &column, "a", 1, 0), PV_ERR_INPUT,
+            "column 'x' has more than 2147483646 different texts");
+    pv_source_column sources[] = {{.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX},
+                                  {.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX}};
+    pv_encoding encoding = {.sources = 2, .source = sources};
+    REFUSED(pv__encoding_name_features(ctx, &encoding), PV_ERR_INPUT, "too many features: 4294967292");
+    const double log_p[] = {-1, -1};
+    const int32_t label[] = {0};
+    pv_targets targets = {.n = (size_t)1 << 32, .classes = 2, .label = label};
+    pv_judged judged = {.log_p = log_p};
+    pv_assess_options assess = pv_assess_options_default();
+    pv_assessment assessment;
+    REFUSED(pv_assess_intervals(ctx, &targets, &judged, &assess, &assessment), PV_ERR_INPUT,
+            "4294967296 rows are more than can be ranked");
+}
+
+/* ---- fits and what is made of them ------------------------------------------------------------------------------- */
+
+static void wrong_samples(void **state) {
+    (void)state;
+    problem p = nodules(ctx, 30, 1);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    pv_fit_input input = input_of(&p);
+    pv_dataset sample = {.rows = 4, .features = 3};
+    pv_classifier *c;
+    input.sample = &sample;
+    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE, "the population sample has 3 features, the data 7");
+    sample = (pv_dataset){.rows = 0, .features = p.data->features};
+    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT, "the population sample has no rows");
+    double *frequency = calloc(2 * p.data->rows, sizeof *frequency);
+    assert_non_null(frequency);
+    for (size_t i = 0; i < 2 * p.data->rows; i++)
+        frequency[i] = 0.5;
+    pv_dataset soft = *p.data;
+    soft.label = NULL;
+    soft.frequency = frequency;
+    input.data = &soft;
+    sample.rows = 4;
+    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE, "goes with hard labels only");
+    free(frequency);
+    pv_dataset fewer = *p.data;
+    fewer.classes = 3;
+    char other[] = "other", *labels[] = {p.labels[0], p.labels[1], other};
+    input = (pv_fit_input){.data = &fewer, .encoding = p.encoding, .labels = labels, .target = "y"};
+    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT, "class 'other' has a prevalence but no row in the data");
+    assert_null(c);
+    problem_free(ctx, &p);
+}
+
+static void wrong_questions(void **state) {
+    (void)state;
+    problem p = nodules(ctx, 30, 1);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.model = "mlp:2";
+    options.max_iter = 3;
+    pv_classifier *c = fit(ctx, &p, &options);
+    double out[60 * 2], lo[60 * 2], hi[60 * 2];
+    REFUSED(pv_classifier_coefficients(ctx, c, out), PV_ERR_USAGE, "model mlp:2 has no coefficients");
+    REFUSED(pv_classifier_draw_coefficients(ctx, c, 0, out), PV_ERR_USAGE, "the model has no draw 0: it has 0");
+    pv_predict_population(c, PV_POPULATION_UNKNOWN, NULL, p.data->rows, out, out);
+    assert_true(isnan(out[0]) && isnan(out[2 * p.data->rows - 1])); /* nothing may pass for an answer */
+    pv_dataset narrow = *p.data;
+    narrow.features = 3;
+    REFUSED(pv_predict_loglik(ctx, c, &narrow, out), PV_ERR_USAGE, "the data have 3 features, the model 7");
+    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_UNKNOWN, NULL, 0.9, out, NULL, NULL), PV_ERR_USAGE,
+            "infer it first (pv_predict_unknown)");
+    pv_classifier_free(ctx, c);
+    options.model = "linear";
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 100;
+    c = fit(ctx, &p, &options);
+    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 90, out, lo, hi), PV_ERR_USAGE,
+            "an interval's level must lie between 0 and 1, not 90");
+    pv_classifier_free(ctx, c);
+    pv_validation_options how = pv_validation_options_default();
+    pv_fit_input input = input_of(&p);
+    pv_validation *v;
+    how.folds = 1;
+    REFUSED(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_USAGE, "two folds and one repeat at least");
+    REFUSED(pv_validation_mix(ctx, 0, NULL, NULL, &v), PV_ERR_USAGE, "a mixture needs members");
+    problem_free(ctx, &p);
+}
+
+static void wrong_populations(void **state) {
+    (void)state;
+    const double loglik[] = {-0.1, -2.4, -2.4, -0.1, -0.1, -2.4}, marginal[] = {-0.7, -0.7};
+    char zero[] = "0", one[] = "1", *labels[] = {zero, one};
+    const int32_t label[] = {0, 0, 0};
+    pv_target_sample sample = {.n = 3, .classes = 1, .loglik = loglik, .log_marginal = marginal};
+    pv_target_options options = pv_target_options_default();
+    pv_target_prevalence *found;
+    REFUSED(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "two classes at least, not 1");
+    sample.classes = 2;
+    options.level = 90;
+    REFUSED(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "between 0 and 1, not 90");
+    double confusion[4];
+    sample.label = label;
+    REFUSED(pv_confusion(ctx, &sample, labels, confusion), PV_ERR_INPUT, "the source rows have none of label '1'");
+}
+
+/* ---- ensembles --------------------------------------------------------------------------------------------------- */
+
+static void wrong_ensembles(void **state) {
+    (void)state;
+    char a[] = "a", b[] = "b", x[] = "x", z[] = "z", none[] = "", *labels[] = {a, b};
+    const double prevalence[] = {0.9, 0.1};
+    pv_source_column mine = {.name = x, .type = PV_COLUMN_NUMBER}, yours = {.name = z, .type = PV_COLUMN_NUMBER};
+    pv_image_encoding pixels = {.images = none, .votes = none}, scans = {.images = x, .votes = none};
+    pv_encoding one = {.sources = 1, .source = &mine}, two = {.sources = 1, .source = &yours},
+                image = {.image = &pixels}, scan = {.image = &scans};
+    double stated[] = {0.9, 0.1};
+    pv_classifier first = {.classes = 2, .labels = labels, .encoding = &one, .prevalence = stated}, other = first;
+    ok(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE));
+    assert_memory_equal(stated, prevalence, sizeof stated);
+    other.classes = 3;
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "b.model has 3 labels, the first model 2");
+    other = first;
+    other.encoding = &two;
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "b.model uses the column 'z' where the first model uses 'x'");
+    other.encoding = &image;
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "b.model was fitted to images, the first model to a table");
+    pv_classifier third = first;
+    third.encoding = &scan;
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "b.model was fitted to other arrays than the first model");
+    other = first;
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_UNKNOWN), PV_ERR_USAGE,
+            "in a population of known prevalence");
+    other.prevalence = NULL;
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_USAGE,
+            "b.model states no prevalence");
+}
+
+/* ---- requests to stop -------------------------------------------------------------------------------------------- */
+
+/* A context that was asked to stop before the work begins. */
+static void everything_stops(void **state) {
+    (void)state;
+    problem p = nodules(ctx, 60, 1);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 100;
+    pv_classifier *c = fit(ctx, &p, &options);
+    size_t n = p.data->rows;
+    double *loglik = calloc(4 * n, sizeof *loglik), *out = loglik + 2 * n;
+    assert_non_null(loglik);
+    ok(pv_predict_loglik(ctx, c, p.data, loglik));
+    pv_targets targets = pv_dataset_targets(p.data);
+    pv_judged judged = {.log_p = loglik};
+    pv_assess_options assess = pv_assess_options_default();
+    assess.bootstrap = 100;
+    pv_assessment assessment;
+    pv_target_sample sample = {.n = n, .classes = 2, .loglik = loglik, .log_marginal = c->log_marginal};
+    pv_target_prevalence *found;
+    pv_target_options target = pv_target_options_default();
+    pv_table *table;
+    pv_output output;
+    put("x,y\n1,2\n", 8);
+    ok(pv_output_open(ctx, path, &output));
+    pv_simulation few = {.rows = 3, .cases = -1, .controls = -1, .prevalence = 0.5, .size = 24};
+    pv_archive *archive;
+    pv_ctx_interrupt(ctx);
+    REFUSED(pv_simulate_ct(ctx, &few, &archive, NULL), PV_ERR_INTERRUPTED, "the simulation was interrupted");
+    REFUSED(pv_table_read(ctx, path, NULL, &table), PV_ERR_INTERRUPTED, "reading was interrupted");
+    REFUSED(pv_table_write(ctx, p.table, &output), PV_ERR_INTERRUPTED, "writing was interrupted");
+    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 0.9, out, NULL, NULL), PV_ERR_INTERRUPTED,
+            "stopped on request");
+    REFUSED(pv_assess_intervals(ctx, &targets, &judged, &assess, &assessment), PV_ERR_INTERRUPTED,
+            "interrupted while intervals were computed");
+    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
+        target.method = method;
+        REFUSED(pv_target_infer(ctx, &sample, c->labels, &target, &found), PV_ERR_INTERRUPTED, "stopped on request");
+        REFUSED(pv_predict_unknown(ctx, c, p.data, NULL, &target, out, NULL, NULL, NULL, &found), PV_ERR_INTERRUPTED,
+                "stopped on request");
+    }
+    pv_ctx_clear_interrupt(ctx);
+    pv_output_discard(ctx, &output);
+    free(loglik);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_targets),     cmocka_unit_test(wrong_losses),    cmocka_unit_test(wrong_tables),
+        cmocka_unit_test(too_many),          cmocka_unit_test(wrong_samples),   cmocka_unit_test(wrong_questions),
+        cmocka_unit_test(wrong_populations), cmocka_unit_test(wrong_ensembles), cmocka_unit_test(everything_stops),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,321 @@
+/* Populations of unknown prevalence where w has draws, or the prevalence itself has: each draw by itself against all.
+ */
+#include "predict/target.h"
+
+#include "problem.h"
+#include "target.h"
+
+/* ---- draws of w -------------------------------------------------------------------------------------------------- */
+
+typedef struct fitted {
+    problem of;
+    pv_dataset *target;
+    pv_classifier *classifier;
+} fitted;
+
+static fitted fit_nodules(int classes) {
+    pv_simulation study = {.cases = 100, .controls = 100, .prevalence = 0.05, .seed = 2};
+    pv_simulation clinic = {.rows = 150, .cases = -1, .controls = -1, .prevalence = 0.3, .seed = 3};
+    pv_roles roles = {.target = "malignant", .exclude = classes > 2 ? "upper_lobe" : NULL}, none = {0};
+    pv_table *table, *other;
+    ok(pv_simulate(ctx, "nodules", &study, &table, NULL));
+    fitted f = {.of = learn(ctx, table, &roles)};
+    ok(pv_simulate(ctx, "nodules", &clinic, &other, NULL));
+    ok(pv_dataset_apply(ctx, other, &none, f.of.encoding, f.of.labels, 2, &f.target));
+    pv_table_free(ctx, other);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.05";
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 200;
+    if (classes > 2) { /* a third label at random, so that there is something to sample */
+        options.prevalence = "0.5,0.3,0.2";
+        for (size_t i = 0; i < f.of.data->rows; i += 5)
+            f.of.data->label[i] = 2;
+        f.of.data->classes = 3;
+    }
+    pv_fit_input input = {.data = f.of.data, .encoding = f.of.encoding, .labels = labels, .target = "y"};
+    ok(pv_fit(ctx, &input, &options, &f.classifier));
+    f.of.data->classes = 2; /* as many as there are names of */
+    return f;
+}
+
+static void fitted_free(fitted *f) {
+    pv_classifier_free(ctx, f->classifier);
+    pv_dataset_free(ctx, f->target);
+    problem_free(ctx, &f->of);
+}
+
+/* Each draw's own posterior by itself: their mean is the prevalence, exactly for two classes; the rows' probabilities
+ * agree within the error of one draw of pi for each. */
+static void test_draws(void **state) {
+    (void)state;
+    for (int classes = 2; classes <= 3; classes++) {
+        fitted f = fit_nodules(classes);
+        const pv_classifier *c = f.classifier;
+        size_t n = f.target->rows, k = (size_t)classes, draws = c->posterior->count;
+        pv_target_options options = pv_target_options_default();
+        options.draws = 400;
+        pv_target_prevalence *joint, *single;
+        double *p = calloc(6 * n * k, sizeof *p), *lo = p + n * k, *hi = lo + n * k, *mean = hi + n * k,
+               *loglik = mean + n * k, *own = loglik + n * k, value[3] = {0}, squares[3] = {0}, movement = 0;
+        assert_non_null(p);
+        ok(pv_predict_unknown(ctx, c, f.target, NULL, &options, p, NULL, lo, hi, &joint));
+        pv_classifier at = *c;
+        for (size_t s = 0; s < draws; s++) {
+            at.w = c->posterior->draws + s * c->posterior->dims;
+            ok(pv_predict_loglik(ctx, &at, f.target, loglik));
+            pv_target_sample sample = {
+                .n = n, .classes = classes, .loglik = loglik, .log_marginal = c->draw_log_marginal + s * k};
+            options.seed = (int64_t)s + 2; /* errors of their draws are to cancel */
+            ok(pv_target_infer(ctx, &sample, labels, &options, &single));
+            ok(pv_target_predict(ctx, &sample, single, own, NULL, NULL, NULL));
+            for (size_t y = 0; y < k; y++)
+                squares[y] += (single->value[y] * single->value[y] + single->sd[y] * single->sd[y]) / (double)draws;
+            movement += single->movement / (double)draws;
+            for (size_t y = 0; y < k; y++)
+                value[y] += single->value[y] / (double)draws;
+            for (size_t i = 0; i < n * k; i++)
+                mean[i] += own[i] / (double)draws;
+            pv_target_prevalence_free(ctx, single);
+        }
+        for (size_t y = 0; y < k; y++) {
+            double sd = sqrt(squares[y] - value[y] * value[y]), few = sd / sqrt(10 * (double)draws); /* of the chains */
+            near(joint->value[y], value[y], classes == 2 ? 1e-12 : 4 * few);
+            near(joint->sd[y], sd, classes == 2 ? 1e-9 : 0.1 * sd);
+            assert_true(joint->error > 0.5 * few && joint->error < sd);
+            assert_true(joint->lo[y] < value[y] && value[y] < joint->hi[y]);
+        }
+        for (size_t i = 0; i < n * k; i++) {
+            near(p[i], mean[i], 6 * (hi[i] - lo[i]) / 3.3 / sqrt((double)draws));
+            assert_true(lo[i] <= p[i] && p[i] <= hi[i]);
+        }
+        options.seed = 1;
+        near(joint->movement, movement, classes == 2 ? 1e-6 : 0.2 * movement);
+        pv_ctx *wide = check_ctx(3);
+        CHECK_OK(wide, pv_predict_unknown(wide, c, f.target, NULL, &options, own, NULL, NULL, NULL, &single));
+        assert_memory_equal(own, p, n * k * sizeof *p);
+        pv_target_prevalence_free(wide, single);
+        pv_ctx_free(wide);
+        for (int method = PV_TARGET_VB; method <= PV_TARGET_EM; method++) {
+            options.method = method;
+            ok(pv_predict_unknown(ctx, c, f.target, NULL, &options, own, mean, lo, hi, &single));
+            near(single->value[1], joint->value[1], 0.1);
+            assert_true(isnan(single->movement) == (method == PV_TARGET_EM));
+            near(exp(mean[1]), own[1], 1e-14);
+            pv_target_prevalence_free(ctx, single);
+        }
+        pv_target_prevalence_free(ctx, joint);
+        free(p);
+        fitted_free(&f);
+    }
+}
+
+/* Rows that no draw gives a probability above the smallest number have a logarithm all the same. */
+static void test_log_of_draws(void **state) {
+    (void)state;
+    fitted f = fit_nodules(2);
+    size_t n = f.target->rows, d = (size_t)pv_model_inputs(f.classifier->model);
+    for (size_t i = 0; i < d; i++)
+        f.target->x[i] *= 1e4;
+    double *p = calloc(4 * n, sizeof *p), *log_p = p + 2 * n;
+    assert_non_null(p);
+    f.classifier->posterior->count = 2;
+    memcpy(f.classifier->posterior->draws + f.classifier->posterior->dims, f.classifier->posterior->draws,
+           f.classifier->posterior->dims * sizeof *p);
+    memcpy(f.classifier->draw_log_marginal + 2, f.classifier->draw_log_marginal, 2 * sizeof *p);
+    pv_target_options options = pv_target_options_default();
+    options.method = PV_TARGET_EM; /* one pi for both draws */
+    pv_target_prevalence *found;
+    ok(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, log_p, NULL, NULL, &found));
+    double *loglik = calloc(2 * n, sizeof *loglik);
+    assert_non_null(loglik);
+    pv_classifier at = *f.classifier;
+    at.w = f.classifier->posterior->draws;
+    ok(pv_predict_loglik(ctx, &at, f.target, loglik));
+    pv_adapt(n, 2, loglik, f.classifier->draw_log_marginal, found->value, loglik);
+    int least = loglik[0] < loglik[1] ? 0 : 1;
+    assert_true(loglik[least] < -1000);
+    for (size_t i = 0; i < 2 * n; i++)
+        near(log_p[i], loglik[i], 1e-9 * (1 + fabs(loglik[i])));
+    pv_target_prevalence_free(ctx, found);
+    free(loglik);
+    free(p);
+    fitted_free(&f);
+}
+
+/* ---- draws of more than two classes ------------------------------------------------------------------------------ */
+
+/* 20 rows of one label, 40 of another, none of the other 14: proposals around the mode are hardly ever taken. */
+static void sure_rows(double *loglik, double *log_marginal) {
+    for (size_t y = 0; y < 16; y++)
+        log_marginal[y] = -log(16);
+    for (size_t i = 0; i < 60 * 16; i++)
+        loglik[i] = i % 16 == (i / 16 % 3 == 0) ? 0 : -INFINITY;
+}
+
+/* Each draw alone is a draw all the same, and its points have the Dirichlet's moments. */
+static void test_chain_that_sticks(void **state) {
+    (void)state;
+    enum { DRAWS = 12 };
+    double loglik[60 * 16], log_marginal[16], alpha[16], pi[16], mean[16], sd[16], rare = 0, rare_mean = 0, common = 0,
+                                                                                   rescued = 0;
+    sure_rows(loglik, log_marginal);
+    for (size_t y = 0; y < 16; y++)
+        alpha[y] = 1;
+    pv_target_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
+    pv__mixture m;
+    pv__many many;
+    ok(pv__mixture_init(ctx, &sample, true, &m));
+    ok(pv__many_init(ctx, 16, &many));
+    ok(pv__many_mode(ctx, &m, alpha, &many));
+    assert_true(many.converged);
+    for (uint64_t s = 0; s < DRAWS; s++) {
+        pv__points points;
+        ok(pv__many_draw(ctx, &m, alpha, &many, 1, s, pi, &points));
+        rescued += points.count > 32;
+        pv__points_moments(&points, mean, sd);
+        common += mean[0] / DRAWS;
+        for (size_t y = 2; y < 16; y++) {
+            rare += pi[y] / DRAWS;
+            rare_mean += mean[y] / DRAWS;
+        }
+        pv__points_clear(ctx, &points);
+    }
+    assert_true(rescued >= 0.75 * DRAWS);
+    near(common, 41.0 / 76, 0.01);
+    near(rare_mean, 14.0 / 76, 0.01);
+    near(rare, 14.0 / 76, 4 * 0.044 / sqrt((double)DRAWS)); /* the Dirichlet's sd of their sum is 0.044 */
+    pv__many_clear(ctx, &many);
+    pv__mixture_clear(ctx, &m);
+}
+
+static pv_ctx *to_stop;
+
+static void stop_late(void *state, const pv_progress *progress) {
+    (void)state;
+    if (strcmp(progress->what, "hmc") == 0 && progress->step > progress->steps - 400)
+        pv_ctx_interrupt(to_stop);
+}
+
+/* Draws that were not made do not enter. */
+static void test_interrupted_draws(void **state) {
+    (void)state;
+    double loglik[60 * 16], log_marginal[16];
+    sure_rows(loglik, log_marginal);
+    pv_target_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
+    pv_ctx_options options = pv_ctx_options_default();
+    options.progress = stop_late;
+    assert_int_equal(pv_ctx_new(&options, &to_stop), PV_OK);
+    pv_target_options target = pv_target_options_default();
+    pv_target_prevalence *found;
+    assert_int_equal(pv_target_infer(to_stop, &sample, labels, &target, &found), PV_ERR_INTERRUPTED);
+    assert_null(found);
+    pv_ctx_free(to_stop);
+    /* Left alone, its passes over the rows count: far more than the draws. */
+    ok(pv_target_infer(ctx, &sample, labels, &target, &found));
+    assert_true(found->iterations > 10 * target.draws);
+    pv_target_prevalence_free(ctx, found);
+}
+
+/* ---- refused ----------------------------------------------------------------------------------------------------- */
+
+/* Labels, weights and log-likelihoods that the sums cannot bear: through either door, and from one draw of many. */
+static void test_refused_masses(void **state) {
+    (void)state;
+    double loglik[2 * 10], weight[10];
+    int32_t label[10];
+    draw_pair(3, 10, 0.4, 1, loglik, NULL);
+    for (size_t i = 0; i < 10; i++) {
+        weight[i] = 1;
+        label[i] = -1;
+    }
+    pv_target_sample sample = {
+        .n = 10, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label, .weight = weight};
+    pv_target_options options = pv_target_options_default();
+    pv_target_prevalence *found;
+    fitted f = fit_nodules(2);
+    double *p = calloc(2 * f.target->rows, sizeof *p), *kept = f.target->weight;
+    int32_t *known = calloc(f.target->rows, sizeof *known);
+    f.target->weight = calloc(f.target->rows, sizeof *p);
+    assert_true(p && known && f.target->weight);
+    const double bad[] = {-1, (double)NAN, (double)INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        weight[4] = f.target->weight[4] = bad[i];
+        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        says("row 5: a weight of");
+        assert_int_equal(pv_confusion(ctx, &sample, labels, p), PV_ERR_INPUT);
+        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                         PV_ERR_INPUT);
+        says("row 5: a weight of");
+    }
+    memset(weight, 0, sizeof weight);
+    f.target->weight[4] = 0;
+    assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+    says("add up to 0");
+    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                     PV_ERR_INPUT);
+    says("add up to 0");
+    free(f.target->weight);
+    f.target->weight = kept;
+    sample.weight = NULL;
+    const int32_t wrong[] = {2, -2, 1000000};
+    for (size_t i = 0; i < 3; i++) {
+        label[3] = known[3] = wrong[i];
+        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        says("is no label");
+        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, known, &options, p, NULL, NULL, NULL, &found),
+                         PV_ERR_INPUT);
+        says("row 4:");
+    }
+    size_t dims = f.classifier->posterior->dims;
+    f.classifier->posterior->draws[5 * dims] = (double)NAN; /* the sixth draw's rows */
+    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
+                     PV_ERR_NUMERIC);
+    says("row 1 are not finite");
+    free(known);
+    free(p);
+    fitted_free(&f);
+}
+
+/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+
+/* With draws of w, whose workers allocate: one thread, since the limited allocator counts without locks. */
+static void test_memory(void **state) {
+    (void)state;
+    fitted f = fit_nodules(2);
+    f.classifier->posterior->count = 3;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
+    options.threads = 1;
+    double *p = calloc(f.target->rows, 2 * sizeof *p);
+    assert_non_null(p);
+    pv_status status = PV_ERR_MEMORY;
+    for (size_t limit = 1; status != PV_OK; limit++) {
+        pv_ctx *poor;
+        pv_target_prevalence *found;
+        pv_target_options target = pv_target_options_default();
+        allowed = limit;
+        held = 0;
+        assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
+        status = pv_predict_unknown(poor, f.classifier, f.target, NULL, &target, p, NULL, NULL, NULL, &found);
+        assert_true(status == PV_OK || status == PV_ERR_MEMORY);
+        pv_target_prevalence_free(poor, found);
+        pv_ctx_free(poor);
+        assert_int_equal(held, 0);
+        assert_true(limit < 1000);
+    }
+    free(p);
+    fitted_free(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_log_of_draws),
+        cmocka_unit_test(test_chain_that_sticks),
+        cmocka_unit_test(test_interrupted_draws),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused_masses),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -10,12 +10,14 @@
  * same output. No file may be left that the undisturbed command would not have written byte for byte. Where main
  * returned, every block, stream and handle must have been given back.
  *
- * --full tries every n both ways. Otherwise the first FIRST and then about N (default 24) evenly over the rest, the two
- * ways in turn. --at N runs the command once, in this process, for a debugger.
+ * --full tries every n both ways; of commands that ask more than EVERY times, of each place that asks (the whole stack
+ * of calls) the first two times and the last. Otherwise the first FIRST and then about N (default 24) evenly over the
+ * rest, the two ways in turn. --at N runs the command once, in this process, for a debugger.
  */
 #include <dirent.h>
 #include <dnnl.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <lbfgs.h>
 #include <stdarg.h>
@@ -32,7 +34,7 @@
 #include <xxhash.h>
 #include <zlib.h>
 
-enum { FIRST = 12, SLOTS = 1 << 17, SECONDS = 120 };
+enum { FIRST = 12, EVERY = 10000, SLOTS = 1 << 17, PLACES = 1 << 22, DEPTH = 40, SECONDS = 120 };
 
 /* What parent and child share. */
 typedef struct shared {
@@ -41,11 +43,13 @@ typedef struct shared {
     atomic_bool sticky;  /* those after it fail as well */
     atomic_bool failed;  /* one did */
     atomic_bool on;      /* the command runs */
+    atomic_bool placing; /* notes from where each call comes */
     atomic_bool returned;
     long held; /* blocks and streams not given back when main returned */
 } shared;
 
 static shared *state;
+static uint64_t *place;                /* [PLACES], shared: of each call, from 1 */
 static _Atomic(uintptr_t) held[SLOTS]; /* open addressing; 1: was used */
 
 /* ---- what is held ------------------------------------------------------------------------------------------------ */
@@ -89,6 +93,11 @@ static bool fails(void) {
     if (!state->on)
         return false;
     long call = ++state->calls, at = state->fail_at;
+    if (state->placing && call < PLACES) {
+        void *stack[DEPTH];
+        int depth = backtrace(stack, DEPTH);
+        place[call] = XXH3_64bits(stack, (size_t)depth * sizeof *stack);
+    }
     if (at == 0 || call < at || (call > at && !state->sticky))
         return false;
     state->failed = true;
@@ -340,9 +349,43 @@ static const char *judge(const trial *t, const trial *wanted) {
     return strncmp(last, "prevail: ", 9) == 0 && strstr(last, "out of memory") ? NULL : "no error line says so";
 }
 
+/* Which calls of so many to try: [calls + 1], the first two and the last of each place. */
+static bool *choose(long calls) {
+    typedef struct seen {
+        uint64_t place;
+        long times, last;
+    } seen;
+    size_t room = 2 * (size_t)calls + 1;
+    seen *table = calloc(room, sizeof *table);
+    bool *chosen = calloc((size_t)calls + 1, sizeof *chosen);
+    if (!table || !chosen)
+        abort();
+    for (long n = 1; n <= calls; n++) {
+        size_t at = (size_t)(place[n] % room);
+        while (table[at].times && table[at].place != place[n])
+            at = (at + 1) % room;
+        table[at].place = place[n];
+        table[at].last = n;
+        chosen[n] = table[at].times++ < 2;
+    }
+    for (size_t at = 0; at < room; at++)
+        if (table[at].times)
+            chosen[table[at].last] = true;
+    free(table);
+    return chosen;
+}
+
 static int sweep(int argc, char **argv, long tries, bool full, const char *name) {
     mkdir("../wanted", 0777);
     trial wanted = run_child(argc, argv, 0, false);
+    bool *chosen = NULL;
+    if (full && state->calls > EVERY && state->calls < PLACES) {
+        trial_clear(&wanted);
+        state->placing = true;
+        wanted = run_child(argc, argv, 0, false);
+        state->placing = false;
+        chosen = choose(state->calls);
+    }
     long calls = state->calls, tried = 0, bad = 0, step = calls > FIRST + tries ? (calls - FIRST) / tries : 1;
     tidy(".", true, false);
     if ((wanted.code != 0 && wanted.code != 3) || !state->returned || state->held) {
@@ -351,7 +394,7 @@ static int sweep(int argc, char **argv, long tries, bool full, const char *name)
         return 1;
     }
     for (long n = 1; n <= calls && bad < 5; n += full || n < FIRST ? 1 : step)
-        for (int way = full ? 0 : (int)(tried % 2); way < 2; way += full ? 1 : 2) {
+        for (int way = full ? 0 : (int)(tried % 2); way < 2 && (!chosen || chosen[n]); way += full ? 1 : 2) {
             trial t = run_child(argc, argv, n, way == 1);
             tried++;
             const char *wrong = judge(&t, &wanted);
@@ -364,13 +407,16 @@ static int sweep(int argc, char **argv, long tries, bool full, const char *name)
         }
     printf("%s: %ld allocations, %ld failures tried%s\n", name, calls, tried, bad ? "" : ", each clean");
     trial_clear(&wanted);
+    free(chosen);
     return bad != 0;
 }
 
 int __wrap_main(int argc, char **argv) {
     state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (state == MAP_FAILED)
+    place = mmap(NULL, PLACES * sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (state == MAP_FAILED || place == MAP_FAILED)
         return 2;
+    backtrace(&(void *){NULL}, 1); /* loads what it needs now, not within the command */
     long tries = 24, at = 0;
     bool full = false;
     int i = 1;

@@ -216,24 +216,24 @@ static void wrong_ensembles(void **state) {
     assert_memory_equal(stated, prevalence, sizeof stated);
     other.classes = 3;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
-            "b.model has 3 labels, the first model 2");
+            "has 3 labels, the first model 2; an ensemble has the same in all");
     other = first;
     other.encoding = &two;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
-            "b.model uses the column 'z' where the first model uses 'x'");
+            "uses the column 'z' where the first model uses 'x'");
     other.encoding = &image;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
-            "b.model was fitted to images, the first model to a table");
+            "was fitted to images, the first model to a table");
     pv_classifier third = first;
     third.encoding = &scan;
     REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
-            "b.model was fitted to other arrays than the first model");
+            "was fitted to other arrays than the first model");
     other = first;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_UNKNOWN), PV_ERR_USAGE,
             "in a population of known prevalence");
     other.prevalence = NULL;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_USAGE,
-            "b.model states no prevalence");
+            "states no prevalence; --population known:P says where to average");
 }
 
 /* ---- requests to stop -------------------------------------------------------------------------------------------- */

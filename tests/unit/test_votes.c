@@ -133,7 +133,7 @@ static void columns_of_other_files(void **state) {
             pv_table_free(ctx, table);
         } else {
             assert_int_equal(pv_table_of(ctx, m.archive, &options, &table), PV_ERR_INPUT);
-            says("has 5 rows and 1 dimension; made has 12 rows");
+            says("has 5 rows and 1 dimension; a column of made has one and 12 rows");
         }
     }
     text[0] = PV_TEST_DIR "/arrays/stored.npz";

@@ -173,7 +173,7 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     pv_fit_input input = {
         .data = &data, .encoding = &encoding, .labels = labels, .target = "y", .source = "study coverage"};
     pv_classifier *fit = NULL;
-    pv_status status = study_fit(ctx, (size_t)(infer * METHODS + method), &input, &options, &fit);
+    pv_status status = study_fit(ctx, (size_t)infer * METHODS + (size_t)method, &input, &options, &fit);
     if (status == PV_OK && fit->posterior)
         measure(c, s, fit, method, out);
     pv_classifier_free(ctx, fit);

@@ -13,8 +13,10 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -33,6 +35,7 @@ typedef struct entry {
 struct pv_checkpoint {
     pv_ctx *owner;
     char *path;
+    int held; /* the file as last read or written, locked as long as the checkpoint is open; -1: none yet */
     double every, written; /* seconds; when last */
     entry *entries;        /* by name */
     size_t count, room;
@@ -135,6 +138,22 @@ static pv_status damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) 
                        "is not a usable checkpoint: %s; remove it and begin anew, without --resume", what);
 }
 
+static pv_status in_use(pv_ctx *ctx, const pv_checkpoint *c) {
+    return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
+                       "is in use by another process; wait for it, or give this one another --checkpoint");
+}
+
+/* False where another process has it. A system without locks costs only that. */
+static bool lock(int descriptor) {
+    return descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+static void hold(pv_checkpoint *c, int descriptor) {
+    if (c->held >= 0)
+        close(c->held);
+    c->held = descriptor;
+}
+
 static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
     size_t bytes = 0;
     XXH3_state_t *state = XXH3_createState();
@@ -162,7 +181,18 @@ static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
         fwrite(e->data, 1, sizes[1], output.stream);
     }
     c->written = pv__seconds();
-    return pv_output_commit(ctx, &output);
+    if (c->held < 0 && access(c->path, F_OK) == 0) { /* another process has begun meanwhile */
+        pv_output_discard(ctx, &output);
+        return in_use(ctx, c);
+    }
+    int next = fcntl(fileno(output.stream), F_DUPFD_CLOEXEC, 0); /* locked before it has the name */
+    bool locked = lock(next);
+    pv_status status = pv_output_commit(ctx, &output);
+    if (status == PV_OK && locked)
+        hold(c, next);
+    else if (next >= 0)
+        close(next);
+    return status;
 }
 
 /* Names and data of the bytes read, in their order; every length is checked against what is left. */
@@ -260,6 +290,7 @@ static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
 static void checkpoint_free(pv_ctx *ctx, pv_checkpoint *c) {
     for (size_t i = 0; i < c->count; i++)
         entry_clear(ctx, &c->entries[i]);
+    hold(c, -1);
     pv__free(ctx, c->entries);
     pv__free(ctx, c->path);
     pv__free(ctx, c);
@@ -269,6 +300,7 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     pv_checkpoint *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     c->owner = ctx;
+    c->held = -1;
     c->every = every;
     c->written = pv__seconds();
     struct stat about;
@@ -281,14 +313,18 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
                              "exists: add --resume to continue from it, or remove it to begin anew");
         goto fail;
     }
-    if (resume)
-        remove_leftovers(path);
     if (exists) {
+        hold(c, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        if (!lock(c->held)) {
+            status = in_use(ctx, c);
+            goto fail;
+        }
         PV_GOTO(fail, pv__file_open(ctx, path, &stream));
         status = read_stream(ctx, c, stream);
         fclose(stream);
         if (status != PV_OK)
             goto fail;
+        remove_leftovers(path);
         c->resumed = true;
     }
     PV_GOTO(fail, put_kernels(ctx, c));
@@ -322,6 +358,7 @@ pv_status pv_checkpoint_finish(pv_ctx *ctx) {
     if (!c)
         return PV_OK;
     pv_status status = PV_OK;
+    remove_leftovers(c->path);
     if (unlink(c->path) != 0 && errno != ENOENT)
         status = pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
                              "could not be removed: %s; remove it before the same work begins anew", strerror(errno));

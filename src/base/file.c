@@ -113,10 +113,13 @@ static int create_unique(pv__temporary *entry) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         for (int i = 0; i < 6; i++)
             end[i] = "abcdefghijklmnopqrstuvwxyz012345"[state >> (20 + 5 * i) & 31];
+        atomic_store(&entry->there, true); /* before it is: a signal may come between */
         int descriptor = open(entry->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        atomic_store(&entry->there, descriptor >= 0);
-        if (descriptor >= 0 || errno != EEXIST)
+        if (descriptor >= 0)
             return descriptor;
+        atomic_store(&entry->there, false);
+        if (errno != EEXIST)
+            return -1;
     }
     return -1;
 }

@@ -118,6 +118,28 @@ static void refuses_damage(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A second process, or context, does not get at a checkpoint that is being used. */
+static void is_for_one(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1), *other = check_ctx(1), *third = check_ctx(1);
+    CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
+    CHECK_OK(third, pv_checkpoint_open(third, checkpoint_path, 1e9, true)); /* nothing is there yet */
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(ctx, pv_checkpoint_write(ctx));
+        assert_int_equal(pv_checkpoint_open(other, checkpoint_path, 1e9, true), PV_ERR_USAGE);
+        assert_non_null(strstr(pv_ctx_error(other)->message, "in use by another process"));
+        assert_int_equal(pv_checkpoint_write(third), PV_ERR_USAGE);
+        assert_non_null(strstr(pv_ctx_error(third)->message, "in use by another process"));
+    }
+    pv_checkpoint_close(third);
+    pv_checkpoint_close(ctx);
+    CHECK_OK(other, pv_checkpoint_open(other, checkpoint_path, 1e9, true));
+    CHECK_OK(other, pv_checkpoint_finish(other));
+    pv_ctx_free(ctx);
+    pv_ctx_free(other);
+    pv_ctx_free(third);
+}
+
 /* Names come back whatever the order they were kept in; the file has them in one order, and no name twice. */
 static void keeps_many(void **state) {
     (void)state;
@@ -608,6 +630,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_and_recalls),
         cmocka_unit_test(refuses_damage),
+        cmocka_unit_test(is_for_one),
         cmocka_unit_test(keeps_many),
         cmocka_unit_test(refuses_deep_scopes),
         cmocka_unit_test(warns_of_other_kernels),

@@ -40,8 +40,9 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
     pv_status status = interrupted ? pv_checkpoint_write(call->ctx) : PV_OK;
     pv_checkpoint_close(call->ctx);
     if (status != PV_OK)
-        return cli_fail(call, status);
-    if (interrupted && access(options->path, F_OK) == 0)
-        cli_note(call, "to continue, repeat the command with --resume: %s has what there is", options->path);
+        code = cli_fail(call, status);
+    if ((interrupted || code == CLI_FAILED) && access(options->path, F_OK) == 0)
+        cli_note(call, "to continue, %srepeat the command with --resume: %s has what there is",
+                 interrupted ? "" : "mend that and ", options->path);
     return code;
 }

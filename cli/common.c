@@ -229,9 +229,9 @@ static _Atomic double interrupted_at; /* 0: not yet */
 
 static void catch_signals(void (*handler)(int), int flags) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-    const int caught[] = {SIGINT, SIGTERM};
+    const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU}; /* the last two: a lost connection, a batch queue */
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction before;
         if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* ignored on purpose stays so */
             sigaction(caught[i], &action, NULL);

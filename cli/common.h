@@ -148,7 +148,8 @@ int cli_finish(cli_call *call, int code);
 
 /* ---- json.c ------------------------------------------------------------------------------------------------------ */
 
-void cli_json_prepare(void); /* before anything else of JSON */
+void cli_guard_terminal(void); /* terminal.c: before anything is printed */
+void cli_json_prepare(void);   /* before anything else of JSON */
 /* Each takes its new reference and never fails; bytes that are no UTF-8 become U+FFFD. */
 json_t *cli_json_object(void);
 json_t *cli_json_array(void);

@@ -18,9 +18,10 @@ typedef struct fit_options {
 
 static const pv_option run_table[] = {
     CLI_OPTION_GROUP(fit_options, roles.group),
-    CLI_OPTION_OUTPUT(fit_options, output,
-                      "Where the model is saved. Without it, it is not. A fit that is interrupted is saved too where "
-                      "there is no such file yet."),
+    CLI_OPTION_OUTPUT(
+        fit_options, output,
+        "Where the model is saved. Without it, it is not. Without --checkpoint a fit that is interrupted is "
+        "saved too where there is no such file yet."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_THREADS(fit_options, running.threads),
@@ -215,6 +216,11 @@ static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
     return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
 }
 
+/* Of the posterior's engine, where it had begun. */
+static long long steps_of(const pv_classifier *classifier) {
+    return classifier->posterior ? classifier->posterior->iterations : classifier->iterations;
+}
+
 /* A file that would be replaced; a pipe or /dev/null would not. */
 static const char *replaced(const fit_options *options) {
     const char *const paths[] = {options->output, options->trace};
@@ -230,20 +236,46 @@ static const char *replaced(const fit_options *options) {
 static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     if (!was_stopped(classifier, PV_STOP_INTERRUPTED))
         return CLI_OK;
+    const char *kept = replaced(options);
     if (options->checkpoint.path)
-        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved",
-                         (long long)classifier->iterations);
+        return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved%s%s",
+                         steps_of(classifier), kept ? ", and what was there is as it was: " : "", kept ? kept : "");
     if (!options->output)
         return cli_error(call, PV_ERR_INTERRUPTED, NULL,
                          "interrupted; nothing was saved: -o FILE keeps what there is, --checkpoint FILE what can be "
                          "continued");
-    const char *kept = replaced(options);
     if (kept)
         return cli_error(call, PV_ERR_INTERRUPTED, kept,
                          "is left as it was: the fit was interrupted after %lld steps, and nothing was saved; another "
                          "name keeps what there is, --checkpoint FILE what can be continued",
-                         (long long)classifier->iterations);
+                         steps_of(classifier));
     return CLI_OK;
+}
+
+static bool is_utf8(const char *text) {
+    for (size_t length = 1; *text && length; text += length)
+        length = pv_utf8_next(text, NULL);
+    return !*text;
+}
+
+/* A model file is UTF-8: said before the work, not after it. */
+static int check_texts(cli_call *call, const cli_training *training) {
+    const pv_encoding *encoding = training->encoding;
+    const char *bad = NULL;
+    for (int y = 0; y < training->data->classes && !bad; y++)
+        bad = is_utf8(training->labels[y]) ? NULL : training->labels[y];
+    for (size_t i = 0; i < encoding->sources && !bad; i++) {
+        const pv_source_column *source = &encoding->source[i];
+        bad = is_utf8(source->name) ? NULL : source->name;
+        for (int32_t level = 0; level < source->levels && !bad; level++)
+            bad = is_utf8(source->level[level]) ? NULL : source->level[level];
+    }
+    return bad ? cli_error(
+                     call, PV_ERR_INPUT, call->argument[0],
+                     "the name, label or level '%.60s' is not UTF-8 text, and a model has to be; save the data as "
+                     "UTF-8",
+                     bad)
+               : CLI_OK;
 }
 
 static int run(cli_call *call) {
@@ -267,6 +299,8 @@ static int run(cli_call *call) {
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
+    if (code == CLI_OK && options->output)
+        code = check_texts(call, &training);
     if (code == CLI_OK)
         cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)

@@ -67,6 +67,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     cli_json_prepare();
+    cli_guard_terminal();
     if (argc < 2) {
         cli_print_overview(stderr);
         return CLI_BAD_INPUT;

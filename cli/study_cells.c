@@ -4,10 +4,12 @@
  * hash of the data. What is read back must have the same; anything else is refused with the first difference, so that
  * results of two runs are never mixed.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "study_grid.h"
 
@@ -220,6 +222,9 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
         return cli_error(g->call, PV_ERR_PATH, g->options->output, "the name is too long");
     if (stat(path, &about) != 0)
         return CLI_OK;
+    if (!S_ISREG(about.st_mode) || access(path, R_OK) != 0)
+        return cli_error(g->call, PV_ERR_PATH, path, "cannot be read: %s; remove it, or give another folder with -o",
+                         S_ISREG(about.st_mode) ? strerror(errno) : "it is no plain file");
     json_error_t error;
     json_t *object = json_load_file(path, 0, &error), *wanted = settings_of(g, cell);
     json_t *found = json_object_get(object, "settings");

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The hardening of a release build, as readelf sees it. usage: tests/hardening.sh PROGRAM LIBRARY
 set -u
+[ $# -eq 2 ] || { echo "usage: tests/hardening.sh PROGRAM LIBRARY" >&2; exit 2; }
 failed=0 passed=0
 wants() { # what, file, readelf's option, pattern
     if readelf -W "$3" "$2" 2>/dev/null | grep -Eq -e "$4"; then

@@ -224,7 +224,8 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     char magic[sizeof MAGIC] = {0};
     struct stat about;
     if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
-        return damaged(ctx, c, "it does not begin with 'prevail-checkpoint 1'");
+        return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
+                           "is no checkpoint: it does not begin with 'prevail-checkpoint 1'; check the name");
     size_t sizes[2];
     unsigned long long sum;
     if (!pv__sizes_read(stream, sizes, &sum))
@@ -285,6 +286,16 @@ static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
     return put(ctx, c, "kernels", &(pv_field){name, strlen(name)}, 1);
 }
 
+/* A file that is something else is not to be removed for a slip of the hand. */
+static bool begins_like_one(const char *path) {
+    char magic[sizeof MAGIC] = {0};
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t got = descriptor >= 0 ? read(descriptor, magic, sizeof MAGIC - 1) : 0;
+    if (descriptor >= 0)
+        close(descriptor);
+    return got > 0 && memcmp(magic, MAGIC, (size_t)got) == 0;
+}
+
 /* ---- a checkpoint and its context -------------------------------------------------------------------------------- */
 
 static void checkpoint_free(pv_ctx *ctx, pv_checkpoint *c) {
@@ -310,7 +321,9 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     PV_GOTO(fail, pv__strdup(ctx, path, &c->path));
     if (exists && !resume) {
         status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                             "exists: add --resume to continue from it, or remove it to begin anew");
+                             begins_like_one(path)
+                                 ? "exists: add --resume to continue from it, or remove it to begin anew"
+                                 : "exists, and is no checkpoint; give --checkpoint another name");
         goto fail;
     }
     if (exists) {
@@ -540,7 +553,7 @@ static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool s
             else
                 snprintf(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
                          there ? theirs : 9, there ? there : "not given");
-            return refuse(ctx, options ? "" : swapped ? one : other, what);
+            return refuse(ctx, swapped ? one : other, what);
         }
         line += whole + (line[whole] == '\n');
     }

@@ -8,6 +8,8 @@ if [ $# -lt 1 ] || [ ! -x "$1" ]; then
     echo "usage: tests/machines/run.sh PREVAIL" >&2
     exit 2
 fi
+grep -q TEST_ISA "$1" || # it knows the name
+    { echo "machines: $1 does not obey TEST_ISA; build-check/tests/prevail_isa does" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 prevail=$(realpath "$1")
 scratch=$(mktemp -d)

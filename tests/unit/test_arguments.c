@@ -228,6 +228,14 @@ static void wrong_ensembles(void **state) {
     third.encoding = &scan;
     REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
             "was fitted to other arrays than the first model");
+    scans = pixels;
+    scans.layout = PV_IMAGES_VOLUMES;
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "was fitted to volumes, the first model to images");
+    scans = pixels;
+    scans.binarise = 3;
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+            "was fitted with --binarise 3, the first model with 0");
     other = first;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_UNKNOWN), PV_ERR_USAGE,
             "in a population of known prevalence");

@@ -127,7 +127,8 @@ void *cli_resize(void *block, size_t count, size_t size);
 char *cli_copy(const char *text);
 _Noreturn void cli_no_memory(const char *what); /* "for JSON" */
 
-/* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT and SIGTERM interrupt it. */
+/* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
+ * interrupt it. */
 int cli_start(cli_call *call);
 void cli_stop(cli_call *call); /* frees the context; signals no longer reach it */
 void cli_progress_clear(cli_call *call);

@@ -130,7 +130,7 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
         pv_status status = pv_fit(call->ctx, &input, options, &fitted);
         if (status != PV_OK)
             return status;
-        if (fitted->stop == PV_STOP_INTERRUPTED) {
+        if (cli_was_stopped(fitted, PV_STOP_INTERRUPTED)) {
             pv_classifier_free(call->ctx, fitted);
             return PV_ERR_INTERRUPTED;
         }

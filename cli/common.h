@@ -371,7 +371,9 @@ void cli_marginal_spreads(const pv_classifier *classifier, double level, cli_spr
 void cli_json_posterior(json_t *object, const pv_classifier *classifier, double level);
 void cli_print_posterior(const pv_classifier *classifier);       /* a line, or nothing */
 const char *cli_posterior_name(const pv_classifier *classifier); /* "vi" */
-double cli_rhat_max(const pv_posterior *posterior);              /* NaN where it has none */
+/* For this reason, the optimiser or the posterior's engine. */
+bool cli_was_stopped(const pv_classifier *classifier, pv_stop stop);
+double cli_rhat_max(const pv_posterior *posterior); /* NaN where it has none */
 double cli_ess_min(const pv_posterior *posterior);
 
 /* ---- predictions.c: probabilities and decisions as CSV ----------------------------------------------------------- */

@@ -150,7 +150,7 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
                           .command = call->line};
     pv_classifier *classifier = NULL;
     pv_status status = pv_fit(call->ctx, &input, &options, &classifier);
-    if (status == PV_OK && classifier->stop == PV_STOP_INTERRUPTED)
+    if (status == PV_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK)
         status = pv_classifier_coefficients(call->ctx, classifier, coefficients);

@@ -177,7 +177,7 @@ static pv_status refit(cli_call *call, work *held, int64_t seed, pv_classifier *
     options.seed = seed;
     pv_status status = pv_fit(call->ctx, &input, &options, refitted);
     cli_progress_clear(call);
-    return status;
+    return status == PV_OK && cli_was_stopped(*refitted, PV_STOP_INTERRUPTED) ? PV_ERR_INTERRUPTED : status;
 }
 
 /* The largest change over the refits. */
@@ -223,6 +223,10 @@ static int check_seed(cli_call *call, work *held) {
     const pv_classifier *c = held->classifier;
     double shift;
     pv_status status = seed_shift(call, held, &shift);
+    if (status == PV_ERR_INTERRUPTED)
+        return cli_error(call, status, NULL,
+                         "stopped on request: the fits with other seeds are not done, so there is no verdict; without "
+                         "DATA they are left out");
     if (status != PV_OK)
         return cli_fail(call, status);
     bool linear = pv_model_is_linear(c->model);

@@ -211,11 +211,6 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     return code;
 }
 
-/* By this, the optimiser or the posterior's engine. */
-static bool was_stopped(const pv_classifier *classifier, pv_stop stop) {
-    return classifier->stop == stop || (classifier->posterior && classifier->posterior->stop == stop);
-}
-
 /* Of the posterior's engine, where it had begun. */
 static long long steps_of(const pv_classifier *classifier) {
     return classifier->posterior ? classifier->posterior->iterations : classifier->iterations;
@@ -234,7 +229,7 @@ static const char *replaced(const fit_options *options) {
 /* With a checkpoint nothing else is saved. Without one, what there is, where there is a place for it: half a fit
  * replaces nothing. */
 static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
-    if (!was_stopped(classifier, PV_STOP_INTERRUPTED))
+    if (!cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         return CLI_OK;
     const char *kept = replaced(options);
     if (options->checkpoint.path)
@@ -319,12 +314,13 @@ static int run(cli_call *call) {
         add_warnings(call, classifier, options->output);
         code = options->running.json ? print_json(call, options, classifier) : print_text(call, options, classifier);
     }
-    if (code == CLI_OK && (was_stopped(classifier, PV_STOP_DIVERGED) || was_stopped(classifier, PV_STOP_MAX_ITER) ||
-                           was_stopped(classifier, PV_STOP_NO_PROGRESS)))
+    if (code == CLI_OK &&
+        (cli_was_stopped(classifier, PV_STOP_DIVERGED) || cli_was_stopped(classifier, PV_STOP_MAX_ITER) ||
+         cli_was_stopped(classifier, PV_STOP_NO_PROGRESS)))
         code = CLI_PROBLEMS; /* a warning says which */
-    if (code == CLI_OK && was_stopped(classifier, PV_STOP_INTERRUPTED))
+    if (code == CLI_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
-    if (classifier && options->checkpoint.path && was_stopped(classifier, PV_STOP_DIVERGED)) {
+    if (classifier && options->checkpoint.path && cli_was_stopped(classifier, PV_STOP_DIVERGED)) {
         pv_checkpoint_close(call->ctx);
         if (access(options->checkpoint.path, F_OK) == 0)
             cli_note(call, "%s has the last good state; remove it before you try another --rate",

@@ -69,6 +69,10 @@ void cli_marginal_spreads(const pv_classifier *c, double level, cli_spread *spre
 
 /* ---- how the engine fared ---------------------------------------------------------------------------------------- */
 
+bool cli_was_stopped(const pv_classifier *c, pv_stop stop) {
+    return c->stop == stop || (c->posterior && c->posterior->stop == stop);
+}
+
 const char *cli_posterior_name(const pv_classifier *c) {
     switch (c->posterior->kind) {
     case PV_POSTERIOR_LAPLACE:

@@ -395,7 +395,8 @@ const cli_command cli_study = {
         "fit "
         "is kept as soon as it is done, and the same command goes on where it was stopped; a thread fits a cell of its "
         "own, so --threads bounds the memory.\n"
-        "With --checkpoint any study can be interrupted and continued, data set by data set and within a fit.\n"
+        "With --checkpoint any study can be interrupted and continued, data set by data set and within a fit. Without "
+        "it, half a study replaces nothing: an interruption leaves the results of -o as they were.\n"
         "Results do not depend on the number of threads.",
     .arguments = arguments,
     .groups = groups,

@@ -96,13 +96,12 @@ int study_figure(cli_call *call, study_canvas *canvas, const char *name, const c
 
 /* Opens --checkpoint and compares what the work is: version, study, options. cli_checkpoint_end ends it. */
 int study_checkpoint_start(cli_call *call, const char *study);
-/* The same of the table that --data has. */
-int study_checkpoint_data(cli_call *call, const pv_table *table);
+/* The same of what --data has; images: NULL where it is a table. */
+int study_checkpoint_data(cli_call *call, const pv_table *table, const pv_images *images);
 
-/* pv_jobs_run_kept. With a checkpoint a signal stops the jobs that run, and the study fails; without they are finished,
- * and it is a warning: *finished tells. Returns an exit code after printing why. */
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state,
-                   size_t *finished);
+/* pv_jobs_run_kept. A signal stops the jobs that run, and the study fails: half a study replaces nothing, and CLI_OK
+ * means that all are done. Returns an exit code after printing why. */
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state);
 /* pv_fit, with a place of its own among the fits of a job. */
 PV_MUST_USE pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,
                                 pv_classifier **fit);

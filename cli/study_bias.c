@@ -315,7 +315,7 @@ static size_t outcome(void *state, size_t replicate, pv_field *field) {
 /* Every stride-th of values, one for each data set. */
 static size_t mean_of(const bias *b, const double *values, size_t stride, double *mean, double *error) {
     double sd;
-    size_t count = study_mean(values, b->finished, stride, mean, &sd);
+    size_t count = study_mean(values, b->replicates, stride, mean, &sd);
     *error = sd / sqrt((double)count);
     return count;
 }
@@ -348,9 +348,7 @@ int study_bias(cli_call *call, const study_options *options) {
     }
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     if (code == CLI_OK)
-        code = study_parallel(call, "data sets", b.replicates, run_replicate, outcome, &b, &b.finished);
-    if (code == CLI_OK && b.finished < b.replicates)
-        code = CLI_FAILED; /* which data sets are missing is not known */
+        code = study_parallel(call, "data sets", b.replicates, run_replicate, outcome, &b);
     if (code == CLI_OK)
         code = bias_report(call, &b);
     for (int s = 0; s < SELECTIONS; s++)

@@ -66,7 +66,7 @@ extern const bias_column bias_quantity[BIAS_QUANTITIES];
 typedef struct bias {
     const study_options *options;
     double prevalence;
-    size_t replicates, finished;
+    size_t replicates;
     double *lead;                             /* [replicates][LEAD_RULES][LEAD_QUANTITIES] */
     double histogram[2][2][LEAD_BINS];        /* of the first data set: plain, ig; benign, malignant; densities */
     double threshold;                         /* where the first data set's operating point was moved to */

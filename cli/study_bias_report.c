@@ -115,7 +115,7 @@ static void print_all(FILE *out, const bias *b, bool markdown) {
     fprintf(out,
             "%sA balanced sample, used where the prevalence is %g\n\n%zu data sets of 357 malignant and 322 benign "
             "nodules.%s\n\n",
-            mark, b->prevalence, b->finished,
+            mark, b->prevalence, b->replicates,
             markdown ? " In brackets: standard error, in units of the\nlast digit." : "");
     print_lead(out, b, markdown);
     fputc('\n', out);
@@ -123,7 +123,7 @@ static void print_all(FILE *out, const bias *b, bool markdown) {
     fprintf(out,
             "\n%sThree kinds of selection\n\n%zu data sets of 1000 rows; every model is told the population's "
             "prevalence, %g.\n\n",
-            mark, b->finished, b->prevalence);
+            mark, b->replicates, b->prevalence);
     print_selection(out, b, markdown);
 }
 
@@ -166,7 +166,7 @@ static json_t *json_result(cli_call *call, const bias *b) {
     }
     cli_json_set(object, "study", cli_json_text("bias"));
     cli_json_set(object, "prevalence", cli_json_real(b->prevalence));
-    cli_json_set(object, "data_sets", json_integer((json_int_t)b->finished));
+    cli_json_set(object, "data_sets", json_integer((json_int_t)b->replicates));
     cli_json_set(object, "balanced_sample", lead);
     cli_json_set(object, "selection", selections);
     cli_json_set(object, "seed", json_integer(b->options->seed));

@@ -489,10 +489,8 @@ int study_calibration(cli_call *call, const study_options *given) {
     if (code == CLI_OK) {
         c.outcome = cli_alloc(c.replicates * c.prevalences * CAL_METHODS, sizeof *c.outcome);
         c.curve = cli_alloc(c.prevalences * CAL_METHODS * CAL_CURVE, sizeof *c.curve);
-        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, &c, &c.finished);
+        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, &c);
     }
-    if (code == CLI_OK && c.finished < c.prevalences)
-        code = CLI_FAILED;
     if (code == CLI_OK)
         code = calibration_report(call, &c, options.data ? &real : NULL);
     for (size_t k = 0; k < c.prevalences; k++)

@@ -58,7 +58,7 @@ enum { CAL_CURVE = 101 };
 
 typedef struct calibration {
     const study_options *options;
-    size_t replicates, finished;
+    size_t replicates;
     double prevalence[CAL_PREVALENCES_MAX];
     size_t prevalences;
     const char *prevalence_n, *prior; /* as text */
@@ -79,7 +79,7 @@ typedef struct cal_coefficient {
 } cal_coefficient;
 cal_coefficient cal_coefficient_of(const calibration *c, size_t prevalence, int method, int index);
 extern const char *const cal_feature[CAL_COEFFICIENTS];
-/* Bins summed over data sets; what an interrupted study left undone counts nowhere. */
+/* Bins summed over data sets; those that a method failed on count nowhere. */
 enum { CAL_TRAINING_ROWS, CAL_HELDOUT_ROWS, CAL_POPULATION_ROWS, CAL_PARTS };
 extern const char *const cal_part[CAL_PARTS];
 judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int part);
@@ -112,7 +112,7 @@ const char *nod_method(int method);
 
 typedef struct nodules {
     const char *path;
-    size_t rows, positives, splits, finished;
+    size_t rows, positives, splits;
     size_t trained, judged; /* rows of each split */
     double prevalence;
     double *value;    /* [splits][NOD_METHODS][NOD_QUANTITIES] */

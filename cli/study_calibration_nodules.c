@@ -211,13 +211,11 @@ int calibration_nodules(cli_call *call, const study_options *options, const char
     work w = {.options = options, .prevalence_n = prevalence_n, .result = result};
     int code = read_file(call, &w);
     if (code == CLI_OK)
-        code = study_checkpoint_data(call, w.table);
+        code = study_checkpoint_data(call, w.table, NULL);
     if (code == CLI_OK) {
         result->value = cli_alloc(result->splits * NOD_METHODS * NOD_QUANTITIES, sizeof *result->value);
         result->bins = cli_alloc(result->splits * NOD_METHODS, sizeof *result->bins);
-        code = study_parallel(call, "splits", result->splits, run_split, outcome, &w, &result->finished);
-        if (code == CLI_OK && result->finished < result->splits)
-            code = CLI_FAILED;
+        code = study_parallel(call, "splits", result->splits, run_split, outcome, &w);
     }
     if (w.labels)
         pv_string_list_free(call->ctx, w.labels, 2);

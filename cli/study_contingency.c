@@ -364,10 +364,7 @@ int study_contingency(cli_call *call, const study_options *options) {
     if (code != CLI_OK)
         return code;
     list_posteriors(&held);
-    size_t finished;
-    code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, &held, &finished);
-    if (code == CLI_OK && finished < held.table.posteriors)
-        code = CLI_FAILED;
+    code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, &held);
     json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
     if (code == CLI_OK && options->output)
         code = study_write_json(call, options->output, "results.json", object);

@@ -268,9 +268,7 @@ int study_coverage(cli_call *call, const study_options *options) {
                          c.prevalence);
     fill_truth(c.prevalence, c.truth);
     c.outcome = cli_alloc(c.replicates * (size_t)c.infers * METHODS, sizeof *c.outcome);
-    code = study_parallel(call, "replicates", c.replicates, run_replicate, outcome_of, &c, &c.finished);
-    if (code == CLI_OK && !c.finished)
-        code = CLI_FAILED;
+    code = study_parallel(call, "replicates", c.replicates, run_replicate, outcome_of, &c);
     if (code == CLI_OK)
         code = coverage_report(call, &c);
     free(c.outcome);

@@ -21,7 +21,7 @@ typedef struct outcome {
 
 typedef struct coverage {
     const study_options *options;
-    size_t cases, controls, replicates, finished;
+    size_t cases, controls, replicates;
     double prevalence, prevalence_n; /* INFINITY: known */
     uint64_t seed;
     pv_inference infer[3];

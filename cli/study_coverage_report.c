@@ -19,21 +19,12 @@ static double share_error(double share, size_t n) {
     return sqrt(share * (1 - share) / (double)n);
 }
 
-/* Replicates that an interruption left undone have nothing done in any method and count nowhere. */
-static bool was_run(const coverage *c, size_t replicate) {
-    for (int i = 0; i < c->infers; i++)
-        for (int m = 0; m < METHODS; m++)
-            if (coverage_at(c, replicate, i, m)->done)
-                return true;
-    return false;
-}
-
 static summary summarise(const coverage *c, int infer, int method) {
     summary s = {0};
     for (size_t r = 0; r < c->replicates; r++) {
         const outcome *o = coverage_at(c, r, infer, method);
         if (!o->done) {
-            s.failed += was_run(c, r);
+            s.failed++;
             continue;
         }
         s.n++;
@@ -91,8 +82,8 @@ static void print_summary(FILE *out, const coverage *c, int infer, int method, b
 static void print_all(FILE *out, const coverage *c, bool markdown) {
     char strength[32];
     strength_text(c, strength);
-    double n = (double)c->finished;
-    fprintf(out, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s, seed %llu.\n", c->finished,
+    double n = (double)c->replicates;
+    fprintf(out, "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s, seed %llu.\n", c->replicates,
             c->cases, c->controls, c->prevalence, strength, (unsigned long long)c->seed);
     fprintf(out,
             "Share of central intervals that hold the truth; standard errors %.3f, %.3f,\n%.3f, %.3f where they do as "
@@ -145,7 +136,7 @@ static json_t *json_result(cli_call *call, const coverage *c) {
         cli_json_set(infers, coverage_infer_name(c->infer[i]), methods);
     }
     cli_json_set(object, "study", cli_json_text("coverage"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)c->finished));
+    cli_json_set(object, "replicates", json_integer((json_int_t)c->replicates));
     cli_json_set(object, "cases", json_integer((json_int_t)c->cases));
     cli_json_set(object, "controls", json_integer((json_int_t)c->controls));
     cli_json_set(object, "prevalence", cli_json_real(c->prevalence));
@@ -202,7 +193,7 @@ static int write_picture(cli_call *call, const coverage *c) {
     char strength[32], text[200];
     strength_text(c, strength);
     snprintf(text, sizeof text,
-             "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s; bars are two errors.", c->finished,
+             "%zu studies of %zu cases and %zu controls, prevalence %g, N_pr %s; bars are two errors.", c->replicates,
              c->cases, c->controls, c->prevalence, strength);
     for (int q = 0; q < QUANTITIES; q++)
         names[QUANTITIES - 1 - q] = coverage_quantity[q];

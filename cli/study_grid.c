@@ -259,6 +259,8 @@ int grid_begin(cli_call *call, const study_options *options, const grid_kind *ki
         code = read_models(g);
     if (code == CLI_OK)
         code = read_data(g, kind);
+    if (code == CLI_OK && g->path)
+        code = study_checkpoint_data(call, g->training.table, g->training.data->images);
     if (code == CLI_OK)
         code = read_prevalences(g, kind);
     if (code == CLI_OK)
@@ -308,7 +310,7 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     input.data = g->learned[cell->fold];
     input.group = g->learned_group[cell->fold];
     pv_status status = pv_fit(ctx, &input, &options, &fit);
-    if (status == PV_OK && fit->stop == PV_STOP_INTERRUPTED)
+    if (status == PV_OK && cli_was_stopped(fit, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK) {
         size_t k = (size_t)fit->classes;

@@ -11,19 +11,17 @@
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state,
-                   size_t *finished) {
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state) {
     const study_options *options = call->options;
-    bool kept = options->checkpoint.path != NULL;
-    pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, kept, job, outcome, state, finished);
+    size_t finished;
+    pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, true, job, outcome, state, &finished);
     cli_progress_clear(call);
+    if (status == PV_ERR_INTERRUPTED && finished == jobs) /* after the last of them */
+        return CLI_OK;
     if (status == PV_ERR_INTERRUPTED)
-        return cli_error(call, status, NULL, "stopped on request: %zu of %zu %s are done", *finished, jobs, what);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    if (*finished < jobs)
-        cli_warn(call, "stopped on request: %zu of %zu %s are done", *finished, jobs, what);
-    return CLI_OK;
+        return cli_error(call, status, NULL, "stopped on request: %zu of %zu %s are done%s", finished, jobs, what,
+                         options->checkpoint.path ? "" : ", and nothing was written; --checkpoint FILE keeps them");
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,
@@ -107,9 +105,11 @@ int study_checkpoint_start(cli_call *call, const char *study) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-int study_checkpoint_data(cli_call *call, const pv_table *table) {
-    char fact[100];
-    snprintf(fact, sizeof fact, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
+int study_checkpoint_data(cli_call *call, const pv_table *table, const pv_images *images) {
+    char fact[120], more[24] = "";
+    if (images)
+        snprintf(more, sizeof more, "-%016llx", (unsigned long long)images->hash);
+    snprintf(fact, sizeof fact, "the data=%zu rows, %016llx%s\n", table->rows, (unsigned long long)table->hash, more);
     pv_status status = check_fact(call->ctx, "data", fact);
     if (status == PV_OK)
         pv_checkpoint_tell(call->ctx);

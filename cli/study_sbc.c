@@ -17,7 +17,7 @@ static const char *const parameter[PARAMS] = {"intercept", "x1", "x2", "x3"};
 
 typedef struct sbc {
     const study_options *options;
-    size_t replicates, finished;
+    size_t replicates;
     uint64_t seed;
     pv_inference infer[3];
     int infers;
@@ -160,7 +160,7 @@ static void print_table(FILE *out, const sbc *s, bool markdown) {
             "Ranks of %d parameters among %d draws of their posterior, %zu data sets of %d rows,\nnormal priors of "
             "scale %g, "
             "seed %llu. Chi-square test of uniformity in %d bins.\n\n",
-            (int)PARAMS, (int)DRAWS, s->finished, (int)ROWS, prior_sd, (unsigned long long)s->seed, (int)BINS);
+            (int)PARAMS, (int)DRAWS, s->replicates, (int)ROWS, prior_sd, (unsigned long long)s->seed, (int)BINS);
     fputs(markdown ? "| posterior | parameter | chi-square (19 df) | p |\n|---|---|---|---|\n"
                    : "  posterior  parameter   chi-square (19 df)       p\n",
           out);
@@ -193,7 +193,7 @@ static json_t *json_result(cli_call *call, const sbc *s) {
         cli_json_set(infers, coverage_infer_name(s->infer[i]), list);
     }
     cli_json_set(object, "study", cli_json_text("coverage --sbc"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)s->finished));
+    cli_json_set(object, "replicates", json_integer((json_int_t)s->replicates));
     cli_json_set(object, "rows", json_integer(ROWS));
     cli_json_set(object, "draws", json_integer(DRAWS));
     cli_json_set(object, "infer", infers);
@@ -272,9 +272,7 @@ int study_ranks(cli_call *call, const study_options *options) {
     s.rank = cli_alloc(ranks, sizeof *s.rank);
     for (size_t i = 0; i < ranks; i++)
         s.rank[i] = -1;
-    code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, &s, &s.finished);
-    if (code == CLI_OK && !s.finished)
-        code = CLI_FAILED;
+    code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, &s);
     if (code == CLI_OK)
         code = check_ranks(call, &s);
     json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;

@@ -79,6 +79,9 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input 
     PV_GOTO(done, pv__alloc(ctx, part->rows * classes, sizeof *log_p, &log_p));
     PV_GOTO(done, pv__alloc(ctx, classes, sizeof *prevalence, &prevalence));
     PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
+    if (pv__interrupted(ctx)) /* c may be half a fit */
+        PV_GOTO(done,
+                pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));
     PV_GOTO(done, pv_target_population_parse(ctx, w->how->population, c, &population, prevalence));
     PV_GOTO(done, pv_predict_judged(ctx, c, part, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
                                     loglik, log_p, w->v->log_marginal + at * classes, w->how->unknown,
@@ -226,15 +229,19 @@ done:
  * the work may have been done. */
 static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
     const pv_validation *v = w->v;
-    char first[512];
-    snprintf(first, sizeof first,
-             "--folds=%zu\n--repeats=%zu\n--population=%.100s\n--holdout=%s\nthe rows judged=%zu\nthe folds (--group, "
+    size_t size = strlen(w->how->population) + 300;
+    char *first;
+    PV_TRY(pv__alloc(ctx, size, 1, &first));
+    snprintf(first, size,
+             "--folds=%zu\n--repeats=%zu\n--population=%s\n--holdout=%s\nthe rows judged=%zu\nthe folds (--group, "
              "--seed)=%016llx\n",
              v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,
              (unsigned long long)XXH3_64bits(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
-    PV_TRY(pv__facts(ctx, first, w->input, NULL, w->options));
-    pv_checkpoint_tell(ctx);
-    return PV_OK;
+    pv_status status = pv__facts(ctx, first, w->input, NULL, w->options);
+    pv__free(ctx, first);
+    if (status == PV_OK)
+        pv_checkpoint_tell(ctx);
+    return status;
 }
 
 static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,

@@ -26,7 +26,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table images vi vi_batches hmc cv sweep contingency coverage ranks calibration calibration_data bias nodules ratings)
+names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias nodules ratings)
 arguments() {
     local fit="--target y --prevalence 0.1"
     case $1 in
@@ -37,6 +37,7 @@ arguments() {
     hmc) echo fit data.csv $fit --infer hmc --draws 1000 --warmup 300 ;;
     cv) echo cv data.csv $fit --model mlp:16 --batch 16 --epochs 30 --folds 3 --bootstrap 0 ;;
     sweep) echo sweep data.csv $fit --model mlp:8 --batch 16 --epochs 15 --losses ig,plain ;;
+    sweep_holdout) echo sweep data.csv $fit --model mlp:16 --batch 16 --epochs 50 --losses ig,plain --holdout data.csv ;;
     contingency) echo study contingency --prevalence-n 10 --steps 1000 --hmc ;;
     coverage) echo study coverage --replicates 6 --infer laplace,vi,hmc --steps 100 --draws 200 ;;
     ranks) echo study coverage --sbc --replicates 8 --steps 100 ;;

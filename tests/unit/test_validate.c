@@ -318,6 +318,25 @@ static void mixtures_average(void **state) {
     problem_free(ctx, &s);
 }
 
+/* Half a fit is judged by neither. */
+static void interruption_is_no_result(void **state) {
+    (void)state;
+    problem s = nodules_of(ctx, 80, 80, 0.02, 11);
+    pv_fit_input input = input_of(&s);
+    pv_fit_options options = options_of(PV_LOSS_IG);
+    pv_validation_options how = pv_validation_options_default();
+    pv_ctx *own = check_ctx(1);
+    pv_validation *v;
+    pv_ctx_interrupt(own);
+    assert_int_equal(pv_hold_out(own, &input, &options, &how, s.data, &v), PV_ERR_INTERRUPTED);
+    assert_null(v);
+    assert_non_null(strstr(pv_ctx_error(own)->message, "stopped on request"));
+    assert_int_equal(pv_cross_validate(own, &input, &options, &how, &v), PV_ERR_INTERRUPTED);
+    assert_null(v);
+    pv_ctx_free(own);
+    problem_free(ctx, &s);
+}
+
 static void hold_out_is_fit_and_predict(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 80, 80, 0.02, 11), rest = nodules_of(ctx, 40, 50, 0.02, 12);
@@ -391,6 +410,7 @@ int main(void) {
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(mixtures_average),
         cmocka_unit_test(hold_out_is_fit_and_predict),
+        cmocka_unit_test(interruption_is_no_result),
         cmocka_unit_test(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -3,7 +3,7 @@
 #
 # SWEEP is the program made of sweep.c, which says what is looked at; PREVAIL the command, which makes the inputs. WORD
 # chooses the cases whose line has it. --full: every n, and the cases marked so as well; otherwise a sample of them, but where a
-# case is marked every.
+# case is marked every: each, the two ways in turn.
 set -u
 full=()
 while :; do
@@ -54,7 +54,7 @@ while read -r line; do
     case $line in *"$word"*) ;; *) continue ;; esac
     case $line in 'full: '*) [ "${full[*]:-}" = --full ] || continue; line=${line#full: } ;; esac
     how=("${full[@]}")
-    case $line in 'every: '*) how=(--full) line=${line#every: } ;; esac
+    case $line in 'every: '*) [ "${full[*]:-}" = --full ] || how=(--tries 1000000); line=${line#every: } ;; esac
     rm -rf work wanted start && mkdir work start
     eval "set -- $line"
     case $line in *--resume*) begin "$@" || { echo "FAILED $line: no checkpoint was left"; failed=$((failed + 1)); continue; } ;; esac

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# A full disk at every write: a limit on the size of files (ulimit -f, in KiB) that grows until the command succeeds.
+# A full disk: a limit on the size of files (ulimit -f) that grows until the command succeeds, by 1 KiB up to 16 KiB,
+# then doubled.
 #
 #   tests/kill/full.sh PREVAIL
 #
-# Below that limit the command must say that a file could not be written and exit with 1; what was there before must
-# be unchanged, and nothing partial left.
+# Below that limit the command must say that a file could not be written and exit with 1. Every file that it writes is there
+# before: it must be unchanged, or, where there are several, be wholly the old or wholly the new one. Nothing partial may be left,
+# nothing else written but a checkpoint. In the end the files are those of a run without a limit.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -15,8 +17,11 @@ prevail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+export OMP_WAIT_POLICY=passive
 "$prevail" simulate gaussian --cases 200 --controls 200 --dimensions 5 --prevalence 0.05 -o data.csv || exit 1
 "$prevail" fit data.csv --target y --prevalence 0.1 -o a.model >/dev/null || exit 1
+"$prevail" predict a.model data.csv -o probs.csv >/dev/null || exit 1
+"$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
 failures=0
@@ -25,77 +30,107 @@ fail() {
     failures=$((failures + 1))
 }
 
-# try NAME FILE... -- WORD...: FILEs are what the command writes under these names.
+next() { limit=$((limit < 16 ? limit + 1 : limit * 2)); }
+
+# refused NAME CODE SAID: what a command that could not write must answer.
+refused() {
+    [ $2 -eq 1 ] || fail "$1 with $limit KiB: exit code $2"
+    [[ $3 == *"could not be written"* ]] || fail "$1 with $limit KiB: $3"
+}
+
+# compare NAME FOLDER OLD NEW: every file of FOLDER is that of OLD or that of NEW, and every one of OLD is there.
+compare() {
+    local name=$1 folder=$2 old=$3 new=$4 file
+    while read -r file; do
+        cmp -s "$folder/$file" "$old/$file" || cmp -s "$folder/$file" "$new/$file" || fail "$name with $limit KiB: $file is neither old nor new"
+    done < <(cd "$folder" && find . -type f ! -path ./ck)
+    while read -r file; do
+        [ -e "$folder/$file" ] || fail "$name with $limit KiB: $file is gone"
+    done < <(cd "$old" && find . -type f)
+}
+
+# mask FOLDER: the speed in a trace is no part of the answer.
+mask() { [ ! -e "$1/t.csv" ] || sed -i -E '2,$s/^(([^,]*,){5})[^,]*,/\1,/' "$1/t.csv"; }
+
+# try NAME WORD...: runs in a folder of its own, beside the inputs.
 try() {
-    local name=$1 files=() limit code said refused=0
+    local name=$1 limit=0 code said count=0 file files
     shift
-    while [ "$1" != -- ]; do
-        files+=("$1")
-        shift
-    done
-    shift
-    for ((limit = 0; limit < 100000; limit = limit < 4 ? limit + 1 : limit * 3 / 2)); do
-        for file in "${files[@]}"; do
-            [ "$file" = ck ] || echo before >"$file"
-        done
-        said=$(ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
+    rm -rf new old work && mkdir new
+    (cd new && "$prevail" "$@" >/dev/null 2>&1) || fail "$name: without a limit"
+    mask new
+    cp -r new old
+    files=$(find old -type f | wc -l)
+    for file in $(find old -type f); do echo before >"$file"; done
+    while [ $limit -lt 100000 ]; do
+        rm -rf work && cp -r old work
+        said=$(cd work && ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null) # a pipe has no limit
         code=$?
+        mask work
         [ $code -eq 0 ] && break
-        refused=$((refused + 1))
-        [ $code -eq 1 ] || fail "$name with $limit KiB: exit code $code"
-        [[ $said == *"could not be written"* ]] || fail "$name with $limit KiB: $said"
-        compgen -G "*.partial.*" >/dev/null && fail "$name with $limit KiB: left $(compgen -G "*.partial.*")"
-        grep -qx before "${files[0]}" || fail "$name with $limit KiB: ${files[0]} is not what it was"
-        rm -f ck
+        count=$((count + 1))
+        refused "$name" $code "$said"
+        compare "$name" work old "$([ "$files" -eq 1 ] && echo old || echo new)"
+        next
     done
-    [ $refused -gt 0 ] || fail "$name: no limit was low enough"
-    echo "$name: refused at $refused limits, done at $limit KiB"
-    rm -f "${files[@]}"
+    [ $count -gt 0 ] || fail "$name: no limit was low enough"
+    diff -r new work >/dev/null || fail "$name: other files at $limit KiB"
+    echo "$name: $files files, refused at $count limits, done at $limit KiB"
 }
 
-# try_study NAME WORD...: a folder. A run of another seed is there before; below the limit every file is that run's or the new one's.
+# try_study NAME WORD...: a folder. A run of another seed is there before; where a checkpoint is left, with room again it is
+# continued, once.
 try_study() {
-    local name=$1 limit code said refused=0 file
+    local name=$1 limit=0 code said count=0 resumed=0
     shift
-    "$prevail" "$@" --seed 2 -o before --quiet >/dev/null && "$prevail" "$@" -o after --quiet >/dev/null || fail "$name"
-    for ((limit = 0; limit < 100000; limit = limit < 4 ? limit + 1 : limit * 3 / 2)); do
-        rm -rf out ck
-        cp -r before out
-        said=$(ulimit -S -f $limit && exec "$prevail" "$@" -o out --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
+    rm -rf old new work
+    "$prevail" "$@" --seed 2 -o old --quiet >/dev/null && "$prevail" "$@" -o new --quiet >/dev/null || fail "$name"
+    while [ $limit -lt 100000 ]; do
+        rm -rf work ck*
+        cp -r old work
+        said=$(ulimit -S -f $limit && exec "$prevail" "$@" -o work --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
         code=$?
         [ $code -eq 0 ] && break
-        refused=$((refused + 1))
-        [ $code -eq 1 ] || fail "$name with $limit KiB: exit code $code"
-        [[ $said == *"could not be written"* ]] || fail "$name with $limit KiB: $said"
-        for file in out/*; do
-            [ -f "$file" ] || continue
-            cmp -s "$file" "before/${file##*/}" || cmp -s "$file" "after/${file##*/}" || fail "$name with $limit KiB: $file is neither"
-        done
-        [ $refused -eq 8 ] || continue # and where there is room again
-        "$prevail" "$@" -o out --checkpoint ck --resume --quiet >/dev/null && diff -r after out >/dev/null || fail "$name: resumed after $limit KiB"
+        count=$((count + 1))
+        refused "$name" $code "$said"
+        compare "$name" work old new
+        compgen -G "ck.*" >/dev/null && fail "$name with $limit KiB: left $(compgen -G "ck.*")"
+        if [ $resumed -eq 0 ] && [ -e ck ]; then
+            said=$("$prevail" "$@" -o work --checkpoint ck --resume 2>&1 >/dev/null) && [[ $said == *"continuing from ck"* ]] &&
+                diff -r new work >/dev/null || fail "$name: resumed after $limit KiB: $said"
+            resumed=1
+        fi
+        next
     done
-    [ $refused -gt 0 ] || fail "$name: no limit was low enough"
-    diff -r after out >/dev/null || fail "$name: other bytes at $limit KiB"
+    [ $count -gt 0 ] || fail "$name: no limit was low enough"
+    diff -r new work >/dev/null || fail "$name: other bytes at $limit KiB"
     [ -e ck ] && fail "$name: left its checkpoint behind"
-    echo "$name: refused at $refused limits, done at $limit KiB"
-    rm -rf before after out ck
+    [ $resumed -eq 1 ] || fail "$name: no checkpoint was left to continue from"
+    echo "$name: refused at $count limits, done at $limit KiB"
 }
 
-try fit b.model -- fit data.csv --target y --prevalence 0.1 --infer laplace -o b.model
-try trace t.csv -- fit data.csv --target y --prevalence 0.1 --batch 20 --epochs 100 --trace t.csv
-try checkpoint b.model ck -- fit data.csv --target y --prevalence 0.1 --model mlp:16 --batch 20 --epochs 20 -o b.model \
-    --checkpoint ck --checkpoint-every 0.001
-try images b.model ck -- fit discs.npz --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 3 --prevalence 0.1 \
-    -o b.model --checkpoint ck --checkpoint-every 0.001
-try predict p.csv -- predict a.model data.csv -o p.csv
-try cv p.csv ck -- cv data.csv --target y --prevalence 0.1 -o p.csv --checkpoint ck --checkpoint-every 0.001
-try sweep p.csv ck -- sweep data.csv --target y --prevalence 0.1,0.2 -o p.csv --checkpoint ck --checkpoint-every 0.001
-try simulate s.csv -- simulate nodules --rows 300 -o s.csv
-try arrays s.npz -- simulate ct-nodules --rows 20 --size 24 -o s.npz
+fit="fit ../data.csv --target y --prevalence 0.1"
+kept="--checkpoint ck --checkpoint-every 0.001"
+try fit $fit --infer laplace --draws 100 -o b.model
+try trace $fit --batch 20 --epochs 100 --trace t.csv
+try checkpoint $fit --model mlp:16 --batch 20 --epochs 20 -o b.model --trace t.csv $kept
+try images fit ../discs.npz --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 3 --prevalence 0.1 -o b.model $kept
+try vi $fit --infer vi --steps 30 --components 2 --draws 100 -o b.model $kept
+try vi_batches $fit --infer vi --steps 30 --components 2 --draws 100 --batch 32 --marginal auxiliary:linear -o b.model $kept
+try hmc $fit --infer hmc --chains 2 --draws 100 --warmup 50 -o b.model $kept
+try predict predict ../a.model ../data.csv -o p.csv
+try adjust adjust ../probs.csv --from 0.1 --to 0.3 -o p.csv
+try eval eval ../a.model ../data.csv --bootstrap 20 --report r.html --curves c --figures f
+try cv cv ../data.csv --target y --prevalence 0.1 --bootstrap 20 -o p.csv --report r.html $kept
+try sweep sweep ../data.csv --target y --prevalence 0.1,0.2 -o p.csv --report r.html $kept
+try simulate simulate nodules --rows 300 -o s.csv --truth truth.csv
+try arrays simulate ct-nodules --rows 20 --size 24 -o s.npz
 try_study contingency study contingency --prevalence-n 10 --steps 20
 try_study coverage study coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
 try_study ranks study coverage --sbc --replicates 3 --infer vi --steps 20
 try_study calibration study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100
+try_study calibration_data study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100 \
+    --data nodules.csv --splits 2
 try_study bias study bias --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -5,10 +5,12 @@
 #
 # KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
 # cross-validation, a sweep and the studies, whose output is a folder. Each is killed and resumed, with any number of threads, then
-# resumed until it is done.
+# resumed until it is done. A run that came to its end beside a checkpoint must have continued from it, and half of the kills must
+# have left one: otherwise nothing was shown.
 # Between them come SIGTERMs, which are not counted. What may be left behind by a killed process is OUTPUT.partial.XXXXXX alone
 # (docs/formats.md); a checkpoint and its own partial files are gone at the end.
-# `make soak` runs it with 200 kills; the last line says how many were survived.
+# `make soak` runs it with 200 kills; the last line says how many kills were survived, and how many runs continued from a
+# checkpoint.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -51,28 +53,42 @@ arguments() {
 
 failures=0
 survived=0
+resumed=0
+kept=0 # kills that left a checkpoint
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
 }
 
+# What is there: a process that has not begun leaves it as it was.
+there() { find . -name .counts -prune -o -type f ! -name err -printf '%p %i %s %T@\n' | sort; }
 # Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or,
-# once in three, by SIGTERM, which it must answer by 1 and a word about it; true where it was ended. Counts of `make
-# coverage` that a kill may tear go elsewhere.
+# once in three, by SIGTERM, which it must answer by 1 and a word about it, or has not begun; true where it was ended. Counts of
+# `make coverage` that a kill may tear go elsewhere.
 ended() {
+    local before pid
+    before=$(there)
     GCOV_PREFIX=$scratch/.counts "$prevail" "$@" >/dev/null 2>err &
-    local pid=$! code
+    pid=$!
     signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
     sleep "0.$(printf %03d $((RANDOM % most)))"
     kill -$signal $pid 2>/dev/null
     wait $pid 2>/dev/null
     code=$?
     case $signal-$code in
-    KILL-137 | TERM-143) ;; # 143: before it catches signals
+    KILL-137) ;;
+    TERM-143) [ ! -s err ] && [ "$before" = "$(there)" ] ;; # before it catches signals
     TERM-1) grep -q -e 'stopped on request' -e interrupted err ;;
     *) false ;;
     esac
 }
+# What a run that comes to its end must say first, by whether a checkpoint is there before it.
+look() { first='prevail: ck: no such file; beginning'; [ ! -e ck ] || first='prevail: continuing from ck'; }
+# Whether it did, and said nothing else but where its report is.
+said() {
+    [ "$(head -n 1 err)" = "$first" ] && ! tail -n +2 err | grep -q -v -x 'prevail: report in out/report.html'
+}
+count() { ! grep -q -x 'prevail: continuing from ck' err || resumed=$((resumed + 1)); }
 # The same bytes, of a file or of all files of a folder; a cell has the seconds that its fit took.
 same() {
     if [ -d whole ]; then
@@ -86,7 +102,6 @@ same() {
 for i in "${!names[@]}"; do
     name=${names[$i]}
     read -r -a words <<<"$(arguments "$name")"
-    words+=(--quiet)
     began=${EPOCHREALTIME/[.,]/}
     "$prevail" "${words[@]}" -o whole >/dev/null 2>err || fail "$name: without kills: $(cat err)"
     most=$(((${EPOCHREALTIME/[.,]/} - began) / 1000 + 1)) # milliseconds
@@ -94,16 +109,25 @@ for i in "${!names[@]}"; do
     share=$(((kills * (i + 1)) / ${#names[@]} - (kills * i) / ${#names[@]}))
     done=0
     for ((attempt = 0; done < share && attempt < 20 * share + 20; attempt++)); do
+        look
         if ended "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume --threads $((1 + RANDOM % 3)); then
-            [ "$signal" = KILL ] && done=$((done + 1))
+            count
+            [ "$signal" = KILL ] || continue
+            done=$((done + 1))
+            [ ! -e ck ] || kept=$((kept + 1))
         else
-            [ -s err ] && fail "$name: $(cat err)"
+            count
+            [ $code -eq 0 ] || fail "$name: exit code $code after SIG$signal: $(cat err)"
+            said || fail "$name: '$first' is expected, it says: $(cat err)"
             same || fail "$name: other bytes after $done kills"
             rm -rf out # and once more from the beginning
         fi
     done
+    look
     "$prevail" "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume >/dev/null 2>err ||
         fail "$name: to its end: $(cat err)"
+    count
+    said || fail "$name: to its end: '$first' is expected, it says: $(cat err)"
     same || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
@@ -116,5 +140,7 @@ for i in "${!names[@]}"; do
     survived=$((survived + done))
     echo "$name: $done kills"
 done
-echo "$survived kills, $failures failures"
+echo "$kept kills left a checkpoint"
+[ $((2 * kept)) -ge $survived ] || fail "fewer than half of $survived kills left a checkpoint"
+echo "$survived kills, $resumed resumed, $failures failures"
 [ $failures -eq 0 ]

@@ -2,7 +2,8 @@
 # Every command with its n-th allocation failing. usage: tests/memory/run.sh [--full] [--tries N] SWEEP PREVAIL [WORD]
 #
 # SWEEP is the program made of sweep.c, which says what is looked at; PREVAIL the command, which makes the inputs. WORD
-# chooses the cases whose line has it. --full: every n, and the cases marked so as well; otherwise a sample of them.
+# chooses the cases whose line has it. --full: every n, and the cases marked so as well; otherwise a sample of them, but where a
+# case is marked every: each, the two ways in turn.
 set -u
 full=()
 while :; do
@@ -36,14 +37,28 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
         printf 'action,0,1\ntreat,1,0\nwait,0,50\n' >in/costs.csv
 } >/dev/null || { echo "the inputs could not be made"; exit 1; }
 
+# What a resumed command begins with: its checkpoint at a lack of memory late enough.
+begin() { # WORD...
+    local n
+    for n in 3000 6000 12000 25000 50000 100000 200000; do
+        (cd work && "$sweep" --at $n -- "$@" >/dev/null 2>&1)
+        [ -e work/ck ] && mv work/ck start/ && break
+    done
+    rm -rf work && mkdir work
+    [ -e start/ck ]
+}
+
 passed=0 failed=0
 while read -r line; do
     case $line in '' | '#'*) continue ;; esac
     case $line in *"$word"*) ;; *) continue ;; esac
     case $line in 'full: '*) [ "${full[*]:-}" = --full ] || continue; line=${line#full: } ;; esac
-    rm -rf work wanted ck* && mkdir work
+    how=("${full[@]}")
+    case $line in 'every: '*) [ "${full[*]:-}" = --full ] || how=(--tries 1000000); line=${line#every: } ;; esac
+    rm -rf work wanted start && mkdir work start
     eval "set -- $line"
-    if (cd work && "$sweep" "${full[@]}" -- "$@"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    case $line in *--resume*) begin "$@" || { echo "FAILED $line: no checkpoint was left"; failed=$((failed + 1)); continue; } ;; esac
+    if (cd work && "$sweep" "${how[@]}" -- "$@"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done <"$here/cases"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -7,8 +7,12 @@
  * Jansson asks the command for its memory; what oneDNN, OpenMP and libc allocate inside a call fails as the call does.
  *
  * The child must end with exit code 1 and one line that says "out of memory", or as if nothing had failed, with the
- * same output. No file may be left that the undisturbed command would not have written byte for byte. Where main
- * returned, every block, stream and handle must have been given back.
+ * same output and all the files. No file may be left that the undisturbed command would not have written byte for byte,
+ * but a checkpoint (ck) where it failed. Where main returned, every block, stream and handle must have been given back.
+ * Each run begins with the files of ../start alone.
+ *
+ * A run that did not come to its n-th allocation shows nothing. Where threads share the work, or a checkpoint is
+ * written by the clock, that may be, and is counted apart; elsewhere it is a failure.
  *
  * --full tries every n both ways; of commands that ask more than EVERY times, of each place that asks (the whole stack
  * of calls) the first two times and the last. Otherwise the first FIRST and then about N (default 24) evenly over the
@@ -285,6 +289,56 @@ static void trial_clear(trial *t) {
 
 /* ---- what is left behind ----------------------------------------------------------------------------------------- */
 
+/* Writes a file anew. */
+static void copy(const char *from, const char *to) {
+    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    size_t size = 0;
+    char *text = in >= 0 ? slurp(in, &size) : NULL;
+    if (!text || out < 0 || write(out, text, size) != (ssize_t)size)
+        abort();
+    free(text);
+    close(in);
+    close(out);
+}
+
+/* The files that a run begins with. */
+static void lay_out(void) {
+    char path[4096];
+    DIR *directory = opendir("../start");
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "../start/%s", entry->d_name);
+        copy(path, entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+/* How many files below ../wanted have none of the same name below the working folder. */
+static int missing(const char *folder) {
+    char path[4096], wanted[4200];
+    int count = 0;
+    snprintf(wanted, sizeof wanted, "../wanted/%s", folder);
+    DIR *directory = opendir(wanted);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        snprintf(wanted, sizeof wanted, "../wanted/%s", path);
+        struct stat about;
+        if (stat(wanted, &about) == 0 && S_ISDIR(about.st_mode)) {
+            count += missing(path);
+        } else if (access(path, F_OK) != 0) {
+            printf("    not written: %s\n", path);
+            count++;
+        }
+    }
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
 /* Compares each file below the working folder with the one of the same name below ../wanted, then removes it. Where
  * keep is set it is moved there instead. Returns how many differ, or are not there. */
 static int tidy(const char *folder, bool keep, bool complain) {
@@ -332,14 +386,24 @@ static int tidy(const char *folder, bool keep, bool complain) {
     return strange;
 }
 
+static trial run_from_start(int argc, char **argv, long fail_at, bool sticky) {
+    lay_out();
+    return run_child(argc, argv, fail_at, sticky);
+}
+
 /* NULL, or what is wrong. */
 static const char *judge(const trial *t, const trial *wanted) {
+    bool done = t->code == wanted->code;
+    int lacking = done ? missing(".") : 0;
+    if (t->code == 1)
+        unlink("ck"); /* whole: what it is resumed from */
     if (tidy(".", false, true))
         return "a file is left behind";
+    if (lacking)
+        return "a file is not there";
     if (state->returned && state->held)
         return "not all memory was given back";
-    if (t->code == wanted->code && state->returned && t->out_size == wanted->out_size &&
-        memcmp(t->out, wanted->out, t->out_size) == 0)
+    if (done && state->returned && t->out_size == wanted->out_size && memcmp(t->out, wanted->out, t->out_size) == 0)
         return NULL; /* it did without */
     if (t->code != 1)
         return "the exit code is not 1";
@@ -375,18 +439,28 @@ static bool *choose(long calls) {
     return chosen;
 }
 
+/* Whether the n-th allocation may be another one each time. */
+static bool varies(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--checkpoint") == 0 ||
+            (strcmp(argv[i], "--threads") == 0 && i + 1 < argc && strcmp(argv[i + 1], "1") != 0))
+            return true;
+    return false;
+}
+
 static int sweep(int argc, char **argv, long tries, bool full, const char *name) {
     mkdir("../wanted", 0777);
-    trial wanted = run_child(argc, argv, 0, false);
+    trial wanted = run_from_start(argc, argv, 0, false);
     bool *chosen = NULL;
     if (full && state->calls > EVERY && state->calls < PLACES) {
         trial_clear(&wanted);
         state->placing = true;
-        wanted = run_child(argc, argv, 0, false);
+        wanted = run_from_start(argc, argv, 0, false);
         state->placing = false;
         chosen = choose(state->calls);
     }
-    long calls = state->calls, tried = 0, bad = 0, step = calls > FIRST + tries ? (calls - FIRST) / tries : 1;
+    long calls = state->calls, tried = 0, idle = 0, bad = 0;
+    long step = calls > FIRST + tries ? (calls - FIRST) / tries : 1;
     tidy(".", true, false);
     if ((wanted.code != 0 && wanted.code != 3) || !state->returned || state->held) {
         printf("FAILED %s: undisturbed it ends with %d, %ld blocks held\n%s", name, wanted.code, state->held,
@@ -395,9 +469,14 @@ static int sweep(int argc, char **argv, long tries, bool full, const char *name)
     }
     for (long n = 1; n <= calls && bad < 5; n += full || n < FIRST ? 1 : step)
         for (int way = full ? 0 : (int)(tried % 2); way < 2 && (!chosen || chosen[n]); way += full ? 1 : 2) {
-            trial t = run_child(argc, argv, n, way == 1);
+            trial t = run_from_start(argc, argv, n, way == 1);
             tried++;
             const char *wrong = judge(&t, &wanted);
+            if (!state->failed) {
+                idle++;
+                if (!wrong && !varies(argc, argv))
+                    wrong = "the command did not come to it";
+            }
             if (wrong) {
                 bad++;
                 printf("FAILED %s: allocation %ld%s: %s (exit code %d, %ld held)\n    %s\n", name, n,
@@ -405,7 +484,14 @@ static int sweep(int argc, char **argv, long tries, bool full, const char *name)
             }
             trial_clear(&t);
         }
-    printf("%s: %ld allocations, %ld failures tried%s\n", name, calls, tried, bad ? "" : ", each clean");
+    printf("%s: %ld allocations, %ld failures tried%s", name, calls, tried - idle, bad ? "" : ", each clean");
+    if (idle)
+        printf(", %ld did not come to it", idle);
+    putchar('\n');
+    if (tried && tried == idle) {
+        printf("FAILED %s: no allocation failed\n", name);
+        bad++;
+    }
     trial_clear(&wanted);
     free(chosen);
     return bad != 0;

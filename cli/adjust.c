@@ -74,11 +74,11 @@ static int check_options(cli_call *call, const adjust_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--to is needed: the prevalence of the population they are wanted for, or unknown");
     if (!is_unknown(options)) {
-        int code = cli_check_idle(call, unknown_table, "--to unknown");
+        int code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
         if (code == CLI_OK)
-            code = cli_check_idle(call, pv_target_option_table, "--to unknown");
+            code = cli_check_idle(call, pv_target_option_table, "--to unknown", "give that");
         if (code == CLI_OK && cli_given(call, "interval"))
-            code = cli_error(call, PV_ERR_USAGE, NULL, "--interval is for --to unknown");
+            code = cli_error(call, PV_ERR_USAGE, NULL, "--interval is for --to unknown: leave it out, or give that");
         if (code != CLI_OK)
             return code;
     }
@@ -86,7 +86,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (code != CLI_OK)
         return code;
     if (options->source && options->target.method != PV_TARGET_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");

@@ -54,11 +54,12 @@ const void *cli_value(const cli_call *call, const char *option) {
     return at.row ? (const char *)call->options + at.group->offset + at.row->offset : NULL;
 }
 
-int cli_check_idle(cli_call *call, const pv_option *table, const char *when) {
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy) {
     for (const cli_group *group = call->command->groups; group->table; group++)
         for (const pv_option *row = group->table; group->table == table && row->name; row++)
             if (cli_has(call->command, group, row) && cli_given(call, row->name))
-                return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s", row->name, when);
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or %s", row->name, when,
+                                 remedy);
     return CLI_OK;
 }
 

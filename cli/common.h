@@ -101,8 +101,9 @@ bool cli_has(const cli_command *command, const cli_group *group, const pv_option
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
 bool cli_recorded(const char *option);                           /* it may change the result; so it is in line */
-/* Refuses options of one of the command's tables that would do nothing: they are for something else (when). */
-int cli_check_idle(cli_call *call, const pv_option *table, const char *when);
+/* Refuses options of one of the command's tables that would do nothing: they are for something else (when), and
+ * may be left out, or what else to do (remedy). */
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 

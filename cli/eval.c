@@ -88,7 +88,7 @@ static int check_call(cli_call *call, const eval_options *options) {
                              i < 2 ? " or --report" : "");
     int code = strcmp(options->population, "unknown") == 0
                    ? cli_check_method(call, &options->unknown)
-                   : cli_check_idle(call, pv_target_option_table, "--population unknown");
+                   : cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
     if (code != CLI_OK)
         return code;
     if (options->votes && options->target)

@@ -346,6 +346,10 @@ static int set_shares(cli_call *call, const eval_options *options, eval_inputs *
         inputs->stated = copy_of(inputs->prevalence, classes);
         return CLI_OK;
     }
+    if (!strpbrk(options->prevalence, "=0123456789"))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--prevalence: '%s' is no population; give rows, population, or a prevalence such as 0.01",
+                         options->prevalence);
     inputs->stated = cli_alloc(classes, sizeof(double));
     return parse_prevalence(call, "--prevalence", options->prevalence, inputs, inputs->stated);
 }

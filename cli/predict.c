@@ -69,9 +69,9 @@ typedef struct work {
 /* Options that would do nothing are refused. */
 static int check_options(cli_call *call, const predict_options *options) {
     if (strcmp(options->population, "unknown") != 0) {
-        int code = cli_check_idle(call, unknown_table, "--population unknown");
+        int code = cli_check_idle(call, unknown_table, "--population unknown", "give that");
         if (code == CLI_OK)
-            code = cli_check_idle(call, pv_target_option_table, "--population unknown");
+            code = cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
         if (code != CLI_OK)
             return code;
     }
@@ -79,7 +79,7 @@ static int check_options(cli_call *call, const predict_options *options) {
     if (code != CLI_OK)
         return code;
     if (options->source && options->target.method != PV_TARGET_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
     if (options->ensemble && options->interval > 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
     if (options->ensemble && strcmp(options->population, "unknown") == 0)

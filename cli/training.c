@@ -88,8 +88,8 @@ static int read_groups(cli_call *call, const pv_column *column, cli_training *tr
 
 /* A model for columns: nothing that is for images, and no file that is nothing else. */
 static int check_table(cli_call *call, const char *path, const cli_roles *options, const char *model) {
-    int code = cli_check_idle(call, pv_image_option_table,
-                              "images: leave it out, or choose a network for them with --model convnet or inception");
+    int code = cli_check_idle(call, pv_image_option_table, "images",
+                              "choose a network for them with --model convnet or inception");
     if (code == CLI_OK && !options->roles.target && pv_archive_recognise(path))
         code = cli_error(call, PV_ERR_USAGE, path,
                          "is a file of arrays, and --model %s takes columns: for images choose --model convnet or "

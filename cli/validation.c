@@ -38,7 +38,7 @@ json_t *cli_json_validation(const pv_validation *validation) {
 int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
                            int64_t seed) {
     if (strcmp(population, "unknown") != 0)
-        return cli_check_idle(call, pv_target_option_table, "--population unknown");
+        return cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
     unknown->level = level;
     unknown->seed = seed;
     if (unknown->method == PV_TARGET_BBSE)

@@ -126,7 +126,7 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     switch (row->type) {
     case PV_OPTION_FLAG:
         if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "--%s takes no value", row->name);
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s takes no value; write --%s alone", row->name, row->name);
         *(bool *)target = !text || strcmp(text, "true") == 0;
         return PV_OK;
     case PV_OPTION_INT: {

@@ -50,7 +50,9 @@ static pv_status read_block(pv_ctx *ctx, pv__input *input) {
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return pv__fail_at(ctx, PV_ERR_PATH, input->name, 0, 0, "cannot be read: %s", strerror(errno));
+            return pv__fail_at(ctx, PV_ERR_PATH, input->name, 0, 0,
+                               "cannot be read: %s; give a file that can, such as a copy on another disk",
+                               strerror(errno));
         input->final = got == 0;
         input->end += (size_t)got;
     }

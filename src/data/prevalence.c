@@ -24,8 +24,9 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
     const char *begin = skip_blanks(*at);
     size_t length = pv__number_prefix(begin, p);
     if (length == 0)
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s'", r->option,
-                        pv__show(begin).text, pv__show(r->text).text);
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s'; write %s",
+                        r->option, pv__show(begin).text, pv__show(r->text).text,
+                        *at > r->text && (*at)[-1] == '-' ? "an interval as LOW-HIGH" : "P, P,P,... or LABEL=P,...");
     *at = skip_blanks(begin + length);
     if (**at == '%' || **at == '/') {
         double below = 100;
@@ -37,7 +38,7 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)%s", r->option, pv__show_n(begin, length).text,
                         *p > 1 && *p < 100       ? "; a percentage is written as a share, 1.5 % as 0.015"
                         : *p == 0 && **at == ',' ? "; the decimal sign is a point, as in 0.005"
-                                                 : "");
+                                                 : "; give a share above 0 and below 1, such as 0.01");
     return PV_OK;
 }
 

@@ -136,7 +136,8 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
     if (network && !problem->data)
         return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes images; for tables choose linear or mlp", o->model);
     if (!network && (o->pretrained || o->freeze_low))
-        return pv__fail(ctx, PV_ERR_USAGE, "%s is for --model convnet and inception",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%s is for --model convnet and inception: leave it out, or choose one of these",
                         o->pretrained ? "--pretrained" : "--freeze-low");
     if (network && problem->batch == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "--batch full: images are learned in minibatches: give a number of them");

@@ -56,13 +56,14 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
                              pv__show(names->name).text);
     const char *name = names->level[names->code[row]];
     if (names->code[row] < (int32_t)row) /* levels are numbered as they appear */
-        return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice", pv__show(name).text);
+        return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice; give each once", pv__show(name).text);
     PV_TRY(pv__strdup(ctx, name, &costs->action[row]));
     for (int y = 0; y < costs->classes; y++) {
         const pv_column *cells = &table->column[column[y]];
         double *cost = &costs->cost[row * (size_t)costs->classes + (size_t)y];
         if (cells->code[row] < 0)
-            return PV__FAIL_CELL(ctx, table, row, column[y], "the cost of action '%s' for label '%s' is missing",
+            return PV__FAIL_CELL(ctx, table, row, column[y],
+                                 "the cost of action '%s' for label '%s' is missing; give a number",
                                  pv__show(name).text, pv__show(cells->name).text);
         const char *text = cells->level[cells->code[row]];
         if (!pv__number_parse(text, strlen(text), cost) || isinf(*cost))

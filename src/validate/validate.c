@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "data/data.h"
 #include "infer/infer.h"
 
 pv_validation_options pv_validation_options_default(void) {
@@ -186,6 +187,10 @@ static pv_status read_stated(pv_ctx *ctx, const work *w) {
     PV_TRY(pv__alloc(ctx, classes, sizeof *w->v->stated, &w->v->stated));
     if (strcmp(text, "population") == 0)
         return PV_OK;
+    if (!strpbrk(text, "=0123456789"))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--stated-for: '%s' is no population; give rows, population, or a prevalence such as 0.01",
+                        pv__show(text).text);
     PV_TRY(pv_prevalence_parse(ctx, "--stated-for", text, w->input->labels, (int)classes, w->v->stated, &low, &high));
     if (!isnan(low))
         return pv__fail(ctx, PV_ERR_USAGE, "--stated-for %s: give one prevalence, not an interval", text);

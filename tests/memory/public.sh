@@ -1,16 +1,39 @@
 #!/usr/bin/env bash
 # Every public function that makes something is in a test that lets its allocations fail. usage: tests/memory/public.sh
 #
-# A maker is a function of include/prevail that returns pv_status and writes a pointer (TYPE **made). Tests that sweep are those
-# with sweep_memory; commands as a whole are swept by run.sh.
+# A maker is a function of include/prevail that returns pv_status and writes a pointer (TYPE **made). It is swept where a function
+# that is given to sweep_memory (or, in test_memory.c, to SWEEP) calls it, or one of the same file that such a function names;
+# commands as a whole are swept by run.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 makers=$(sed -e 's@/\*.*\*/@@' include/prevail/*.h | tr '\n' ' ' | grep -oE 'pv_status +pv_[a-z_0-9]+\([^;]*\);' | grep -E '\*\*[a-z]+' |
     sed -E 's/pv_status +(pv_[a-z_0-9]+).*/\1/' | sort -u)
-sweeps=$(grep -lE 'sweep_memory\(' tests/unit/test_*.c)
+
+# The names in the bodies of what is swept, file by file. A body is from a line that begins with a name and ends with { to one of } alone.
+swept=$(awk '
+    function visit(name,   words, n, i) {
+        if (!(name in body) || name in seen) return
+        seen[name] = 1
+        n = split(body[name], words, /[^A-Za-z_0-9]+/)
+        for (i = 1; i <= n; i++) { print words[i]; visit(words[i]) }
+    }
+    function finish(   name) {
+        for (name in given) visit(name)
+        split("", body); split("", seen); split("", given)
+        inside = ""
+    }
+    FNR == 1 { finish() }
+    /^static void sweeps_context\(/ { given["sweeps_context"] = 1 } # pv_ctx_new: its one allocation fails there
+    { gsub(/\/\*.*\*\//, "") }
+    inside == "" && /^[a-z].*\)? *\{$/ && match($0, /[A-Za-z_0-9]+\(/) { inside = substr($0, RSTART, RLENGTH - 1); next }
+    inside != "" && /^\}/ { inside = ""; next }
+    inside != "" { body[inside] = body[inside] " " $0 }
+    match($0, /sweep_memory\([a-z_0-9]+\)/) { given[substr($0, RSTART + 13, RLENGTH - 14)] = 1 }
+    match($0, /^SWEEP\([a-z_0-9]+\)/) { given[substr($0, 7, RLENGTH - 7) "_poorly"] = 1 }
+    END { finish() }' tests/unit/test_*.c | sort -u)
 passed=0 failed=0
 for maker in $makers; do
-    if grep -qE "\b$maker\(" $sweeps; then
+    if grep -qx "$maker" <<<"$swept"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

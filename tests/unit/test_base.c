@@ -112,7 +112,7 @@ static void test_options(void **state) {
                  {"rate", "", "--rate : not a number"},
                  {"kind", "lon", "--kind lon: choose one of a|b|long"},
                  {"count", NULL, "--count needs a value"},
-                 {"flag", "yes", "--flag takes no value"},
+                 {"flag", "yes", "--flag takes no value; write --flag alone"},
                  {"cuont", "1", "unknown option --cuont; did you mean --count?"},
                  {"zzzzzzz", "1", "unknown option --zzzzzzz; --help lists them"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

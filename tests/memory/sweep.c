@@ -407,10 +407,12 @@ static const char *judge(const trial *t, const trial *wanted) {
         return NULL; /* it did without */
     if (t->code != 1)
         return "the exit code is not 1";
-    const char *last = t->err;
-    for (const char *at = t->err; (at = strchr(at, '\n')) && at[1];)
-        last = ++at;
-    return strncmp(last, "prevail: ", 9) == 0 && strstr(last, "out of memory") ? NULL : "no error line says so";
+    for (const char *line = t->err; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        const char *said = strstr(line, "out of memory"), *end = strchr(line, '\n');
+        if (strncmp(line, "prevail: ", 9) == 0 && said && (!end || said < end))
+            return NULL;
+    }
+    return "no error line says so";
 }
 
 /* Which calls of so many to try: [calls + 1], the first two and the last of each place. */

@@ -52,7 +52,7 @@ void pv__put_json(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-void pv__shorten(const char *text, size_t most, char *to, size_t size) {
+bool pv__shorten(const char *text, size_t most, char *to, size_t size) {
     size_t count = 0, used = 0, cut = 0; /* cut: where the text ends if an ellipsis follows */
     bool whole = true;
     while (*text) {
@@ -72,6 +72,7 @@ void pv__shorten(const char *text, size_t most, char *to, size_t size) {
     to[used] = '\0';
     if (!whole)
         memcpy(to + (count == most ? cut : used), "\xE2\x80\xA6", 4);
+    return whole;
 }
 
 /* 1e-06 as 1e-6; a number of five digits or more before the point gets commas. */

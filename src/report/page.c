@@ -144,8 +144,7 @@ enum { NAME = 60, CELL = 600 }; /* characters that are shown of a row's name and
 
 static void put_cell(FILE *out, const char *text, size_t most) {
     char shown[4 * CELL + 8];
-    pv__shorten(text, most, shown, sizeof shown);
-    if (strlen(text) > strlen(shown)) {
+    if (!pv__shorten(text, most, shown, sizeof shown)) {
         char whole[4 * 1000 + 8];
         pv__shorten(text, 1000, whole, sizeof whole);
         fputs("<span title=\"", out);

@@ -14,8 +14,8 @@
 void pv__put_html(FILE *out, const char *text);
 /* A JSON string with its quotes, safe inside <script>. */
 void pv__put_json(FILE *out, const char *text);
-/* At most `most` characters, the last one an ellipsis where something is missing; size bytes at most. */
-void pv__shorten(const char *text, size_t most, char *to, size_t size);
+/* At most `most` characters, the last one an ellipsis where something is missing (false then); size bytes at most. */
+bool pv__shorten(const char *text, size_t most, char *to, size_t size);
 /* As few digits as tell the number: "0.05", "1e-6", "12,000". */
 void pv__number_text(double value, char *to, size_t size);
 

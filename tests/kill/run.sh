@@ -68,6 +68,7 @@ there() { find . -name .counts -prune -o -type f ! -name err -printf '%p %i %s %
 ended() {
     local before pid
     before=$(there)
+    : >err # it may be ended before it has opened it
     GCOV_PREFIX=$scratch/.counts "$prevail" "$@" >/dev/null 2>err &
     pid=$!
     signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
@@ -84,9 +85,10 @@ ended() {
 }
 # What a run that comes to its end must say first, by whether a checkpoint is there before it.
 look() { first='prevail: ck: no such file; beginning'; [ ! -e ck ] || first='prevail: continuing from ck'; }
-# Whether it did, and said nothing else but where its report is.
+# Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
-    [ "$(head -n 1 err)" = "$first" ] && ! tail -n +2 err | grep -q -v -x 'prevail: report in out/report.html'
+    [ "$(head -n 1 err)" = "$first" ] &&
+        ! tail -n +2 err | grep -q -v -x -e 'prevail: report in out/report.html' -e 'prevail: [0-9]* of [0-9]* fits are in out already'
 }
 count() { ! grep -q -x 'prevail: continuing from ck' err || resumed=$((resumed + 1)); }
 # The same bytes, of a file or of all files of a folder; a cell has the seconds that its fit took.

@@ -320,10 +320,10 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     pv_status status;
     PV_GOTO(fail, pv__strdup(ctx, path, &c->path));
     if (exists && !resume) {
-        status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                             begins_like_one(path)
-                                 ? "exists: add --resume to continue from it, or remove it to begin anew"
-                                 : "exists, and is no checkpoint; give --checkpoint another name");
+        status =
+            pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                        begins_like_one(path) ? "exists: add --resume to continue from it, or remove it to begin anew"
+                                              : "exists, and is no checkpoint; give --checkpoint another name");
         goto fail;
     }
     if (exists) {

@@ -18,6 +18,7 @@ struct pv_ctx {
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
     _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
     atomic_bool abandoned;                /* there are to be no more; of the root */
+    atomic_int creating;                  /* threads that are about to make one; of the root */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */

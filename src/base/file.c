@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,6 +94,8 @@ static void leave_temporary(pv_ctx *ctx, pv_output *output) {
 
 void pv_outputs_abandon(pv_ctx *ctx) {
     atomic_store(&ctx->root->abandoned, true);
+    for (int wait = 0; wait < 200 && atomic_load(&ctx->root->creating) > 0; wait++)
+        poll(NULL, 0, 1); /* what is being made is there in a moment; in vain where this thread is the one */
     for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
         if (atomic_load(&entry->there))
             unlink(entry->path);
@@ -130,14 +133,11 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     PV_TRY(take_temporary(ctx, size, &entry));
     snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
     output->temporary = entry->path;
-    *descriptor = create_unique(entry);
-    int cause = errno;
-    if (*descriptor >= 0 && atomic_load(&ctx->root->abandoned)) { /* either this is seen, or the file is */
-        unlink(entry->path);
-        close(*descriptor);
-        *descriptor = -1;
-        cause = ECANCELED;
-    }
+    atomic_fetch_add(&ctx->root->creating, 1);
+    bool abandoned = atomic_load(&ctx->root->abandoned); /* either this is seen, or the file is waited for */
+    *descriptor = abandoned ? -1 : create_unique(entry);
+    int cause = abandoned ? ECANCELED : errno;
+    atomic_fetch_sub(&ctx->root->creating, 1);
     if (*descriptor < 0) {
         leave_temporary(ctx, output);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,

@@ -128,7 +128,7 @@ typedef struct study_problem {
     pv_targets targets;
     pv_loss loss;
     pv_marginal marginal;
-    pv_population population;
+    pv_prevalence population;
     double prior_sd;
 } study_problem;
 

@@ -15,7 +15,7 @@ int main(void) {
     }
 
     pv_targets targets = {.n = 4, .classes = 2, .label = label};
-    pv_population population = {.classes = 2, .prevalence = prevalence, .prevalence_n = 100};
+    pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = 100};
     pv_ctx *ctx;
     pv_full_loss *loss = NULL;
     if (pv_ctx_new(NULL, &ctx) != PV_OK)

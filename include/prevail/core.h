@@ -34,13 +34,13 @@ PV_MUST_USE pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets);
 void pv_label_mass(const pv_targets *targets, double *mass /* [classes] */);
 
 /* The true population, as far as it is known. */
-typedef struct pv_population {
+typedef struct pv_prevalence {
     int classes;
     const double *prevalence; /* [classes], p_Y(y): in (0,1), sums to 1 */
     double prevalence_n;      /* N_pr: pseudo-observations behind it; INFINITY: known exactly */
-} pv_population;
+} pv_prevalence;
 
-PV_MUST_USE pv_status pv_population_check(pv_ctx *ctx, const pv_population *population);
+PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population);
 
 #define PV_LOSS_LIST(X)                                                                                                \
     X(IG, "ig", "information gain: each likelihood over the model's own marginal")                                     \
@@ -85,7 +85,7 @@ typedef struct pv_full_loss pv_full_loss;
 /* targets and population are copied as structs; the arrays they point to are borrowed for the life of the loss.
  * population may be NULL for plain. The caller frees *full. */
 PV_MUST_USE pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
-                                       const pv_population *population, pv_full_loss **full);
+                                       const pv_prevalence *population, pv_full_loss **full);
 void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full);
 
 /* value: +INFINITY where the posterior is 0 (known prevalence outside the hull of the rows); dloglik is then zero.
@@ -133,7 +133,7 @@ typedef struct pv_sampling {
 typedef struct pv_batch_design {
     pv_sampling sampling;
     const double *mass; /* [classes], label mass N_F(y) of the full data */
-    pv_population population;
+    pv_prevalence population;
     pv_weighting population_weight; /* beta */
     pv_weighting epoch_weight;      /* omega */
     bool direct; /* Eq. loss minibatch estimate as it stands, label counts estimated too. The form with the known

@@ -49,8 +49,8 @@ static pv_status check_options(pv_ctx *ctx, int classes, const pv_assess_options
         return pv__fail(ctx, PV_ERR_USAGE, "the number of bootstrap replicates is negative");
     if (!options->prevalence)
         return PV_OK;
-    pv_population population = {.classes = classes, .prevalence = options->prevalence};
-    return pv_population_check(ctx, &population);
+    pv_prevalence population = {.classes = classes, .prevalence = options->prevalence};
+    return pv_prevalence_check(ctx, &population);
 }
 
 static void state_masses(const double *prevalence, const pv_judged *judged, pv__case *made) {

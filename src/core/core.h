@@ -62,7 +62,7 @@ typedef struct pv__profile {
 } pv__profile;
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
-                           const pv_population *population);
+                           const pv_prevalence *population);
 void pv__profile_clear(pv_ctx *ctx, pv__profile *profile);
 
 /* Solves for loglik. *value = sum v log q + sum c log lambda (what is added to the plain loss), +INFINITY where the

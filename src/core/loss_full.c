@@ -162,7 +162,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const doub
     return PV_OK;
 }
 
-static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_population *population, double *mass) {
+static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *population, double *mass) {
     pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
     pv_label_mass(targets, mass);
@@ -173,7 +173,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_population *p
     }
     if (full->loss == PV_LOSS_PLAIN)
         return PV_OK;
-    PV_TRY(pv_population_check(ctx, population));
+    PV_TRY(pv_prevalence_check(ctx, population));
     if (population->classes != targets->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the prevalence is of %d classes, the data have %d", population->classes,
                         targets->classes);
@@ -198,7 +198,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_population *p
 }
 
 pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
-                           const pv_population *population, pv_full_loss **full) {
+                           const pv_prevalence *population, pv_full_loss **full) {
     *full = NULL;
     PV_TRY(pv__targets_check(ctx, targets, loss == PV_LOSS_IG));
     if (!population && loss != PV_LOSS_PLAIN)

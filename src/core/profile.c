@@ -25,7 +25,7 @@
 #include "core/profile.h"
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
-                           const pv_population *population) {
+                           const pv_prevalence *population) {
     *profile = (pv__profile){.n = targets->n, .classes = targets->classes, .weight = targets->weight};
     size_t k = (size_t)targets->classes, J = k - 1;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->counts));

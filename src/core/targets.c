@@ -66,7 +66,7 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
     return PV_OK;
 }
 
-pv_status pv_population_check(pv_ctx *ctx, const pv_population *population) {
+pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population) {
     double sum = 0;
     for (int y = 0; y < population->classes; y++) {
         double p = population->prevalence[y];

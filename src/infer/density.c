@@ -151,7 +151,7 @@ static bool profile_fast(state *s, double start, double *value, double *scale) {
 
 static bool likelihood_fast(state *s, const double *w, double *value, double *gradient) {
     const pv__problem *problem = s->problem;
-    const pv_population *population = &problem->population;
+    const pv_prevalence *population = &problem->population;
     const pv__density_kernels *kernels = pv__density_kernels_get();
     pv__row_sums sums = kernels->forward(&s->rows, w, s->p1, s->p0);
     *value = sums.loss;

@@ -26,7 +26,7 @@ typedef struct pv__problem {
     double stated_n;
     bool whole;               /* stated as an interval: the whole of what is known, and no mere count of observations */
     double *believed;         /* [classes], with the half counts of Jeffreys' prior */
-    pv_population population; /* what the losses take: as stated, or as believed */
+    pv_prevalence population; /* what the losses take: as stated, or as believed */
     pv_prior prior, intercept_prior;
     double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
     bool *is_bias;  /* [params] */

@@ -30,8 +30,8 @@ static void wrong_targets(void **state) {
     weight[1] = -1;
     REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight -1");
     const double prevalence[] = {0.9, 0.1};
-    pv_population population = {.classes = 2, .prevalence = prevalence, .prevalence_n = -1};
-    REFUSED(pv_population_check(ctx, &population), PV_ERR_USAGE, "prevalence_n is -1");
+    pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = -1};
+    REFUSED(pv_prevalence_check(ctx, &population), PV_ERR_USAGE, "prevalence_n is -1");
 }
 
 static void wrong_losses(void **state) {
@@ -40,7 +40,7 @@ static void wrong_losses(void **state) {
     double weight[] = {1, 1, 1};
     const double two[] = {0.9, 0.1}, three[] = {0.8, 0.1, 0.1};
     pv_targets targets = {.n = 3, .classes = 2, .label = label, .weight = weight};
-    pv_population population = {.classes = 2, .prevalence = two, .prevalence_n = 10}, other = {3, three, 10};
+    pv_prevalence population = {.classes = 2, .prevalence = two, .prevalence_n = 10}, other = {3, three, 10};
     pv_full_loss *full;
     REFUSED(pv_full_loss_new(ctx, PV_LOSS_IW, PV_MARGINAL_PROFILE, &targets, NULL, &full), PV_ERR_USAGE,
             "loss iw needs the prevalence");

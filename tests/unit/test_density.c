@@ -177,7 +177,7 @@ static void test_profile_far_out(void **state) {
     pv_targets targets = {4, 2, label, NULL, weight};
     for (size_t s = 0; s < 5; s++)
         for (uint64_t point = 0; point < 400; point++) {
-            pv_population population = {2, prevalence, strengths[s]};
+            pv_prevalence population = {2, prevalence, strengths[s]};
             pv_full_loss *full;
             CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &full));
             pv_rng rng = pv_rng_stream(3, 7, point);
@@ -214,7 +214,7 @@ static void test_unlabelled(void **state) {
     const double prevalence[2] = {0.9, 0.1}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
     double weight[4] = {1, 1, 2, 0}, value, dloglik[8];
     pv_targets targets = {4, 2, label, NULL, weight};
-    pv_population population = {2, prevalence, 10};
+    pv_prevalence population = {2, prevalence, 10};
     for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
         pv_full_loss *full;
         weight[2] = 2;

@@ -106,7 +106,7 @@ static pv_status core_poorly(pv_ctx *poor) {
     const int32_t label[4] = {0, 1, 0, 1};
     const double prevalence[2] = {0.8, 0.2}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
     pv_targets targets = {4, 2, label, NULL, NULL};
-    pv_population population = {2, prevalence, 10};
+    pv_prevalence population = {2, prevalence, 10};
     double value, dloglik[8], parameters[6] = {0};
     pv_full_loss *full = NULL;
     pv_auxiliary *auxiliary = NULL;

@@ -34,7 +34,7 @@ static inline pv_status table_open(pv_ctx *c, table *t) {
     static const int32_t label[4] = {0, 1, 0, 1};
     static const double count[4] = {47, 44, 3, 6}, prevalence[2] = {0.99, 0.01};
     pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = count};
-    pv_population population = {.classes = 2, .prevalence = prevalence, .prevalence_n = t->of->prevalence_n};
+    pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = t->of->prevalence_n};
     return pv_full_loss_new(c, t->of->loss, t->of->marginal, &targets, &population, &t->full);
 }
 

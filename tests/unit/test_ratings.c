@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../cli/study_ratings.h"
+#include "studies/ratings/ratings.h"
 
 static void test_kinds(void **state) {
     (void)state;

@@ -1,0 +1,10 @@
+/* bench/bench_images.h: the image part of prevail bench. */
+#ifndef PREVAIL_BENCH_BENCH_IMAGES_H
+#define PREVAIL_BENCH_BENCH_IMAGES_H
+
+#include "cli/common.h"
+
+/* Sets the figures of a training step of the paper's ConvNet in out. */
+pv_status bench_images(cli_call *call, int64_t repeats, json_t *out);
+
+#endif

@@ -1,0 +1,438 @@
+/* Grids of fits: which cells there are, and how they are fitted. */
+#include "studies/common/grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const grid_network[GRID_NETWORKS] = {"convnet", "inception"};
+const char *const grid_design[GRID_DESIGNS] = {"balanced", "uniform"};
+const char *const grid_method[GRID_METHODS] = {"ig-constant", "ig-linear", "ig-profile", "iw", "plain", "truth"};
+const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear",       "ig, profile",
+                                                    "iw",           "plain, corrected", "the truth"};
+
+static bool serves_all(int method) {
+    return method == GRID_PLAIN || method == GRID_TRUTH;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static int wrong_list(cli_call *call, const char *option, const char *text, const char *const *words, size_t count) {
+    char choices[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof choices; i++)
+        used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", words[i]);
+    return cli_error(call, PV_ERR_USAGE, NULL, "--%s %s: some of %s, parted by commas, each once", option, text,
+                     choices);
+}
+
+/* The words that a list names. NULL: all of them. */
+static int read_list(cli_call *call, const char *option, const char *text, const char *const *words, size_t count,
+                     grid_list *list) {
+    bool chosen[GRID_FOLDS_MAX] = {false};
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < count && (strlen(words[i]) != length || strncmp(words[i], at, length) != 0))
+            i++;
+        if (i == count || chosen[i])
+            return wrong_list(call, option, text, words, count);
+        chosen[i] = true;
+        at += length;
+        if (*at && !at[1])
+            return wrong_list(call, option, text, words, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!text || chosen[i])
+            list->index[list->count++] = i;
+    return CLI_OK;
+}
+
+static int read_folds(cli_call *call, const study_options *options, grid *g) {
+    char number[GRID_FOLDS_MAX][24];
+    const char *words[GRID_FOLDS_MAX];
+    g->folds = (size_t)options->folds;
+    for (size_t f = 0; f < g->folds; f++) {
+        snprintf(number[f], sizeof number[f], "%zu", f + 1);
+        words[f] = number[f];
+    }
+    return read_list(call, "fold", options->fold, words, g->folds, &g->fold);
+}
+
+/* ---- prevalences ------------------------------------------------------------------------------------------------- */
+
+/* Label shares of all rows. */
+void grid_shares(const grid *g, double *share) {
+    pv_targets targets = pv_dataset_targets(g->training.data);
+    double total = 0;
+    pv_label_mass(&targets, share);
+    for (int y = 0; y < targets.classes; y++)
+        total += share[y];
+    for (int y = 0; y < targets.classes; y++)
+        share[y] /= total;
+}
+
+/* Two labels: that of the positive one. Grades: that of the first, the rest shared by the others; or "observed". */
+static int read_prevalence(grid *g, const grid_kind *kind, const char *word, size_t length) {
+    size_t k = (size_t)g->training.data->classes;
+    double p, *to = g->prevalence[g->prevalences];
+    char *name = g->prevalence_name[g->prevalences];
+    const char *end = pv_parse_real(word, &p);
+    snprintf(name, sizeof g->prevalence_name[0], "%.*s", (int)length, word);
+    if (kind->grades && strcmp(name, "observed") == 0) {
+        grid_shares(g, to);
+    } else if (!end || end != word + length || !(p >= 1e-6 && p <= 1 - 1e-6) ||
+               length >= sizeof g->prevalence_name[0]) {
+        return cli_error(g->call, PV_ERR_USAGE, NULL,
+                         kind->grades ? "--prevalences: '%s' is neither 'observed' nor a prevalence of the first grade"
+                                      : "--prevalences: '%s' is no number between 0 and 1",
+                         name);
+    } else {
+        for (size_t y = 0; y < k; y++)
+            to[y] = kind->grades ? (y == 0 ? p : (1 - p) / (double)(k - 1)) : (y == 1 ? p : 1 - p);
+    }
+    for (size_t i = 0; i < g->prevalences; i++)
+        if (strcmp(g->prevalence_name[i], name) == 0 || g->prevalence[i][0] == to[0])
+            return cli_error(g->call, PV_ERR_USAGE, NULL, "--prevalences: %s is there twice", name);
+    g->prevalences++;
+    return CLI_OK;
+}
+
+static int read_prevalences(grid *g, const grid_kind *kind) {
+    const char *text = g->options->prevalences;
+    int code = CLI_OK;
+    for (const char *at = text; at && code == CLI_OK; at = *at ? at + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        if (g->prevalences == GRID_PREVALENCES_MAX)
+            return cli_error(g->call, PV_ERR_USAGE, NULL, "--prevalences %s: at most %d", text,
+                             (int)GRID_PREVALENCES_MAX);
+        code = read_prevalence(g, kind, at, length);
+        at += length;
+    }
+    return code;
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+static int read_models(grid *g) {
+    const char *sizes = g->options->sizes;
+    for (size_t i = 0; i < g->networks.count; i++) {
+        char *spec = g->model[g->networks.index[i]];
+        const char *name = grid_network[g->networks.index[i]];
+        int length = snprintf(spec, sizeof g->model[0], sizes && *sizes ? "%s:%s" : "%s", name, sizes);
+        if (length >= (int)sizeof g->model[0])
+            return cli_error(g->call, PV_ERR_USAGE, NULL, "--sizes is too long");
+        int64_t views, size;
+        pv_status status = pv_model_views(g->call->ctx, spec, &views, &size);
+        if (status != PV_OK)
+            return cli_fail(g->call, status);
+    }
+    return CLI_OK;
+}
+
+/* Two labels, or grades from votes, as the study needs them. */
+static int check_data(grid *g, const grid_kind *kind) {
+    const pv_dataset *data = g->training.data;
+    if (kind->grades && (!data->frequency || data->classes != 5))
+        return cli_error(g->call, PV_ERR_INPUT, g->path, "the study needs votes from 1 to 5; there are %d labels%s",
+                         data->classes, data->frequency ? "" : " and no votes");
+    if (!kind->grades && data->classes != 2)
+        return cli_error(g->call, PV_ERR_INPUT, g->path, "%d labels in '%s'; the study needs two", data->classes,
+                         g->roles.roles.target);
+    return CLI_OK;
+}
+
+static int read_data(grid *g, const grid_kind *kind) {
+    const study_options *options = g->options;
+    const char *model = g->model[g->networks.index[0]];
+    g->roles = options->roles;
+    g->roles.roles.target = options->target;
+    g->path = options->data;
+    if (kind->grades && options->target)
+        return cli_error(g->call, PV_ERR_USAGE, NULL, "study ratings predicts votes: name their array with --votes");
+    if (kind->grades && cli_given(g->call, "binarise"))
+        return cli_error(g->call, PV_ERR_USAGE, NULL, "study ratings predicts the grades: leave --binarise out");
+    if (kind->grades && !g->roles.image.votes)
+        g->roles.image.votes = "votes";
+    if (!g->path) {
+        int code = grid_simulate(g, kind->grades);
+        return code == CLI_OK ? check_data(g, kind) : code;
+    }
+    int code = cli_training_prepare_file(g->call, g->path, &g->roles, NULL, model, &g->training);
+    if (code == CLI_OK && !kind->grades && g->roles.image.votes && !cli_given(g->call, "binarise"))
+        g->roles.image.binarise = 3;
+    if (code == CLI_OK)
+        code = cli_training_read(g->call, g->path, &g->roles, &g->training);
+    return code == CLI_OK ? check_data(g, kind) : code;
+}
+
+static int32_t *take_groups(const grid *g, size_t n, const size_t *row) {
+    int32_t *group = cli_alloc(n, sizeof *group);
+    for (size_t i = 0; i < n; i++)
+        group[i] = g->training.group[row[i]];
+    return group;
+}
+
+/* The rows to learn from and those held out, for each fold. */
+static int make_folds(grid *g) {
+    const pv_dataset *data = g->training.data;
+    size_t *row = cli_alloc(data->rows, sizeof *row);
+    int32_t *fold = cli_alloc(data->rows, sizeof *fold);
+    pv_status status = pv_folds_make(g->call->ctx, data, g->training.labels, (int64_t)g->folds, g->training.group,
+                                     (uint64_t)g->options->seed, 0, fold);
+    for (size_t f = 0; f < g->folds && status == PV_OK; f++)
+        for (int inside = 0; inside < 2 && status == PV_OK; inside++) {
+            size_t n = 0;
+            for (size_t i = 0; i < data->rows; i++)
+                if (((size_t)fold[i] == f) == (inside == 1))
+                    row[n++] = i;
+            status = pv_dataset_take(g->call->ctx, data, n, row, inside ? &g->held_out[f] : &g->learned[f]);
+            if (!inside && g->training.group)
+                g->learned_group[f] = take_groups(g, n, row);
+        }
+    free(row);
+    free(fold);
+    return status == PV_OK ? CLI_OK : cli_fail(g->call, status);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+static void list_cells(grid *g) {
+    size_t most = g->networks.count * g->designs.count * g->methods.count * g->prevalences * g->fold.count;
+    g->cell = cli_alloc(most, sizeof *g->cell);
+    for (size_t n = 0; n < g->networks.count; n++)
+        for (size_t d = 0; d < g->designs.count; d++)
+            for (size_t m = 0; m < g->methods.count; m++)
+                for (size_t p = 0; p < (serves_all((int)g->methods.index[m]) ? 1 : g->prevalences); p++)
+                    for (size_t f = 0; f < g->fold.count; f++)
+                        g->cell[g->cells++] = (grid_cell){.network = (int)g->networks.index[n],
+                                                          .design = (int)g->designs.index[d],
+                                                          .method = (int)g->methods.index[m],
+                                                          .prevalence = p,
+                                                          .fold = g->fold.index[f]};
+}
+
+const grid_cell *grid_at(const grid *g, int network, int design, int method, size_t prevalence, size_t fold) {
+    for (size_t i = 0; i < g->cells; i++) {
+        const grid_cell *c = &g->cell[i];
+        if (c->network == network && c->design == design && c->method == method && c->fold == fold &&
+            (c->prevalence == prevalence || serves_all(method)))
+            return c;
+    }
+    return NULL;
+}
+
+size_t grid_rows(const grid *g, size_t fold) {
+    return g->held_out[fold]->rows;
+}
+
+void grid_defaults(const cli_call *call, study_options *options, const char *prevalences) {
+    if (!options->prevalences)
+        options->prevalences = prevalences;
+    if (!cli_given(call, "cases"))
+        options->cases = 342; /* the paper's numbers */
+    if (!cli_given(call, "controls"))
+        options->controls = 1065;
+    if (!options->quick)
+        return;
+    if (!cli_given(call, "cases"))
+        options->cases = 40;
+    if (!cli_given(call, "controls"))
+        options->controls = 40;
+    if (!options->sizes)
+        options->sizes = "views=3,size=12,low=4,channels=8-8,features=8";
+    if (!cli_given(call, "epochs"))
+        options->fit.epochs = 2;
+    if (!cli_given(call, "rate"))
+        options->fit.rate = 0.003;
+}
+
+int grid_begin(cli_call *call, const study_options *options, const grid_kind *kind, grid *g) {
+    *g = (grid){.call = call, .options = options, .study = kind->study};
+    int code = read_list(call, "networks", options->networks, grid_network, GRID_NETWORKS, &g->networks);
+    if (code == CLI_OK)
+        code = read_list(call, "batches", options->batches, grid_design, GRID_DESIGNS, &g->designs);
+    if (code == CLI_OK)
+        code = read_list(call, "methods", options->methods, grid_method, GRID_TRUTH, &g->methods);
+    if (code == CLI_OK)
+        code = read_folds(call, options, g);
+    if (code == CLI_OK)
+        code = read_models(g);
+    if (code == CLI_OK)
+        code = read_data(g, kind);
+    if (code == CLI_OK && g->path)
+        code = study_checkpoint_data(call, g->training.table, g->training.data->images);
+    if (code == CLI_OK)
+        code = read_prevalences(g, kind);
+    if (code == CLI_OK)
+        code = make_folds(g);
+    if (code == CLI_OK && !g->path)
+        g->methods.index[g->methods.count++] = GRID_TRUTH;
+    if (code == CLI_OK)
+        list_cells(g);
+    for (size_t i = 0; i < g->cells && code == CLI_OK; i++)
+        if (g->cell[i].method == GRID_TRUTH)
+            code = grid_truth(g, kind->grades, &g->cell[i]);
+    return code;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* All fits, in the order of the cells: the place of one in a checkpoint is the same whatever the folder has. */
+typedef struct fit_list {
+    grid *g;
+    grid_cell **cell;
+} fit_list;
+
+bool grid_traced(const grid_cell *cell) {
+    return (cell->method == GRID_CONSTANT || cell->method == GRID_LINEAR) && cell->fold == 0;
+}
+
+static void keep_trace(const pv_trace *trace, grid_cell *cell) {
+    size_t n = trace->count * (size_t)trace->classes;
+    cell->epochs = trace->count;
+    cell->used = cli_alloc(n, sizeof *cell->used);
+    cell->exact = cli_alloc(n, sizeof *cell->exact);
+    memcpy(cell->used, trace->used, n * sizeof *cell->used);
+    memcpy(cell->exact, trace->exact, n * sizeof *cell->exact);
+}
+
+static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
+    const fit_list *all = state;
+    const grid *g = all->g;
+    grid_cell *cell = all->cell[index];
+    char stated[GRID_STATED];
+    if (cell->done)
+        return PV_OK;
+    pv_fit_options options = grid_fit_options(g, cell, stated);
+    options.trace = grid_traced(cell);
+    pv_fit_input input = cli_training_input(g->call, &g->roles, &g->training);
+    pv_classifier *fit = NULL;
+    input.data = g->learned[cell->fold];
+    input.group = g->learned_group[cell->fold];
+    pv_status status = pv_fit(ctx, &input, &options, &fit);
+    if (status == PV_OK && cli_was_stopped(fit, PV_STOP_INTERRUPTED))
+        status = PV_ERR_INTERRUPTED;
+    if (status == PV_OK) {
+        size_t k = (size_t)fit->classes;
+        cell->loglik = cli_alloc(grid_rows(g, cell->fold) * k, sizeof *cell->loglik);
+        memcpy(cell->log_marginal, fit->log_marginal, k * sizeof *fit->log_marginal);
+        cell->stop = fit->stop;
+        cell->seconds = fit->seconds;
+        if (fit->trace)
+            keep_trace(fit->trace, cell);
+        status = pv_predict_loglik(ctx, fit, g->held_out[cell->fold], cell->loglik);
+    }
+    pv_classifier_free(ctx, fit);
+    cell->done = status == PV_OK;
+    if (status == PV_OK && g->options->output)
+        status = grid_cell_write(ctx, g, cell);
+    if (status == PV_OK && g->options->output)
+        pv_checkpoint_drop(ctx, ""); /* what the fit kept on its way: the file has it all */
+    return status;
+}
+
+static int make_cell_folder(const grid *g) {
+    char folder[4096];
+    if (!g->options->output)
+        return CLI_OK;
+    if (snprintf(folder, sizeof folder, "%s/cells", g->options->output) >= (int)sizeof folder)
+        return cli_error(g->call, PV_ERR_PATH, g->options->output, "the name is too long");
+    return cli_make_folder(g->call, folder);
+}
+
+int grid_run(grid *g) {
+    fit_list all = {.g = g, .cell = cli_alloc(g->cells, sizeof(grid_cell *))};
+    size_t count = 0, there = 0, finished = 0;
+    int code = make_cell_folder(g);
+    for (size_t i = 0; i < g->cells && code == CLI_OK; i++) {
+        if (g->cell[i].method == GRID_TRUTH)
+            continue;
+        code = g->options->output ? grid_cell_read(g, &g->cell[i]) : CLI_OK;
+        there += g->cell[i].done ? 1 : 0;
+        all.cell[count++] = &g->cell[i];
+    }
+    if (code == CLI_OK && there > 0)
+        cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->output);
+    if (code == CLI_OK && there < count) {
+        pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &all, &finished);
+        cli_progress_clear(g->call);
+        for (size_t i = there = 0; i < count; i++)
+            there += all.cell[i]->done ? 1 : 0;
+        if (status == PV_ERR_INTERRUPTED)
+            code = cli_error(
+                g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s", there, count,
+                g->options->output && !g->options->checkpoint.path ? "; the same command goes on from there" : "");
+        else if (status != PV_OK)
+            code = cli_fail(g->call, status);
+    }
+    free(all.cell);
+    return code;
+}
+
+void grid_clear(grid *g) {
+    for (size_t i = 0; i < g->cells; i++) {
+        free(g->cell[i].loglik);
+        free(g->cell[i].used);
+        free(g->cell[i].exact);
+    }
+    free(g->cell);
+    for (size_t f = 0; f < GRID_FOLDS_MAX; f++) {
+        pv_dataset_free(g->call->ctx, g->learned[f]);
+        pv_dataset_free(g->call->ctx, g->held_out[f]);
+        free(g->learned_group[f]);
+    }
+    cli_training_clear(g->call, &g->training);
+    pv_archive_free(g->call->ctx, g->archive);
+}
+
+/* ---- what came out ----------------------------------------------------------------------------------------------- */
+
+void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal) {
+    size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
+    if (serves_all(cell->method)) {
+        pv_adapt(rows, (int)k, cell->loglik, cell->log_marginal, g->prevalence[prevalence], loglik);
+        for (size_t y = 0; y < k; y++)
+            log_marginal[y] = log(g->prevalence[prevalence][y]);
+    } else {
+        memcpy(loglik, cell->loglik, rows * k * sizeof *loglik);
+        memcpy(log_marginal, cell->log_marginal, k * sizeof *log_marginal);
+    }
+}
+
+void grid_print_trouble(FILE *out, const grid *g, int network, int design) {
+    size_t fits = 0, diverged = 0;
+    for (size_t i = 0; i < g->cells; i++)
+        if (g->cell[i].network == network && g->cell[i].design == design && g->cell[i].method != GRID_TRUTH) {
+            fits++;
+            diverged += g->cell[i].stop == PV_STOP_DIVERGED;
+        }
+    if (diverged)
+        fprintf(out, "\n%zu of %zu fits diverged; what the last finite epoch predicts is shown.\n", diverged, fits);
+}
+
+json_t *grid_json(const grid *g) {
+    json_t *object = cli_json_object(), *shares = cli_json_array(), *models = cli_json_object(),
+           *folds = cli_json_array();
+    double share[GRID_CLASSES_MAX];
+    char hash[24];
+    grid_shares(g, share);
+    for (int y = 0; y < g->training.data->classes; y++)
+        cli_json_append(shares, cli_json_real(share[y]));
+    for (size_t i = 0; i < g->networks.count; i++)
+        cli_json_set(models, grid_network[g->networks.index[i]], cli_json_text(g->model[g->networks.index[i]]));
+    for (size_t f = 0; f < g->folds; f++)
+        cli_json_append(folds, json_integer((json_int_t)grid_rows(g, f)));
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)g->training.data->images->hash);
+    cli_json_set(object, "study", cli_json_text(g->study));
+    cli_json_set(object, "data", g->path ? cli_json_text(g->path) : json_null());
+    cli_json_set(object, "data_hash", cli_json_text(hash));
+    cli_json_set(object, "rows", json_integer((json_int_t)g->training.data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)g->training.data->dropped));
+    cli_json_set(object, "shares", shares);
+    cli_json_set(object, "fold_rows", folds);
+    cli_json_set(object, "models", models);
+    cli_json_set(object, "seed", json_integer(g->options->seed));
+    cli_json_set(object, "command", cli_json_text(g->call->line));
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    return object;
+}

@@ -1,0 +1,117 @@
+/* studies/common/grid.h: many fits to the same images, as the studies of nodules and of ratings have them: network,
+ * batches, method, prevalence and fold. A cell is one fit with its held-out predictions, kept in a file of its own as
+ * soon as it is done, so that the same command goes on where it was stopped.
+ */
+#ifndef PREVAIL_STUDIES_COMMON_GRID_H
+#define PREVAIL_STUDIES_COMMON_GRID_H
+
+#include "studies/common/study.h"
+
+enum { GRID_CONVNET, GRID_INCEPTION, GRID_NETWORKS };
+enum { GRID_BALANCED, GRID_UNIFORM, GRID_DESIGNS };
+/* Up to plain they are fitted; the truth is that of simulated data. */
+enum { GRID_CONSTANT, GRID_LINEAR, GRID_PROFILE, GRID_IW, GRID_PLAIN, GRID_TRUTH, GRID_METHODS };
+enum { GRID_PREVALENCES_MAX = 12, GRID_FOLDS_MAX = 20, GRID_CLASSES_MAX = 8 };
+
+extern const char *const grid_network[GRID_NETWORKS];    /* "convnet": words of --networks */
+extern const char *const grid_design[GRID_DESIGNS];      /* "balanced": of --batches */
+extern const char *const grid_method[GRID_METHODS];      /* "ig-constant": of --methods */
+extern const char *const grid_method_text[GRID_METHODS]; /* "ig, auxiliary:constant" */
+
+typedef struct grid_cell {
+    int network, design, method;
+    size_t prevalence; /* index; plain and the truth: 0, since one serves all */
+    size_t fold;
+    bool done;
+    double *loglik;                        /* [rows of the fold][classes], the model's own output */
+    double log_marginal[GRID_CLASSES_MAX]; /* p(y|w) of it; plain: the label shares of training */
+    pv_stop stop;
+    double seconds;
+    size_t epochs;        /* of the trace; 0: none */
+    double *used, *exact; /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows */
+} grid_cell;
+
+/* Indices that were asked for, in the order of the words. */
+typedef struct grid_list {
+    size_t count, index[GRID_FOLDS_MAX];
+} grid_list;
+
+typedef struct grid {
+    cli_call *call;
+    const study_options *options;
+    const char *study; /* "nodules" */
+    cli_training training;
+    cli_roles roles;
+    const char *path;    /* of the data; NULL: simulated */
+    pv_archive *archive; /* simulated images */
+    grid_list networks, designs, methods, fold;
+    size_t folds; /* in all */
+    size_t prevalences;
+    char prevalence_name[GRID_PREVALENCES_MAX][32];                 /* as given */
+    double prevalence[GRID_PREVALENCES_MAX][GRID_CLASSES_MAX];      /* stated */
+    char model[GRID_NETWORKS][256];                                 /* the networks' specs */
+    pv_dataset *learned[GRID_FOLDS_MAX], *held_out[GRID_FOLDS_MAX]; /* of each fold */
+    int32_t *learned_group[GRID_FOLDS_MAX];                         /* of the rows learned from; NULL: none */
+    grid_cell *cell;
+    size_t cells;
+} grid;
+
+/* What distinguishes the two studies. */
+typedef struct grid_kind {
+    const char *study;
+    bool grades; /* votes are grades; else there are two labels, made of votes at grade 3 */
+} grid_kind;
+
+/* What is left to the study: prevalences, and with --quick sizes and epochs. */
+void grid_defaults(const cli_call *call, study_options *options, const char *prevalences);
+/* Reads options and data and lists the cells. The caller ends with grid_clear, whatever is returned. */
+int grid_begin(cli_call *call, const study_options *options, const grid_kind *kind, grid *g);
+/* Takes the cells that the folder has and fits the others. */
+int grid_run(grid *g);
+void grid_clear(grid *g);
+
+const grid_cell *grid_at(const grid *g, int network, int design, int method, size_t prevalence, size_t fold);
+size_t grid_rows(const grid *g, size_t fold);   /* held out */
+void grid_shares(const grid *g, double *share); /* [classes], of the labels of all rows */
+/* Held-out log probabilities in the population of a prevalence, [rows][classes], and their marginal [classes]: the
+ * model's own, but for plain, which is corrected from the training rows' label shares, and the truth, from its own. */
+void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal);
+
+/* Whether its training is traced: the first fold of the auxiliary networks. A trace costs a pass over the rows each
+ * epoch. */
+bool grid_traced(const grid_cell *cell);
+
+/* How the cells of one network and design came out: "2 of 12 fits diverged", or nothing. */
+void grid_print_trouble(FILE *out, const grid *g, int network, int design);
+json_t *grid_json(const grid *g); /* data and settings */
+
+/* ---- grid_simulated.c: nodules whose truth is known -------------------------------------------------------------- */
+
+/* The population that the simulated nodules are drawn from by label. */
+#define GRID_SIMULATED_PREVALENCE 0.01
+
+/* Makes the archive and the table, and sets roles that are not given. */
+int grid_simulate(grid *g, bool grades);
+/* What the simulation knows of the rows held out, as if it were a model's output. */
+int grid_truth(grid *g, bool grades, grid_cell *cell);
+
+/* ---- grid_marginal.c: q through training against the exact marginal ---------------------------------------------- */
+
+/* Largest and mean deviation |q/p - 1| of any label over the epochs, and the last epoch's. */
+typedef struct grid_deviation {
+    double most, mean, last;
+} grid_deviation;
+grid_deviation grid_deviation_of(const grid *g, const grid_cell *cell); /* NaN without a trace */
+void grid_print_marginals(FILE *out, const grid *g, int network, int design, bool markdown);
+int grid_draw_marginals(const grid *g, int network, int design);
+
+/* ---- grid_cells.c: files ----------------------------------------------------------------------------------------- */
+
+/* Options of the cell's fit. stated has room for the prevalence as text. */
+enum { GRID_STATED = 40 * GRID_CLASSES_MAX };
+pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char stated[GRID_STATED]);
+/* Reads the cell's file where there is one; done says whether. A file of other settings or data is refused. */
+int grid_cell_read(const grid *g, grid_cell *cell);
+PV_MUST_USE pv_status grid_cell_write(pv_ctx *ctx, const grid *g, const grid_cell *cell);
+
+#endif

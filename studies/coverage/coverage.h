@@ -1,0 +1,40 @@
+/* studies/coverage/coverage.h: the outcome of the coverage study, as coverage.c makes and coverage_report.c
+ * prints it. */
+#ifndef PREVAIL_STUDIES_COVERAGE_COVERAGE_H
+#define PREVAIL_STUDIES_COVERAGE_COVERAGE_H
+
+#include "studies/common/study.h"
+
+enum { FEATURES = 3, QUANTITIES = 7, LEVELS = 4 };
+enum { PROFILE, PLUGIN, PLAIN, METHODS };
+
+extern const char *const coverage_quantity[QUANTITIES];
+extern const char *const coverage_method[METHODS];
+extern const double coverage_level[LEVELS];
+
+/* One fit. Kept as it is, so without padding. */
+typedef struct outcome {
+    int64_t done, troubled;      /* truths; troubled: divergences, R-hat of 1.05 or more, a run that diverged */
+    double place[QUANTITIES];    /* of the truth among the draws, in (0,1) */
+    double estimate[QUANTITIES]; /* posterior median */
+} outcome;
+
+typedef struct coverage {
+    const study_options *options;
+    size_t cases, controls, replicates;
+    double prevalence, prevalence_n; /* INFINITY: known */
+    uint64_t seed;
+    pv_inference infer[3];
+    int infers;
+    double truth[QUANTITIES];
+    outcome *outcome; /* [replicates][infers][METHODS] */
+} coverage;
+
+outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method);
+/* Fills list from "laplace,vi"; room for three. */
+int coverage_read_infer(cli_call *call, const char *text, pv_inference *list, int *count);
+int coverage_report(cli_call *call, const coverage *c);
+
+const char *coverage_infer_name(pv_inference infer);
+
+#endif

@@ -1,0 +1,239 @@
+/* From argv to a command's options and arguments.
+ *
+ * --name value, --name=value, --flag, -o FILE; options stand anywhere; after -- all is positional. An option given
+ * twice is an error: nobody means both.
+ */
+#include "cli/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_MAX = 256 };
+
+/* A row of one of the command's tables, with its struct. */
+typedef struct found {
+    const cli_group *group;
+    const pv_option *row;
+    size_t index; /* over all groups */
+} found;
+
+bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row) {
+    for (const char *const *name = command->without; name && *name; name++)
+        if (strcmp(*name, row->name) == 0)
+            return false;
+    for (const cli_group *earlier = command->groups; earlier < group; earlier++)
+        if (pv_option_find(earlier->table, row->name))
+            return false;
+    return true;
+}
+
+static size_t option_count(const cli_command *command) {
+    size_t count = 0;
+    for (const cli_group *group = command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name; row++)
+            count++;
+    return count;
+}
+
+static found find_option(const cli_command *command, const char *name, size_t length) {
+    size_t index = 0;
+    for (const cli_group *group = command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name; row++, index++)
+            if (strlen(row->name) == length && strncmp(row->name, name, length) == 0 && cli_has(command, group, row))
+                return (found){group, row, index};
+    return (found){NULL, NULL, 0};
+}
+
+bool cli_given(const cli_call *call, const char *option) {
+    found at = find_option(call->command, option, strlen(option));
+    return at.row && call->given[at.index];
+}
+
+const void *cli_value(const cli_call *call, const char *option) {
+    found at = find_option(call->command, option, strlen(option));
+    return at.row ? (const char *)call->options + at.group->offset + at.row->offset : NULL;
+}
+
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy) {
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        for (const pv_option *row = group->table; group->table == table && row->name; row++)
+            if (cli_has(call->command, group, row) && cli_given(call, row->name))
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or %s", row->name, when,
+                                 remedy);
+    return CLI_OK;
+}
+
+static size_t argument_count(const cli_command *command) {
+    size_t count = 0;
+    while (command->arguments[count].name)
+        count++;
+    return count;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+static int unknown_option(cli_call *call, const char *name) {
+    const char *words[NAMES_MAX];
+    size_t count = 0;
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name && count < NAMES_MAX - 1; row++)
+            if (cli_has(call->command, group, row))
+                words[count++] = row->name;
+    words[count++] = "help";
+    const char *near = pv_nearest(name, words, count);
+    if (near)
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; did you mean --%s?", name, near);
+    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; prevail %s --help lists the options", name,
+                     call->command->name);
+}
+
+/* "[DATA]" may be left out; such arguments are the last. */
+static bool is_optional(const cli_argument *argument) {
+    return argument->name[0] == '[';
+}
+
+static int check_arguments(cli_call *call, size_t count) {
+    const cli_argument *arguments = call->command->arguments;
+    size_t expected = argument_count(call->command);
+    if (count > expected)
+        return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail %s %s",
+                         call->argument[expected], call->command->name, call->command->usage);
+    if (count < expected && !is_optional(&arguments[count]))
+        return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail %s %s", arguments[count].name,
+                         call->command->name, call->command->usage);
+    return CLI_OK;
+}
+
+/* ---- the record -------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+    return *text && text[strspn(text, plain)] == '\0';
+}
+
+/* Appends a word to the line, quoted for the shell where needed. */
+static void add_word(char **line, const char *word) {
+    size_t used = strlen(*line), length = strlen(word), quotes = 0;
+    for (const char *at = word; *at; at++)
+        quotes += *at == '\'';
+    char *grown = cli_alloc(used + length + 3 * quotes + 4, 1);
+    char *to = grown + sprintf(grown, "%s ", *line);
+    if (is_plain(word)) {
+        memcpy(to, word, length + 1);
+    } else {
+        *to++ = '\'';
+        for (const char *at = word; *at; at++) {
+            if (*at == '\'')
+                to = stpcpy(to, "'\\''");
+            else
+                *to++ = *at;
+        }
+        *to = '\'';
+    }
+    free(*line);
+    *line = grown;
+}
+
+/* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
+bool cli_recorded(const char *name) {
+    static const char *const idle[] = {"output",     "threads",          "json",  "quiet", "trace",
+                                       "checkpoint", "checkpoint-every", "resume"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (strcmp(name, idle[i]) == 0)
+            return false;
+    return true;
+}
+
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
+
+static bool looks_like_option(const cli_command *command, const char *text) {
+    return strncmp(text, "--", 2) == 0 && find_option(command, text + 2, strcspn(text + 2, "=")).row;
+}
+
+/* One option at argv[*at]; *at moves past its value. */
+static int take_option(cli_call *call, int argc, char **argv, int *at) {
+    char *text = argv[*at];
+    const char *name = strcmp(text, "-o") == 0 ? "output" : text + 2;
+    if (text[1] != '-' && strcmp(text, "-o") != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option %s; options are written --name", text);
+    size_t length = strcspn(name, "=");
+    const char *value = name[length] ? name + length + 1 : NULL;
+    found option = find_option(call->command, name, length);
+    if (!option.row) {
+        char *bare = cli_copy(name);
+        bare[length] = '\0';
+        int code = unknown_option(call, bare);
+        free(bare);
+        return code;
+    }
+    if (call->given[option.index])
+        return cli_error(call, PV_ERR_USAGE, NULL, "--%s is given twice; give it once", option.row->name);
+    call->given[option.index] = true;
+    if (!value && option.row->type != PV_OPTION_FLAG && *at + 1 < argc &&
+        !looks_like_option(call->command, argv[*at + 1]))
+        value = argv[++*at];
+    void *options = (char *)call->options + option.group->offset;
+    pv_status status = pv_option_set(call->ctx, option.group->table, options, option.row->name, value);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (cli_recorded(option.row->name)) {
+        char word[80];
+        snprintf(word, sizeof word, "--%s", option.row->name);
+        add_word(&call->line, word);
+        if (value)
+            add_word(&call->line, value);
+    }
+    return CLI_OK;
+}
+
+static bool wants_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help) {
+    *call = (cli_call){.command = command};
+    *help = wants_help(argc, argv);
+    call->options = cli_alloc(command->options_size, 1);
+    call->given = cli_alloc(option_count(command), sizeof *call->given);
+    call->argument = cli_alloc((size_t)argc + 1, sizeof *call->argument);
+    call->line = cli_copy("prevail");
+    add_word(&call->line, command->name);
+    pv_status status = pv_ctx_new(NULL, &call->ctx);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    for (const cli_group *group = command->groups; group->table; group++)
+        pv_options_default(group->table, (char *)call->options + group->offset);
+    if (*help)
+        return CLI_OK;
+    size_t count = 0;
+    bool only_arguments = false;
+    for (int at = 0; at < argc; at++) {
+        if (!only_arguments && strcmp(argv[at], "--") == 0) {
+            only_arguments = true;
+        } else if (!only_arguments && argv[at][0] == '-' && argv[at][1]) { /* "-" alone is standard input */
+            int code = take_option(call, argc, argv, &at);
+            if (code != CLI_OK)
+                return code;
+        } else {
+            call->argument[count++] = argv[at];
+            add_word(&call->line, argv[at]);
+        }
+    }
+    return check_arguments(call, count);
+}
+
+void cli_call_clear(cli_call *call) {
+    cli_progress_clear(call);
+    cli_stop(call);
+    for (size_t i = 0; i < call->warnings; i++)
+        free(call->warning[i]);
+    free(call->warning);
+    free(call->options);
+    free(call->given);
+    free(call->argument);
+    free(call->line);
+    *call = (cli_call){0};
+}

@@ -1,0 +1,48 @@
+/* --checkpoint and --resume: long work that can be continued. */
+#include "cli/common.h"
+
+#include <string.h>
+#include <unistd.h>
+
+const pv_option cli_checkpoint_table[] = {CLI_OPTIONS_CHECKPOINT(0), CLI_OPTION_END};
+
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output,
+                         const char *other) {
+    if (!options->path && (options->resume || cli_given(call, "checkpoint-every")))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --checkpoint FILE",
+                         options->resume ? "resume" : "checkpoint-every");
+    if (!options->path)
+        return CLI_OK;
+    if (strcmp(options->path, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint -: give the name of a file");
+    int code = cli_check_output(call, options->path, input);
+    for (size_t i = 0; i < 2 && code == CLI_OK; i++)
+        code = cli_check_two_outputs(call, options->path, i ? other : output);
+    if (code != CLI_OK)
+        return code;
+    pv_status status = pv_checkpoint_open(call->ctx, options->path, options->every, options->resume);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (options->resume &&
+        !pv_checkpoint_resumed(call->ctx)) /* else the work says so, when it knows that it is its own */
+        cli_note(call, "%s: no such file; beginning", options->path);
+    return CLI_OK;
+}
+
+int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) {
+    if (!options->path || !call->ctx)
+        return code;
+    if (code == CLI_OK || code == CLI_PROBLEMS) {
+        pv_status status = pv_checkpoint_finish(call->ctx);
+        return status == PV_OK ? code : cli_fail(call, status);
+    }
+    bool interrupted = pv_ctx_interrupted(call->ctx);
+    pv_status status = interrupted ? pv_checkpoint_write(call->ctx) : PV_OK;
+    pv_checkpoint_close(call->ctx);
+    if (status != PV_OK)
+        code = cli_fail(call, status);
+    if ((interrupted || code == CLI_FAILED) && access(options->path, F_OK) == 0)
+        cli_note(call, "to continue, %srepeat the command with --resume: %s has what there is",
+                 interrupted ? "" : "mend that and ", options->path);
+    return code;
+}

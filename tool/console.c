@@ -1,0 +1,373 @@
+/* Errors, memory, the context, progress and signals of the command. */
+#include "cli/common.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+int cli_exit_code(pv_status status) {
+    switch (status) {
+    case PV_OK:
+        return CLI_OK;
+    case PV_ERR_USAGE:
+    case PV_ERR_INPUT:
+    case PV_ERR_PATH:
+    case PV_ERR_FORMAT:
+        return CLI_BAD_INPUT;
+    case PV_ERR_MEMORY:
+    case PV_ERR_WRITE:
+    case PV_ERR_NUMERIC:
+    case PV_ERR_INTERRUPTED:
+    case PV_ERR_INTERNAL:
+        return CLI_FAILED;
+    }
+    return CLI_FAILED;
+}
+
+/* Text without line ends and without what a terminal would take for a command. */
+static void print_text(const char *text) {
+    while (*text) {
+        uint32_t code = 0;
+        size_t length = pv_utf8_next(text, &code);
+        bool control = length == 0 || code < 0x20 || (code >= 0x7F && code < 0xA0);
+        if (code == '\n' || code == '\r')
+            fputc(' ', stderr);
+        else if (control)
+            fprintf(stderr, "\\x%02X", length > 1 ? (unsigned)code : (unsigned char)*text);
+        else
+            fwrite(text, 1, length, stderr);
+        text += length ? length : 1;
+    }
+}
+
+/* Errors are one line, whatever text from outside they quote. */
+static void print_line(const char *text) {
+    print_text(text);
+    fputc('\n', stderr);
+}
+
+int cli_fail(cli_call *call, pv_status status) {
+    cli_progress_clear(call);
+    const pv_error *error = call->ctx ? pv_ctx_error(call->ctx) : NULL;
+    fputs("prevail: ", stderr);
+    if (!error || error->status != status || !error->message[0]) {
+        print_line(pv_status_text(status));
+        return cli_exit_code(status);
+    }
+    print_text(error->file);
+    if (error->file[0])
+        fputc(':', stderr);
+    if (error->file[0] && error->line)
+        fprintf(stderr, "%zu:", error->line);
+    if (error->file[0] && error->line && error->column)
+        fprintf(stderr, "%zu:", error->column);
+    if (error->file[0])
+        fputc(' ', stderr);
+    print_line(error->message);
+    return cli_exit_code(status);
+}
+
+int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) {
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    cli_progress_clear(call);
+    fputs("prevail: ", stderr);
+    if (file) {
+        print_text(file);
+        fputs(": ", stderr);
+    }
+    print_line(message);
+    return cli_exit_code(status);
+}
+
+void cli_note(cli_call *call, const char *format, ...) {
+    if (call->quiet)
+        return;
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    cli_progress_clear(call);
+    fputs("prevail: ", stderr);
+    print_line(message);
+}
+
+static void add_warning(cli_call *call, const char *message) {
+    call->warning = cli_resize(call->warning, call->warnings + 1, sizeof *call->warning);
+    call->warning[call->warnings++] = cli_copy(message);
+    if (!call->collect) {
+        cli_progress_clear(call);
+        fputs("prevail: warning: ", stderr);
+        print_line(message);
+    }
+}
+
+void cli_warn(cli_call *call, const char *format, ...) {
+    char message[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    add_warning(call, message);
+}
+
+static void on_log(void *state, pv_log_level level, const char *message) {
+    cli_call *call = state;
+    if (level == PV_LOG_WARNING)
+        add_warning(call, message);
+    else
+        cli_note(call, "%s", message);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
+static pv_ctx *volatile running_ctx;
+
+/* Several threads may come here at once: the first ends the program, on the spot, since the others are at work. */
+void cli_no_memory(const char *what) {
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&ending))
+        pause();
+    if (running_ctx)
+        pv_outputs_abandon(running_ctx);
+    fprintf(stderr, "prevail: out of memory %s\n", what);
+    _exit(CLI_FAILED);
+}
+
+static _Noreturn void no_memory(size_t count, size_t size) {
+    char what[80];
+    snprintf(what, sizeof what, "for %zu items of %zu bytes", count, size);
+    cli_no_memory(what);
+}
+
+void *cli_alloc(size_t count, size_t size) {
+    void *block = calloc(count ? count : 1, size);
+    if (!block)
+        no_memory(count, size);
+    return block;
+}
+
+void *cli_resize(void *block, size_t count, size_t size) {
+    void *grown = reallocarray(block, count ? count : 1, size);
+    if (!grown)
+        no_memory(count, size);
+    return grown;
+}
+
+char *cli_copy(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = cli_alloc(size, 1);
+    memcpy(copy, text, size);
+    return copy;
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+static double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cli_progress_clear(cli_call *call) {
+    if (call->drawn)
+        fputs("\r\033[K", stderr);
+    call->drawn = false;
+}
+
+/* One line, redrawn at most five times a second: what, step, loss, rate, time left. */
+static void on_progress(void *state, const pv_progress *progress) {
+    cli_call *call = state;
+    double now = now_seconds();
+    if (now - call->redrawn < 0.2)
+        return;
+    call->redrawn = now;
+    call->drawn = true;
+    double rate = progress->seconds > 0 ? (double)progress->step / progress->seconds : 0;
+    fprintf(stderr, "\r\033[K%s  step %zu", progress->what, progress->step);
+    if (progress->steps)
+        fprintf(stderr, " of %zu", progress->steps);
+    if (!isnan(progress->value))
+        fprintf(stderr, "  loss %.6g", progress->value);
+    if (progress->validation != 0)
+        fprintf(stderr, "  validation %.5g", progress->validation);
+    if (progress->marginal > 0)
+        fprintf(stderr, "  marginal %.3g", progress->marginal);
+    if (progress->rows)
+        fprintf(stderr, "  %.3g rows/s", rate * (double)progress->rows);
+    else
+        fprintf(stderr, "  %.3g steps/s", rate);
+    if (progress->steps > progress->step && rate > 0) {
+        double left = ceil((double)(progress->steps - progress->step) / rate);
+        if (left < 1e8)
+            fprintf(stderr, "  at most %ld:%02ld left", (long)left / 60, (long)left % 60);
+    }
+    fflush(stderr);
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* The first signal asks the work to stop and save what there is. Terminals and `timeout` often send one twice: what
+ * follows within REPEAT seconds is the same wish. One after that ends the program at once. */
+#define REPEAT 1.0
+
+static _Atomic double interrupted_at; /* 0: not yet */
+
+static void catch_signals(void (*handler)(int), int flags) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU}; /* the last two: a lost connection, a batch queue */
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+        struct sigaction before;
+        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* ignored on purpose stays so */
+            sigaction(caught[i], &action, NULL);
+    }
+}
+
+/* Calls only what a handler may. */
+static void on_signal(int number) {
+    double now = now_seconds(), first = 0;
+    if (atomic_compare_exchange_strong(&interrupted_at, &first, now)) {
+        catch_signals(on_signal, SA_RESTART); /* no write of what is saved is cut short by a repeat */
+        if (running_ctx)
+            pv_ctx_interrupt(running_ctx);
+    } else if (now - first >= REPEAT) {
+        if (running_ctx)
+            pv_outputs_abandon(running_ctx);
+        signal(number, SIG_DFL);
+        raise(number); /* comes when the handler is left */
+    }
+}
+
+int cli_start(cli_call *call) {
+    const int64_t *threads = cli_value(call, "threads");
+    const bool *quiet = cli_value(call, "quiet");
+    call->quiet = quiet && *quiet;
+    call->terminal = isatty(STDERR_FILENO) == 1;
+    pv_ctx_options options = pv_ctx_options_default();
+    options.threads = threads ? (int)*threads : 0;
+    options.log = on_log;
+    options.progress = call->terminal && !call->quiet ? on_progress : NULL;
+    options.state = call;
+    pv_ctx_free(call->ctx);
+    call->ctx = NULL;
+    pv_status status = pv_ctx_new(&options, &call->ctx);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    call->redrawn = now_seconds(); /* short work shows no line */
+    running_ctx = call->ctx;
+    interrupted_at = 0;
+    catch_signals(on_signal, 0);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
+    return CLI_OK;
+}
+
+void cli_stop(cli_call *call) {
+    running_ctx = NULL;
+    pv_ctx_free(call->ctx);
+    call->ctx = NULL;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = cli_copy(slash ? path : ".");
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+int cli_check_output_of(cli_call *call, const char *path, const char *const *inputs, size_t count) {
+    if (!path || strcmp(path, "-") == 0)
+        return CLI_OK;
+    if (!*path)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a file");
+    struct stat about, other;
+    if (stat(path, &about) == 0) {
+        for (size_t i = 0; i < count; i++)
+            if (inputs[i] && stat(inputs[i], &other) == 0 && S_ISREG(other.st_mode) && about.st_dev == other.st_dev &&
+                about.st_ino == other.st_ino)
+                return cli_error(call, PV_ERR_USAGE, path,
+                                 "is %s input; it would be replaced: give the output another name",
+                                 count == 1 ? "the" : "an");
+        if (S_ISDIR(about.st_mode))
+            return cli_error(call, PV_ERR_PATH, path, "is a directory; name a file in it");
+        if (!S_ISREG(about.st_mode))
+            return CLI_OK; /* a device or pipe: only writing tells */
+    }
+    char *folder = folder_of(path);
+    int cause = 0;
+    if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
+        cause = ENOTDIR;
+    else if (access(folder, W_OK | X_OK) != 0)
+        cause = errno;
+    free(folder);
+    if (cause)
+        return cli_error(call, PV_ERR_PATH, path, "cannot be written: %s; choose another folder or make it first",
+                         strerror(cause));
+    return CLI_OK;
+}
+
+static bool same_file(const char *one, const char *other) {
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* The same file, or what would be: one name in one folder, however that is written. */
+int cli_check_two_outputs(cli_call *call, const char *one, const char *other) {
+    if (!one || !other || strcmp(one, "-") == 0 || strcmp(other, "-") == 0)
+        return CLI_OK;
+    const char *a = strrchr(one, '/'), *b = strrchr(other, '/');
+    char *folder = folder_of(one), *second = folder_of(other);
+    bool same = strcmp(a ? a + 1 : one, b ? b + 1 : other) == 0 && same_file(folder, second);
+    free(folder);
+    free(second);
+    if (!same && !same_file(one, other))
+        return CLI_OK;
+    return cli_error(call, PV_ERR_PATH, one, "is named for two outputs; give each a name of its own");
+}
+
+bool cli_is_in(const char *path, const char *folder) {
+    char *own = folder_of(path);
+    bool same = same_file(own, folder);
+    free(own);
+    return same;
+}
+
+int cli_make_folder(cli_call *call, const char *folder) {
+    if (!*folder)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--output needs the name of a folder");
+    struct stat about;
+    if (mkdir(folder, 0777) == 0)
+        return CLI_OK;
+    int cause = errno;
+    if (cause == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
+        return CLI_OK;
+    if (cause == EEXIST)
+        return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
+    return cli_error(call, PV_ERR_PATH, folder,
+                     "cannot be made: %s; name a folder in one that exists and can be written", strerror(cause));
+}
+
+int cli_finish(cli_call *call, int code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    return cli_error(call, PV_ERR_WRITE, "standard output", "could not be written completely: %s",
+                     errno ? strerror(errno) : "the disk may be full");
+}

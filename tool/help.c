@@ -1,0 +1,305 @@
+/* --help and the man pages, made from the commands' structs and their option tables. */
+#include "cli/common.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { WIDTH = 80, COLUMN = 26, PIECE = 160, PARAGRAPH = 2048 };
+
+static const char manual_date[] = "2026-11-15"; /* of the manual, not of the build: the same source, the same pages */
+
+/* ---- pieces both share ------------------------------------------------------------------------------------------- */
+
+/* What stands after the option's name: "P", "ig|iw|plain", nothing for a flag. */
+static const char *metavar(const pv_option *row) {
+    if (row->metavar)
+        return row->metavar;
+    switch (row->type) {
+    case PV_OPTION_FLAG:
+        return "";
+    case PV_OPTION_INT:
+        return "N";
+    case PV_OPTION_REAL:
+        return "X";
+    case PV_OPTION_CHOICE:
+        return strlen(row->choices) <= 28 ? row->choices : "NAME";
+    case PV_OPTION_TEXT:
+        return "TEXT";
+    }
+    return "";
+}
+
+static bool is_output(const pv_option *row) {
+    return strcmp(row->name, "output") == 0;
+}
+
+static bool has_default(const pv_option *row) {
+    return row->fallback && row->type != PV_OPTION_FLAG;
+}
+
+/* Choices too long to be the metavar are listed after the help. */
+static bool lists_choices(const pv_option *row) {
+    return row->type == PV_OPTION_CHOICE && strcmp(metavar(row), row->choices) != 0;
+}
+
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
+/* Writes text in lines of at most WIDTH; the first begins at column at, the others at indent. */
+static void wrap(FILE *out, const char *text, int at, int indent) {
+    bool fresh = true; /* no word on this line yet */
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " ");
+        if (!fresh && at + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            fresh = true;
+        }
+        at += fprintf(out, "%s%.*s", fresh ? "" : " ", length, text);
+        fresh = false;
+        text += length;
+    }
+    fputc('\n', out);
+}
+
+void cli_wrap(FILE *out, const char *text) {
+    wrap(out, text, 0, 0);
+}
+
+static void print_entry(FILE *out, const char *name, const char *text) {
+    int used = fprintf(out, "  %s", name);
+    if (used >= COLUMN) {
+        fputc('\n', out);
+        used = 0;
+    }
+    fprintf(out, "%*s", COLUMN - used, "");
+    wrap(out, text, COLUMN, COLUMN);
+}
+
+/* The next paragraph of text, or NULL; *name is what stands before a tab in it, or NULL. Both are written to room. */
+static const char *next_paragraph(const char *text, char *room, size_t size, const char **name, const char **body) {
+    if (!*text)
+        return NULL;
+    size_t length = strcspn(text, "\n");
+    snprintf(room, size, "%.*s", (int)length, text);
+    char *tab = strchr(room, '\t');
+    *name = tab ? room : NULL;
+    *body = tab ? tab + 1 : room;
+    if (tab)
+        *tab = '\0';
+    return text + length + (text[length] == '\n');
+}
+
+static void print_paragraphs(FILE *out, const char *text, int indent) {
+    char room[PARAGRAPH];
+    const char *name, *body;
+    while ((text = next_paragraph(text, room, sizeof room, &name, &body))) {
+        if (name) {
+            print_entry(out, name, body);
+        } else {
+            fprintf(out, "%*s", indent, "");
+            wrap(out, body, indent, indent);
+        }
+    }
+}
+
+static void print_option(FILE *out, const pv_option *row) {
+    char name[PIECE], text[2048];
+    snprintf(name, sizeof name, "%s--%s%s%s", is_output(row) ? "-o, " : "", row->name, *metavar(row) ? " " : "",
+             metavar(row));
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, lists_choices(row) ? " One of " : "",
+             lists_choices(row) ? row->choices : "", lists_choices(row) ? "." : "",
+             has_default(row) ? " [default: " : "", has_default(row) ? row->fallback : "", has_default(row) ? "]" : "");
+    print_entry(out, name, text);
+}
+
+void cli_print_help(FILE *out, const cli_command *command) {
+    int at = fprintf(out, "usage: prevail %s ", command->name);
+    wrap(out, command->usage, at, at);
+    fputc('\n', out);
+    print_paragraphs(out, command->text, 0);
+    if (command->arguments[0].name)
+        fputs("\nArguments:\n", out);
+    for (const cli_argument *argument = command->arguments; argument->name; argument++)
+        print_entry(out, argument->name, argument->help);
+    for (const cli_group *group = command->groups; group->table; group++) {
+        fprintf(out, "\n%s:\n", group->title);
+        for (const pv_option *row = group->table; row->name; row++)
+            if (cli_has(command, group, row))
+                print_option(out, row);
+    }
+    print_entry(out, "--help", "Show this text.");
+    fputs("\nOutput:\n", out);
+    print_paragraphs(out, command->output, 2);
+    if (command->examples[0].command)
+        fputs("\nExamples:\n", out);
+    for (const cli_example *example = command->examples; example->command; example++) {
+        fprintf(out, "  %s\n      ", example->command);
+        wrap(out, example->text, 6, 6);
+    }
+}
+
+static const char overview[] =
+    "Learns classifiers from data whose classes were sampled by design (case-control studies, balanced training sets) "
+    "and predicts calibrated probabilities in the true population, or in one of another prevalence.";
+
+static const char exit_codes[] =
+    "0: done. 1: failed (memory, writing, numbers out of their domain, interrupted). 2: wrong usage or bad input. "
+    "3: done, but problems were found.";
+
+void cli_print_overview(FILE *out) {
+    fputs("usage: prevail COMMAND [arguments] [options]\n\n", out);
+    wrap(out, overview, 0, 0);
+    fputs("\nCommands:\n", out);
+    for (const cli_command *const *command = cli_commands; *command; command++)
+        print_entry(out, (*command)->name, (*command)->summary);
+    fputs("\nprevail COMMAND --help describes a command, its options and its output.\n", out);
+    wrap(out, "Start with: prevail demo", 0, 0);
+    fputs("\nExit codes: ", out);
+    wrap(out, exit_codes, 12, 12);
+}
+
+/* ---- man pages (man(7)) ------------------------------------------------------------------------------------------ */
+
+/* Text for roff within a line: backslashes and hyphens escaped. Returns the bytes written. */
+static int roff(FILE *out, const char *text, int length) {
+    int written = 0;
+    for (int i = 0; i < length; i++) {
+        if (text[i] == '\\')
+            written += fprintf(out, "\\e");
+        else
+            written += fprintf(out, "%s%c", text[i] == '-' ? "\\" : "", text[i]);
+    }
+    return written;
+}
+
+static void roff_word(FILE *out, const char *text) {
+    roff(out, text, (int)strlen(text));
+}
+
+/* Running text: a sentence to a line, long ones broken, a control character never first on a line. */
+static void roff_text(FILE *out, const char *text) {
+    int at = 0;
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        int length = (int)strcspn(text, " ");
+        if (at > 0 && at + length > WIDTH - 16) {
+            fputc('\n', out);
+            at = 0;
+        }
+        if (at > 0)
+            fputc(' ', out);
+        else if (*text == '.' || *text == '\'')
+            fputs("\\&", out);
+        at += 1 + roff(out, text, length);
+        text += length;
+        if (text[-1] == '.') {
+            fputc('\n', out);
+            at = 0;
+        }
+    }
+    if (at > 0)
+        fputc('\n', out);
+}
+
+static void roff_paragraphs(FILE *out, const char *text) {
+    char room[PARAGRAPH];
+    const char *name, *body;
+    for (bool first = true; (text = next_paragraph(text, room, sizeof room, &name, &body)); first = false) {
+        if (name) {
+            fputs(".TP\n\\fB", out);
+            roff_word(out, name);
+            fputs("\\fR\n", out);
+        } else if (!first) {
+            fputs(".PP\n", out);
+        }
+        roff_text(out, body);
+    }
+}
+
+static void man_header(FILE *out, const char *name) {
+    fputs(".TH PREVAIL", out);
+    if (*name)
+        fputc('-', out);
+    for (; *name; name++)
+        fputc(toupper((unsigned char)*name), out);
+    fprintf(out, " 1 %s \"prevail %s\" \"prevail manual\"\n", manual_date, PV_VERSION);
+}
+
+static void man_option(FILE *out, const pv_option *row) {
+    fputs(".TP\n", out);
+    fputs(is_output(row) ? "\\fB\\-o\\fR, \\fB\\-\\-" : "\\fB\\-\\-", out);
+    roff_word(out, row->name);
+    fputs("\\fR", out);
+    if (*metavar(row)) {
+        fputs(" \\fI", out);
+        roff_word(out, metavar(row));
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    roff_text(out, row->help);
+    if (lists_choices(row)) {
+        fputs("One of\n", out);
+        roff_word(out, row->choices);
+        fputs(".\n", out);
+    }
+    if (has_default(row)) {
+        fputs("Default: ", out);
+        roff_word(out, row->fallback);
+        fputs(".\n", out);
+    }
+}
+
+static void man_command(FILE *out, const cli_command *command) {
+    man_header(out, command->name);
+    fprintf(out, ".SH NAME\nprevail\\-%s \\- ", command->name);
+    roff_word(out, command->summary);
+    fprintf(out, "\n.SH SYNOPSIS\n\\fBprevail %s\\fR\n", command->name);
+    roff_text(out, command->usage);
+    fputs(".SH DESCRIPTION\n", out);
+    roff_paragraphs(out, command->text);
+    for (const cli_argument *argument = command->arguments; argument->name; argument++) {
+        fprintf(out, ".TP\n\\fI%s\\fR\n", argument->name);
+        roff_text(out, argument->help);
+    }
+    fputs(".SH OPTIONS\n", out);
+    for (const cli_group *group = command->groups; group->table; group++) {
+        if (group[1].table || group > command->groups)
+            fprintf(out, ".SS %s\n", group->title);
+        for (const pv_option *row = group->table; row->name; row++)
+            if (cli_has(command, group, row))
+                man_option(out, row);
+    }
+    fputs(".SH OUTPUT\n", out);
+    roff_paragraphs(out, command->output);
+    fputs(".SH EXIT STATUS\n", out);
+    roff_text(out, exit_codes);
+    if (command->examples[0].command)
+        fputs(".SH EXAMPLES\n", out);
+    for (const cli_example *example = command->examples; example->command; example++) {
+        fputs(".TP\n\\fB", out);
+        roff_word(out, example->command);
+        fputs("\\fR\n", out);
+        roff_text(out, example->text);
+    }
+    fputs(".SH SEE ALSO\n.BR prevail (1)\n", out);
+}
+
+static void man_overview(FILE *out) {
+    man_header(out, "");
+    fputs(".SH NAME\nprevail \\- calibrated classifiers from data whose classes were sampled by design\n", out);
+    fputs(".SH SYNOPSIS\n\\fBprevail\\fR \\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\n", out);
+    roff_text(out, overview);
+    fputs(".SH COMMANDS\n", out);
+    for (const cli_command *const *command = cli_commands; *command; command++) {
+        fprintf(out, ".TP\n.BR prevail\\-%s (1)\n", (*command)->name);
+        roff_text(out, (*command)->summary);
+    }
+    fputs(".SH EXIT STATUS\n", out);
+    roff_text(out, exit_codes);
+}
+
+void cli_print_man(FILE *out, const cli_command *command) {
+    if (command)
+        man_command(out, command);
+    else
+        man_overview(out);
+}

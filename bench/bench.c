@@ -1,5 +1,10 @@
 /* prevail bench: how fast this machine runs the main work. `make bench` puts the peers beside it. */
 #include "bench/bench_images.h"
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* The image part of prevail bench: a training step of the multi-view ConvNet, views cut out of volumes included. */
 #include "bench/bench_images.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #ifndef PREVAIL_BENCH_BENCH_IMAGES_H
 #define PREVAIL_BENCH_BENCH_IMAGES_H
 
-#include "cli/common.h"
+#include "tool/command.h"
+#include "tool/json.h"
 
 /* Sets the figures of a training step of the paper's ConvNet in out. */
 pv_status bench_images(cli_call *call, int64_t repeats, json_t *out);

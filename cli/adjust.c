@@ -1,5 +1,13 @@
 /* prevail adjust: another model's probabilities, moved from one population to another. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "cli/predictions.h"
+#include "cli/target.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,10 @@
  * known to 0.1; a model marginal within a factor of 1.5 of the stated prevalence; no standardised slope above 10, which
  * is what separated classes give; no slope whose posterior is as wide as its prior.
  */
-#include "common.h"
+#include "cli/checks.h"
+#include "cli/classifier.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdarg.h>

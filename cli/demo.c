@@ -1,5 +1,11 @@
 /* prevail demo: the main job on simulated people whose truth is known. */
-#include "report_page.h"
+#include "cli/commands.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/report.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <stdlib.h>

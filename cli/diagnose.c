@@ -1,5 +1,12 @@
 /* prevail diagnose: is a fitted model to be trusted, and if not, what to do. */
-#include "common.h"
+#include "cli/checks.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/training.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,8 @@
 /* Ensembles in predict and eval: further models, whose probabilities are averaged with the first one's. */
-#include "common.h"
+#include "cli/ensemble.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

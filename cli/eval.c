@@ -1,5 +1,14 @@
 /* prevail eval: how good predictions are on labelled data, a model's or those in a file. */
-#include "eval.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "cli/ensemble.h"
+#include "cli/target.h"
+#include "cli/eval.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/output.h"
+#include "tool/report.h"
 
 #include <stdlib.h>
 #include <string.h>

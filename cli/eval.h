@@ -2,8 +2,9 @@
 #ifndef PREVAIL_CLI_EVAL_H
 #define PREVAIL_CLI_EVAL_H
 
-#include "common.h"
-#include "report_page.h"
+#include "prevail/prevail.h"
+#include "tool/command.h"
+#include "tool/report.h"
 
 typedef struct eval_options {
     const char *target;

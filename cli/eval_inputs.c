@@ -1,5 +1,9 @@
 /* What prevail eval judges: a model's predictions for a table, or probabilities from a file. */
-#include "eval.h"
+#include "cli/ensemble.h"
+#include "cli/eval.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
 
 #include <math.h>
 #include <stdlib.h>

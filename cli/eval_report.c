@@ -1,5 +1,11 @@
 /* What prevail eval prints and writes. */
-#include "eval.h"
+#include "cli/ensemble.h"
+#include "cli/target.h"
+#include "cli/eval.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,14 @@
 /* prevail fit: from a table to a model file. */
-#include "common.h"
+#include "cli/checks.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/checkpoint.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/output.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* prevail: finds the command and runs it. */
-#include "common.h"
+#include "cli/commands.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <string.h>
 
@@ -39,12 +41,14 @@ static int run_help(int argc, char **argv) {
     const cli_command *command = argc ? cli_command_find(argv[0]) : NULL;
     if (argc && !command)
         return unknown_command(argv[0]);
-    if (man)
+    if (man && command)
         cli_print_man(stdout, command);
+    else if (man)
+        cli_print_man_overview(stdout, cli_commands);
     else if (command)
         cli_print_help(stdout, command);
     else
-        cli_print_overview(stdout);
+        cli_print_overview(stdout, cli_commands);
     return cli_finish(&none, CLI_OK);
 }
 
@@ -69,7 +73,7 @@ int main(int argc, char **argv) {
     cli_json_prepare();
     cli_guard_terminal();
     if (argc < 2) {
-        cli_print_overview(stderr);
+        cli_print_overview(stderr, cli_commands);
         return CLI_BAD_INPUT;
     }
     const char *name = argv[1];

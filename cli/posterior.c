@@ -1,5 +1,8 @@
 /* What the draws of a posterior say: means, spreads and intervals, and how the engine fared. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,10 +71,6 @@ void cli_marginal_spreads(const pv_classifier *c, double level, cli_spread *spre
 }
 
 /* ---- how the engine fared ---------------------------------------------------------------------------------------- */
-
-bool cli_was_stopped(const pv_classifier *c, pv_stop stop) {
-    return c->stop == stop || (c->posterior && c->posterior->stop == stop);
-}
 
 const char *cli_posterior_name(const pv_classifier *c) {
     switch (c->posterior->kind) {

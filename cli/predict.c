@@ -1,5 +1,14 @@
 /* prevail predict: probabilities for the rows of a table, as CSV. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "cli/ensemble.h"
+#include "cli/predictions.h"
+#include "cli/target.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* Probabilities and decisions as CSV, and the costs behind the decisions. */
-#include "common.h"
+#include "cli/predictions.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <errno.h>
 #include <math.h>

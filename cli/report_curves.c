@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/command.h"
 
 /* Below it, scales of probability are logarithmic, as in pv_curve_make. */
 static const double SMALL_PREVALENCE = 0.1;

@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval.h"
-#include "report_page.h"
+#include "cli/eval.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/report.h"
 
 static void put_probs(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     char name[200];

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/report.h"
 
 const char *report_label(const report_judged *j, int label, char *to, size_t size) {
     const char *text = j->labels[label];

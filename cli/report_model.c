@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "cli/checks.h"
+#include "cli/classifier.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/report.h"
 
 enum { CLASSES_SHOWN = 20, COEFFICIENTS_DRAWN = 30, DENSITY = 80 };
 
@@ -281,17 +288,3 @@ int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifi
 }
 
 /* ---- how to reproduce it ----------------------------------------------------------------------------------------- */
-
-void report_put_provenance(cli_call *call, pv_report *report, const char *const *names, const char *const *values) {
-    report_cells cells = {0};
-    pv_report_section(report, "reproduce", "How to reproduce this");
-    report_cell(&cells, "version");
-    report_cell(&cells, "prevail " PV_VERSION);
-    report_cell(&cells, "command");
-    report_cell(&cells, call->line);
-    for (size_t i = 0; names[i]; i++) {
-        report_cell(&cells, names[i]);
-        report_cell(&cells, values[i]);
-    }
-    report_put_cells(report, &cells, "Provenance", "tt", NULL, false);
-}

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "cli/report_sections.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/report.h"
 
 enum { BINS = 10 };
 
@@ -102,11 +105,6 @@ void report_put_folds(pv_report *report, const pv_validation *v) {
                "All %zu folds and %zu repeat%s, as prevail cv prints them: stated for the label shares of the rows.",
                v->folds, v->repeats, v->repeats == 1 ? "" : "s");
     report_put_cells(report, &cells, "Metrics over folds", "tnnnnt", heads, false);
-}
-
-void report_put_warnings(cli_call *call, pv_report *report) {
-    for (size_t i = 0; i < call->warnings; i++)
-        pv_report_note(report, PV_NOTE_WARNING, call->warning[i]);
 }
 
 void report_put_source(cli_call *call, pv_report *report, const pv_table *table, const char *holdout, int64_t seed) {

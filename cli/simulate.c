@@ -1,5 +1,8 @@
 /* prevail simulate: data whose truth is known, and the embedded data sets, as CSV; images as NPZ. */
-#include "common.h"
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* prevail summary: what is in a model file. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,16 @@
 /* prevail sweep: how much depends on the prevalence that is assumed, and on the loss. */
-#include "report_page.h"
+#include "cli/classifier.h"
+#include "cli/commands.h"
+#include "cli/report_sections.h"
+#include "cli/validation.h"
+#include "prevail/prevail.h"
+#include "tool/checkpoint.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/output.h"
+#include "tool/report.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <stdlib.h>

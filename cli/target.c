@@ -1,5 +1,8 @@
 /* An inferred prevalence in words and as JSON. */
-#include "common.h"
+#include "cli/target.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <string.h>

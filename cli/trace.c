@@ -1,5 +1,7 @@
 /* fit --trace: how minibatch training went, as CSV. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* Metrics of validations, as cv and sweep print them. */
-#include "common.h"
+#include "cli/target.h"
+#include "cli/validation.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* prevail version: what this binary is and what it found on this machine. */
-#include "common.h"
+#include "cli/commands.h"
+#include "tool/command.h"
+#include "tool/json.h"
 
 #include <gnu/libc-version.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * --name value, --name=value, --flag, -o FILE; options stand anywhere; after -- all is positional. An option given
  * twice is an error: nobody means both.
  */
-#include "cli/common.h"
+#include "tool/console.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* --checkpoint and --resume: long work that can be continued. */
-#include "cli/common.h"
+#include "tool/checkpoint.h"
+#include "tool/console.h"
+#include "tool/output.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* Tables and models as fit, predict and eval take them. */
-#include "cli/common.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
 
 #include <math.h>
 #include <stdlib.h>

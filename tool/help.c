@@ -1,5 +1,5 @@
 /* --help and the man pages, made from the commands' structs and their option tables. */
-#include "cli/common.h"
+#include "tool/command.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -146,11 +146,11 @@ static const char exit_codes[] =
     "0: done. 1: failed (memory, writing, numbers out of their domain, interrupted). 2: wrong usage or bad input. "
     "3: done, but problems were found.";
 
-void cli_print_overview(FILE *out) {
+void cli_print_overview(FILE *out, const cli_command *const *commands) {
     fputs("usage: prevail COMMAND [arguments] [options]\n\n", out);
     wrap(out, overview, 0, 0);
     fputs("\nCommands:\n", out);
-    for (const cli_command *const *command = cli_commands; *command; command++)
+    for (const cli_command *const *command = commands; *command; command++)
         print_entry(out, (*command)->name, (*command)->summary);
     fputs("\nprevail COMMAND --help describes a command, its options and its output.\n", out);
     wrap(out, "Start with: prevail demo", 0, 0);
@@ -248,7 +248,7 @@ static void man_option(FILE *out, const pv_option *row) {
     }
 }
 
-static void man_command(FILE *out, const cli_command *command) {
+void cli_print_man(FILE *out, const cli_command *command) {
     man_header(out, command->name);
     fprintf(out, ".SH NAME\nprevail\\-%s \\- ", command->name);
     roff_word(out, command->summary);
@@ -283,23 +283,16 @@ static void man_command(FILE *out, const cli_command *command) {
     fputs(".SH SEE ALSO\n.BR prevail (1)\n", out);
 }
 
-static void man_overview(FILE *out) {
+void cli_print_man_overview(FILE *out, const cli_command *const *commands) {
     man_header(out, "");
     fputs(".SH NAME\nprevail \\- calibrated classifiers from data whose classes were sampled by design\n", out);
     fputs(".SH SYNOPSIS\n\\fBprevail\\fR \\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\n", out);
     roff_text(out, overview);
     fputs(".SH COMMANDS\n", out);
-    for (const cli_command *const *command = cli_commands; *command; command++) {
+    for (const cli_command *const *command = commands; *command; command++) {
         fprintf(out, ".TP\n.BR prevail\\-%s (1)\n", (*command)->name);
         roff_text(out, (*command)->summary);
     }
     fputs(".SH EXIT STATUS\n", out);
     roff_text(out, exit_codes);
-}
-
-void cli_print_man(FILE *out, const cli_command *command) {
-    if (command)
-        man_command(out, command);
-    else
-        man_overview(out);
 }

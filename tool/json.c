@@ -1,5 +1,7 @@
 /* JSON out. jansson refuses text that is no UTF-8; names and labels may be anything, so they are mended first. */
-#include "cli/common.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

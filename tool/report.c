@@ -1,5 +1,8 @@
 /* What reports of all commands share: options, tables, text. */
-#include "cli/report_page.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/output.h"
+#include "tool/report.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -100,4 +103,23 @@ void report_note(pv_report *report, pv_note kind, const char *format, ...) {
     va_end(values);
     pv_report_note(report, kind, text);
     free(text);
+}
+
+void report_put_warnings(cli_call *call, pv_report *report) {
+    for (size_t i = 0; i < call->warnings; i++)
+        pv_report_note(report, PV_NOTE_WARNING, call->warning[i]);
+}
+
+void report_put_provenance(cli_call *call, pv_report *report, const char *const *names, const char *const *values) {
+    report_cells cells = {0};
+    pv_report_section(report, "reproduce", "How to reproduce this");
+    report_cell(&cells, "version");
+    report_cell(&cells, "prevail " PV_VERSION);
+    report_cell(&cells, "command");
+    report_cell(&cells, call->line);
+    for (size_t i = 0; names[i]; i++) {
+        report_cell(&cells, names[i]);
+        report_cell(&cells, values[i]);
+    }
+    report_put_cells(report, &cells, "Provenance", "tt", NULL, false);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/common.h"
+#include "tool/console.h"
 
 static bool put(const char *bytes, size_t size) {
     while (size) {

@@ -1,5 +1,8 @@
 /* The table that a command learns from: its options and how it is read, as fit, cv and sweep have them. */
-#include "cli/common.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/training.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -269,4 +272,8 @@ void cli_training_clear(cli_call *call, cli_training *training) {
     free(training->group);
     free(training->excluded);
     free(training->positive);
+}
+
+bool cli_was_stopped(const pv_classifier *c, pv_stop stop) {
+    return c->stop == stop || (c->posterior && c->posterior->stop == stop);
 }

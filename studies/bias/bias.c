@@ -8,13 +8,14 @@
  * p(y|x) is logistic. It is sampled at random, by label, by feature (x1 at most 0.5: nobody else was asked), and by
  * both (cases as they come, controls with x1 at most 0.5). Every model is told the true prevalence of the population.
  */
+#include "prevail/prevail.h"
 #include "studies/bias/bias.h"
+#include "studies/common/judge.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "studies/common/judge.h"
 
 enum { CASES = 357, CONTROLS = 322, JUDGED = 4000, SAMPLE = 1000, POPULATION = 10000 };
 static const double cut = 0.5, separation = 2;

@@ -2,7 +2,9 @@
 #ifndef PREVAIL_STUDIES_BIAS_BIAS_H
 #define PREVAIL_STUDIES_BIAS_BIAS_H
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/command.h"
 
 /* A quantity: its key in files, its head in the terminal's tables, what it is. */
 typedef struct bias_column {

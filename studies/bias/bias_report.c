@@ -1,5 +1,8 @@
 /* The bias study's result: text and Markdown tables, JSON, pictures. */
+#include "prevail/prevail.h"
 #include "studies/bias/bias.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

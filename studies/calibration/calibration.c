@@ -6,7 +6,9 @@
  * Gaussians, Student priors with nu = 0.002 on all coefficients, N_pr = 10, 500 steps. What the paper could not do: the
  * coefficients' truth and the true population are known here.
  */
+#include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>

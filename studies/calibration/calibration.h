@@ -3,8 +3,10 @@
 #ifndef PREVAIL_STUDIES_CALIBRATION_CALIBRATION_H
 #define PREVAIL_STUDIES_CALIBRATION_CALIBRATION_H
 
-#include "studies/common/study.h"
+#include "prevail/prevail.h"
 #include "studies/common/judge.h"
+#include "studies/common/study.h"
+#include "tool/command.h"
 
 enum { CAL_FEATURES = 7, CAL_COEFFICIENTS = 8, CAL_PREVALENCES_MAX = 8 };
 enum { CAL_PLUGIN, CAL_PROFILE, CAL_KNOWN, CAL_IW, CAL_PLAIN, CAL_FITTED, CAL_TRUTH = CAL_FITTED, CAL_METHODS };

@@ -5,7 +5,10 @@
  * positives as the stated prevalence; the other half, untouched, judges. Then the halves change places; and so on with
  * other splits.
  */
+#include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "tool/console.h"
+#include "tool/data.h"
 
 #include <math.h>
 #include <stdlib.h>

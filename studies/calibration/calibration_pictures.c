@@ -1,6 +1,8 @@
 /* Pictures of the calibration study, after the paper's figures in section 6: calibration on training rows, held-out
  * rows and the population; log odds ratios; expected and empirical error rates. */
+#include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "tool/command.h"
 
 #include <math.h>
 

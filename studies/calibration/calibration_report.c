@@ -1,5 +1,7 @@
 /* The calibration study's result: text and Markdown tables, CSV, JSON. */
 #include "studies/calibration/calibration.h"
+#include "tool/command.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <string.h>

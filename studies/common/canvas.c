@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/console.h"
 
 static void *keep(study_canvas *c, size_t count, size_t size) {
     c->block = cli_resize(c->block, c->blocks + 1, sizeof *c->block);

@@ -1,5 +1,10 @@
 /* Grids of fits: which cells there are, and how they are fitted. */
+#include "prevail/prevail.h"
 #include "studies/common/grid.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/output.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <stdlib.h>

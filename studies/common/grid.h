@@ -5,7 +5,12 @@
 #ifndef PREVAIL_STUDIES_COMMON_GRID_H
 #define PREVAIL_STUDIES_COMMON_GRID_H
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/command.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/training.h"
 
 enum { GRID_CONVNET, GRID_INCEPTION, GRID_NETWORKS };
 enum { GRID_BALANCED, GRID_UNIFORM, GRID_DESIGNS };

@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char stated[GRID_STATED]) {
     static const int loss[GRID_TRUTH] = {PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IG, PV_LOSS_IW, PV_LOSS_PLAIN};

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid_report.h"
+#include "tool/console.h"
 
 grid_judged grid_judged_new(const grid *g, const grid_cell *cell, size_t prevalence, bool adapted) {
     const pv_dataset *held_out = g->held_out[cell->fold];

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid.h"
+#include "tool/console.h"
 
 static bool shown(const grid *g, int network, int design) {
     for (size_t i = 0; i < g->cells; i++)

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid_report.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 static const char *const network_title[GRID_NETWORKS] = {"ConvNet", "Inception"};
 static const char *const design_title[GRID_DESIGNS] = {"rebalanced batches", "batches without rebalancing"};

@@ -2,6 +2,7 @@
 #ifndef PREVAIL_STUDIES_COMMON_GRID_REPORT_H
 #define PREVAIL_STUDIES_COMMON_GRID_REPORT_H
 
+#include "prevail/prevail.h"
 #include "studies/common/grid.h"
 
 /* Predictions adapted to the label shares of the rows held out, or the model's own, for the stated prevalence. */

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid.h"
+#include "tool/console.h"
+#include "tool/training.h"
 
 int grid_simulate(grid *g, bool grades) {
     enum { SIDE = 40, QUICK_SIDE = 20 };

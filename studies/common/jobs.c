@@ -7,7 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/checkpoint.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/output.h"
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 

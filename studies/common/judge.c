@@ -1,11 +1,11 @@
 /* Calibration of probabilities, as the studies measure it. */
+#include "prevail/prevail.h"
 #include "studies/common/judge.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/common.h"
 
 static double weight_of(const judge_rows *rows, size_t i) {
     return rows->weight ? rows->weight[i] : 1;

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report_page.h"
+#include "prevail/prevail.h"
+#include "studies/common/markdown.h"
+#include "tool/console.h"
+#include "tool/report.h"
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,15 @@
 /* prevail study: the paper's studies and our own, as numbers and pictures. */
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "studies/common/markdown.h"
 #include "studies/common/study.h"
+#include "tool/checkpoint.h"
+#include "tool/console.h"
+#include "tool/data.h"
+#include "tool/json.h"
+#include "tool/output.h"
+#include "tool/report.h"
+#include "tool/training.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,11 @@
 #ifndef PREVAIL_STUDIES_COMMON_STUDY_H
 #define PREVAIL_STUDIES_COMMON_STUDY_H
 
-#include "cli/report_page.h"
+#include "prevail/prevail.h"
+#include "tool/checkpoint.h"
+#include "tool/command.h"
+#include "tool/data.h"
+#include "tool/json.h"
 
 typedef struct study_options {
     double prevalence;        /* given, or the study's own */

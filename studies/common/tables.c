@@ -1,6 +1,7 @@
 /* Tables of studies: the same cells as text and as Markdown, numbers in CSV. */
 #include <math.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
 
 void study_value_text(double mean, double error, int digits, char *text, size_t size) {

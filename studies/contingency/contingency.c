@@ -3,7 +3,11 @@
  *   p(Y=1|X=x) = sigmoid(eta_x),  eta_x ~ N(0, 10^2);  posteriors under plain, iw and ig by variational inference with
  *   a mixture of Gaussians, beside the exact ones.
  */
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/console.h"
+#include "tool/json.h"
+#include "tool/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,9 @@
  * deviations of the prior and shrinks to where the density is above e^-DROP of its maximum. For smooth densities the
  * rule converges faster than any power of the step; 301 points a side leave errors far below Monte-Carlo's.
  */
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,9 @@
  * it, and the stated prevalence from N_pr observations of Y; fits with each method; and notes where the truth lies
  * among the posterior's draws. A central interval holds the truth where that place does not lie in its tails.
  */
+#include "prevail/prevail.h"
 #include "studies/coverage/coverage.h"
+#include "tool/console.h"
 
 #include <math.h>
 #include <stdlib.h>

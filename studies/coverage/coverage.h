@@ -3,7 +3,9 @@
 #ifndef PREVAIL_STUDIES_COVERAGE_COVERAGE_H
 #define PREVAIL_STUDIES_COVERAGE_COVERAGE_H
 
+#include "prevail/prevail.h"
 #include "studies/common/study.h"
+#include "tool/command.h"
 
 enum { FEATURES = 3, QUANTITIES = 7, LEVELS = 4 };
 enum { PROFILE, PLUGIN, PLAIN, METHODS };

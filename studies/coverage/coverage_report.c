@@ -1,5 +1,8 @@
 /* The coverage study's result: text, JSON, a Markdown table, a picture. */
+#include "prevail/prevail.h"
 #include "studies/coverage/coverage.h"
+#include "tool/command.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/coverage/coverage.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 enum { PARAMS = FEATURES + 1, DRAWS = 99, BINS = 20, ROWS = 100, THIN = 5 };
 enum { STREAM_SBC = 903 };

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid_paper.h"
+#include "tool/console.h"
 
 /* The paper's twelve columns, then what is in the CSV and JSON files only. */
 static const grid_column columns[] = {{"nell", "nell"},        {"holdout_nll", "nll"}, {"information_gain", "gain"},

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prevail/prevail.h"
 #include "studies/common/grid_paper.h"
 #include "studies/ratings/ratings.h"
+#include "tool/console.h"
 
 static const grid_column columns[] = {{"nell", "nell"},
                                       {"holdout_nll", "nll"},

@@ -1,5 +1,8 @@
 /* A classifier in words and as JSON: what fit and summary both show. */
-#include "common.h"
+#include "cli/classifier.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/json.h"
 
 #include <math.h>
 #include <stdlib.h>

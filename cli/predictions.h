@@ -1,0 +1,54 @@
+/* cli/predictions.h: probabilities and decisions as CSV. */
+#ifndef PREVAIL_CLI_PREDICTIONS_H
+#define PREVAIL_CLI_PREDICTIONS_H
+
+#include "prevail/prevail.h"
+#include "tool/command.h"
+#include "tool/json.h"
+
+/* A column of its own: words, or numbers from 1 where there are no words. */
+typedef struct cli_extra {
+    const char *name;
+    const int32_t *code; /* [rows], from 0 */
+    char *const *word;   /* NULL: none */
+} cli_extra;
+
+/* Options of predict and adjust. */
+#define CLI_OPTION_COSTS(type, field)                                                                                  \
+    {                                                                                                                  \
+        "costs", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE",                                      \
+            "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are " \
+            "the actions of least expected cost."                                                                      \
+    }
+#define CLI_OPTION_LABELS(type, field)                                                                                 \
+    {                                                                                                                  \
+        "labels", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "COL",                                      \
+            "A column with the labels of some rows, empty for the others. Labels that are known count towards the "    \
+            "prevalence; the probabilities of such rows stay predictions."                                             \
+    }
+
+typedef struct cli_predictions {
+    char *const *labels;
+    int classes;
+    size_t rows;
+    const double *p;       /* [rows][classes] */
+    const double *lo, *hi; /* [rows][classes]; NULL: none */
+    const pv_costs *costs; /* NULL: the decision is the most probable label */
+    const pv_table *table; /* what columns are copied from */
+    const size_t *row;     /* [rows], in the table; NULL: the same */
+    const size_t *copy;    /* [copies], columns of the table that come first; none: the row's number */
+    size_t copies;
+    const cli_extra *extra; /* [extras], columns between those and the probabilities */
+    size_t extras;
+} cli_predictions;
+
+/* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt
+ * leaves no file behind. */
+int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output);
+/* Reads --costs; *costs is NULL where path is. */
+int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs);
+/* The thresholds of two classes: as notes, and as JSON (null where there are no costs). */
+void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels);
+json_t *cli_json_costs(const pv_costs *costs, char *const *labels);
+
+#endif

@@ -1,0 +1,70 @@
+/* cli/report_sections.h: sections of reports, which commands share. */
+#ifndef PREVAIL_CLI_REPORT_SECTIONS_H
+#define PREVAIL_CLI_REPORT_SECTIONS_H
+
+#include "prevail/prevail.h"
+#include "tool/command.h"
+
+/* ---- judged predictions: report_judged.c, report_curves.c -------------------------------------------------------- */
+
+typedef struct report_judged {
+    char *const *labels;
+    const char *target; /* name of the column; NULL: unknown */
+    int classes, positive;
+    size_t rows;
+    const double *observed;   /* [classes] */
+    const double *stated;     /* [classes], that the metrics are for */
+    const double *population; /* [classes], that the predictions are for; NULL: unknown */
+    const pv_assessment *found;
+    double level;
+    double offset;              /* of the explorer */
+    double threshold;           /* where it starts; NaN: at the prevalence */
+    int bins;                   /* of the calibration chart */
+    const pv_ranking *training; /* of the training rows, reweighted; NULL: none */
+    const char *caveat;         /* of the explorer; NULL: none */
+    const char *advice;         /* how the metrics would be stated for the population; NULL: they are */
+} report_judged;
+
+/* A label as sentences name it: itself, or TARGET = LABEL where it is a number. */
+const char *report_label(const report_judged *judged, int label, char *to, size_t size);
+/* The sections from the answer to the decision curve. */
+int report_put_judged(cli_call *call, pv_report *report, const report_judged *judged);
+pv_status report_put_curves(cli_call *call, pv_report *report, const report_judged *judged, const pv_operating *at);
+typedef struct report_names {
+    char positive[400], negative[400];
+} report_names;
+void report_explorer(const report_judged *judged, report_names *names, pv_explorer *explorer);
+
+/* ---- validations: report_validation.c ---------------------------------------------------------------------------- */
+
+typedef struct report_validated {
+    char *const *labels;
+    int classes;
+    const char *target;
+    const pv_validation *validation;
+} report_validated;
+
+/* The sections of judged predictions, of the first repeat's out-of-fold probabilities, stated for the population that
+ * they are for (of an unknown one: for the rows). */
+int report_put_validated(cli_call *call, pv_report *report, const report_validated *validated, const char *population,
+                         int64_t seed);
+void report_put_folds(pv_report *report, const pv_validation *validation);
+void report_put_source(cli_call *call, pv_report *report, const pv_table *table, const char *holdout, int64_t seed);
+
+/* A row of a sweep, losses together. */
+typedef struct report_sweep_row {
+    pv_loss loss;
+    const char *prevalence; /* as given; "mixture" */
+    const pv_validation *validation;
+} report_sweep_row;
+
+int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n, int classes);
+size_t report_best(const report_sweep_row *rows, size_t n); /* by held-out log-loss */
+
+/* ---- models: report_model.c -------------------------------------------------------------------------------------- */
+
+/* What was fitted on what, with the findings of diagnose. */
+int report_put_model(cli_call *call, pv_report *report, const char *path, const pv_classifier *classifier);
+int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifier *classifier, double level);
+
+#endif

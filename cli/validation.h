@@ -1,0 +1,33 @@
+/* cli/validation.h: metrics of validations, as cv and sweep print them. */
+#ifndef PREVAIL_CLI_VALIDATION_H
+#define PREVAIL_CLI_VALIDATION_H
+
+#include "prevail/prevail.h"
+#include "tool/command.h"
+#include "tool/json.h"
+
+#define CLI_OPTION_STATED(type, field)                                                                                 \
+    {                                                                                                                  \
+        "stated-for", PV_OPTION_TEXT, offsetof(type, field), "rows", 0, 0, NULL, "P",                                  \
+            "The population that metrics are stated for, as eval --prevalence: rows, the rows as they are, but nell "  \
+            "for the true population; population, that of --population; or a prevalence as for fit --prevalence. "     \
+            "Rows are then weighted label by label."                                                                   \
+    }
+
+/* "0.1234" or "-" where undefined; size >= 16. */
+const char *cli_metric_text(double value, char *text, size_t size);
+/* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it; lo and hi of value
+ * where there are intervals. */
+json_t *cli_json_validation(const pv_validation *validation);
+/* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
+int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
+                           int64_t seed);
+double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
+/* Whether metrics of rows with these label shares mislead about a population with others. */
+bool cli_shares_differ(int classes, const double *observed, const double *wanted);
+/* What * means in a table of these, and which population would be another. */
+void cli_print_stated(size_t count, const pv_validation *const *validation);
+/* Warns of fits that did not converge, and of folds that hardly tell an unknown prevalence; true for the former. */
+bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what);
+
+#endif

@@ -1,0 +1,42 @@
+/* tool/checkpoint.h: --checkpoint and --resume. */
+#ifndef PREVAIL_TOOL_CHECKPOINT_H
+#define PREVAIL_TOOL_CHECKPOINT_H
+
+#include "tool/command.h"
+
+typedef struct cli_checkpoint {
+    const char *path; /* NULL: none */
+    double every;
+    bool resume;
+} cli_checkpoint;
+
+/* at: where in the command's options the struct lies. */
+#define CLI_OPTIONS_CHECKPOINT(at)                                                                                     \
+    {"checkpoint",                                                                                                     \
+     PV_OPTION_TEXT,                                                                                                   \
+     (at) + offsetof(cli_checkpoint, path),                                                                            \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     "FILE",                                                                                                           \
+     "Write there what there is, every so often and when interrupted; removed when all is done."},                     \
+        {"checkpoint-every", PV_OPTION_REAL,       (at) + offsetof(cli_checkpoint, every), "60", 0.001, 1e9, NULL,     \
+         "SECONDS",          "How often, at most."},                                                                   \
+    {                                                                                                                  \
+        "resume", PV_OPTION_FLAG, (at) + offsetof(cli_checkpoint, resume), NULL, 0, 0, NULL, NULL,                     \
+            "Continue from --checkpoint, to exactly the result of a run that was never interrupted. The other "        \
+            "options "                                                                                                 \
+            "and the data must be the same. Where there is no such file the work begins."                              \
+    }
+
+extern const pv_option cli_checkpoint_table[];
+
+/* Opens it where one is asked for; refuses a path that is one of the inputs or outputs (NULL: none such). */
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output,
+                         const char *other);
+/* code is that of the work: done (CLI_OK, CLI_PROBLEMS), the file is removed; else it stays, and where it was written
+ * because of an interruption, how to continue is said. Returns the exit code. */
+int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);
+
+#endif

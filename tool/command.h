@@ -1,0 +1,109 @@
+/* tool/command.h: a command is one const struct; parsing, --help and the man page are made from it and from the
+ * option tables it names.
+ */
+#ifndef PREVAIL_TOOL_COMMAND_H
+#define PREVAIL_TOOL_COMMAND_H
+
+#include <stdio.h>
+
+#include "prevail/base.h"
+
+typedef struct cli_call cli_call;
+
+typedef struct cli_argument {
+    const char *name; /* "DATA"; "[DATA]": may be left out */
+    const char *help;
+} cli_argument; /* a list ends with a NULL name */
+
+/* An option table, and where in the command's options its struct lies. */
+typedef struct cli_group {
+    const char *title;
+    const pv_option *table;
+    size_t offset;
+} cli_group; /* a list ends with a NULL table */
+
+typedef struct cli_example {
+    const char *command;
+    const char *text;
+} cli_example; /* a list ends with a NULL command */
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary; /* one line, no full stop */
+    const char *usage;   /* what follows "prevail NAME" */
+    const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
+    const cli_argument *arguments;
+    const cli_group *groups;    /* an option that two groups have is the first one's */
+    const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
+    size_t options_size;
+    const char *output; /* what is written, and the columns; paragraphs as in text */
+    const cli_example *examples;
+    int (*run)(cli_call *call); /* returns the exit code */
+} cli_command;
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
+
+struct cli_call {
+    const cli_command *command;
+    pv_ctx *ctx;
+    void *options;   /* the command's struct */
+    bool *given;     /* for each option in the order of the groups */
+    char **argument; /* positional, one for each cli_argument; NULL: left out */
+    char *line;      /* the command line, for the record: without what changes no result */
+    char **warning;  /* what the library warned of */
+    size_t warnings;
+    bool collect; /* warnings are kept for the command to report instead of being printed */
+    bool quiet;
+    bool terminal;  /* standard error is one */
+    bool drawn;     /* a progress line is on it */
+    double redrawn; /* when, in seconds */
+};
+
+/* Options that several commands have under the same name. */
+typedef struct cli_running {
+    int64_t threads;
+    bool json;
+    bool quiet;
+} cli_running;
+
+#define CLI_OPTION_OUTPUT(type, field, what)                                                                           \
+    { "output", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE", what }
+#define CLI_OPTION_THREADS(type, field)                                                                                \
+    {                                                                                                                  \
+        "threads", PV_OPTION_INT, offsetof(type, field), "0", 0, 1024, NULL, "T",                                      \
+            "Threads to use; 0: as many as the machine has. Results do not depend on it."                              \
+    }
+#define CLI_OPTION_JSON(type, field, what)                                                                             \
+    { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }
+#define CLI_OPTION_QUIET(type, field)                                                                                  \
+    {                                                                                                                  \
+        "quiet", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL,                                        \
+            "No progress line and no notes on standard error."                                                         \
+    }
+#define CLI_OPTION_END                                                                                                 \
+    { NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL }
+
+/* ---- arguments.c ------------------------------------------------------------------------------------------------- */
+
+/* Fills options, given, argument and line from argv (what follows the command's name). Returns CLI_OK, or an exit code
+ * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
+int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help);
+void cli_call_clear(cli_call *call);
+bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
+bool cli_given(const cli_call *call, const char *option);
+const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
+bool cli_recorded(const char *option);                           /* it may change the result; so it is in line */
+/* Refuses options of one of the command's tables that would do nothing: they are for something else (when), and
+ * may be left out, or what else to do (remedy). */
+int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy);
+
+/* ---- help.c ------------------------------------------------------------------------------------------------------ */
+
+void cli_print_help(FILE *out, const cli_command *command);
+/* commands: all of them, up to a NULL. */
+void cli_print_overview(FILE *out, const cli_command *const *commands);
+void cli_wrap(FILE *out, const char *text); /* in lines of at most 80 characters */
+void cli_print_man(FILE *out, const cli_command *command);
+void cli_print_man_overview(FILE *out, const cli_command *const *commands); /* prevail(1) */
+
+#endif

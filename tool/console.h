@@ -1,0 +1,32 @@
+/* tool/console.h: errors, notes, memory, the context of a call, progress and signals. */
+#ifndef PREVAIL_TOOL_CONSOLE_H
+#define PREVAIL_TOOL_CONSOLE_H
+
+#include "tool/command.h"
+
+int cli_exit_code(pv_status status);
+/* Prints the context's error as "prevail: FILE:LINE:COLUMN: message"; returns the exit code. */
+int cli_fail(cli_call *call, pv_status status);
+/* The same for an error of the command's own; file may be NULL. */
+int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) PV_PRINTF(4, 5);
+void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */
+void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
+
+/* Each ends the program where there is no memory, leaving no file half written. */
+void *cli_alloc(size_t count, size_t size); /* zeroed */
+void *cli_resize(void *block, size_t count, size_t size);
+char *cli_copy(const char *text);
+_Noreturn void cli_no_memory(const char *what); /* "for JSON" */
+
+/* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
+ * interrupt it. */
+int cli_start(cli_call *call);
+void cli_stop(cli_call *call); /* frees the context; signals no longer reach it */
+void cli_progress_clear(cli_call *call);
+
+/* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
+int cli_finish(cli_call *call, int code);
+
+void cli_guard_terminal(void); /* terminal.c: before anything is printed */
+
+#endif

@@ -1,6 +1,6 @@
 /* prevail bench: how fast this machine runs the main work. `make bench` puts the peers beside it. */
+#include "bench/bench.h"
 #include "bench/bench_images.h"
-#include "cli/commands.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/json.h"

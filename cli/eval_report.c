@@ -1,7 +1,7 @@
 /* What prevail eval prints and writes. */
 #include "cli/ensemble.h"
-#include "cli/target.h"
 #include "cli/eval.h"
+#include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/json.h"

@@ -1,5 +1,7 @@
 /* prevail: finds the command and runs it. */
+#include "bench/bench.h"
 #include "cli/commands.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 #include "tool/json.h"
 
@@ -16,6 +18,31 @@ const cli_command *cli_command_find(const char *name) {
     return NULL;
 }
 
+/* The member of a command that is several, or NULL after printing why. */
+static const cli_command *find_member(const cli_command *command, const char *word) {
+    enum { MEMBERS_MAX = 16 };
+    const char *names[MEMBERS_MAX];
+    char list[400] = "";
+    size_t count = 0;
+    const cli_command *found = word ? cli_member(command, word) : NULL;
+    if (found)
+        return found;
+    for (; command->members[count] && count < MEMBERS_MAX; count++) {
+        names[count] = cli_member_name(command->members[count]);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", count ? ", " : "", names[count]);
+    }
+    cli_call none = {0};
+    if (!word || word[0] == '-')
+        cli_error(&none, PV_ERR_USAGE, NULL, "%s %s; usage: prevail %s %s", command->arguments[0].name,
+                  word ? "comes first" : "is missing", command->name, command->usage);
+    else if (pv_nearest(word, names, count))
+        cli_error(&none, PV_ERR_USAGE, NULL, "unknown %s %s; did you mean %s?", command->member, word,
+                  pv_nearest(word, names, count));
+    else
+        cli_error(&none, PV_ERR_USAGE, NULL, "unknown %s %s; choose one of %s", command->member, word, list);
+    return NULL;
+}
+
 static int unknown_command(const char *name) {
     const char *words[sizeof cli_commands / sizeof *cli_commands]; /* help in the place of the NULL */
     size_t count = 0;
@@ -29,18 +56,21 @@ static int unknown_command(const char *name) {
     return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command '%.60s'; prevail --help lists the commands", name);
 }
 
-/* prevail help [--man] [COMMAND] */
+/* prevail help [--man] [COMMAND [NAME]] */
 static int run_help(int argc, char **argv) {
     cli_call none = {0};
     bool man = argc > 0 && strcmp(argv[0], "--man") == 0;
     argc -= man;
     argv += man;
-    if (argc > 1)
-        return cli_error(&none, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail help [--man] [COMMAND]",
-                         argv[1]);
     const cli_command *command = argc ? cli_command_find(argv[0]) : NULL;
     if (argc && !command)
         return unknown_command(argv[0]);
+    int known = command && command->members ? 2 : 1;
+    if (argc > known)
+        return cli_error(&none, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail help [--man] [COMMAND]",
+                         argv[known]);
+    if (argc > 1 && !(command = find_member(command, argv[1])))
+        return CLI_BAD_INPUT;
     if (man && command)
         cli_print_man(stdout, command);
     else if (man)
@@ -52,7 +82,22 @@ static int run_help(int argc, char **argv) {
     return cli_finish(&none, CLI_OK);
 }
 
+static bool is_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int run_command(const cli_command *command, int argc, char **argv) {
+    if (command->members && argc && is_help(argv[0])) {
+        cli_print_help(stdout, command);
+        return cli_finish(&(cli_call){0}, CLI_OK);
+    }
+    if (command->members) {
+        command = find_member(command, argc ? argv[0] : NULL);
+        if (!command)
+            return CLI_BAD_INPUT;
+        argc--;
+        argv++;
+    }
     cli_call call;
     bool help;
     int code = cli_parse(&call, command, argc, argv, &help);
@@ -77,7 +122,7 @@ int main(int argc, char **argv) {
         return CLI_BAD_INPUT;
     }
     const char *name = argv[1];
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    if (strcmp(name, "help") == 0 || is_help(name))
         return run_help(argc - 2, argv + 2);
     if (strcmp(name, "--version") == 0)
         name = "version";

@@ -70,11 +70,45 @@ static size_t argument_count(const cli_command *command) {
     return count;
 }
 
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+const char *cli_member_name(const cli_command *member) {
+    const char *space = strrchr(member->name, ' ');
+    return space ? space + 1 : member->name;
+}
+
+const cli_command *cli_member(const cli_command *command, const char *word) {
+    for (const cli_command *const *member = command->members; member && *member; member++)
+        if (strcmp(cli_member_name(*member), word) == 0)
+            return *member;
+    return NULL;
+}
+
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+/* An option of another member of the family is a misunderstanding, not a slip of the pen. */
+static bool is_a_relatives(const cli_command *command, const char *name) {
+    for (const cli_command *const *other = command->family; other && *other; other++)
+        if (find_option(*other, name, strlen(name)).row)
+            return true;
+    return false;
+}
+
+static int relatives_option(cli_call *call, const char *name) {
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name; row++)
+            if (strncmp(row->name, name, strlen(name)) == 0 && row->name[strlen(name)] == 's' &&
+                cli_has(call->command, group, row))
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s; it has --%s", name,
+                                 call->command->name, row->name);
+    return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s", name, call->command->name);
+}
 
 static int unknown_option(cli_call *call, const char *name) {
     const char *words[NAMES_MAX];
     size_t count = 0;
+    if (is_a_relatives(call->command, name))
+        return relatives_option(call, name);
     for (const cli_group *group = call->command->groups; group->table; group++)
         for (const pv_option *row = group->table; row->name && count < NAMES_MAX - 1; row++)
             if (cli_has(call->command, group, row))
@@ -199,8 +233,9 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
     call->options = cli_alloc(command->options_size, 1);
     call->given = cli_alloc(option_count(command), sizeof *call->given);
     call->argument = cli_alloc((size_t)argc + 1, sizeof *call->argument);
-    call->line = cli_copy("prevail");
-    add_word(&call->line, command->name);
+    size_t size = sizeof "prevail " + strlen(command->name);
+    call->line = cli_alloc(size, 1);
+    snprintf(call->line, size, "prevail %s", command->name);
     pv_status status = pv_ctx_new(NULL, &call->ctx);
     if (status != PV_OK)
         return cli_fail(call, status);

@@ -27,8 +27,9 @@ typedef struct cli_example {
     const char *text;
 } cli_example; /* a list ends with a NULL command */
 
-typedef struct cli_command {
-    const char *name;
+typedef struct cli_command cli_command;
+struct cli_command {
+    const char *name;    /* "fit"; that of a member has its command's before it: "study bias" */
     const char *summary; /* one line, no full stop */
     const char *usage;   /* what follows "prevail NAME" */
     const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
@@ -39,7 +40,11 @@ typedef struct cli_command {
     const char *output; /* what is written, and the columns; paragraphs as in text */
     const cli_example *examples;
     int (*run)(cli_call *call); /* returns the exit code */
-} cli_command;
+    /* A command may be several, of which its first argument names one: they have all the options. */
+    const cli_command *const *members; /* up to a NULL; NULL: none such */
+    const char *member;                /* what one is called: "study" */
+    const cli_command *const *family;  /* of a member: all members */
+};
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
 
@@ -88,6 +93,9 @@ typedef struct cli_running {
 /* Fills options, given, argument and line from argv (what follows the command's name). Returns CLI_OK, or an exit code
  * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
 int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help);
+/* The member of that name, "bias"; NULL: none. */
+const cli_command *cli_member(const cli_command *command, const char *word);
+const char *cli_member_name(const cli_command *member); /* "bias" of "study bias" */
 void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 bool cli_given(const cli_call *call, const char *option);

@@ -1,4 +1,5 @@
 /* --help and the man pages, made from the commands' structs and their option tables. */
+#include "studies/studies.h"
 #include "tool/command.h"
 
 #include <ctype.h>
@@ -121,13 +122,18 @@ void cli_print_help(FILE *out, const cli_command *command) {
         fputs("\nArguments:\n", out);
     for (const cli_argument *argument = command->arguments; argument->name; argument++)
         print_entry(out, argument->name, argument->help);
+    if (command->members)
+        fputs("\nNames:\n", out);
+    for (const cli_command *const *member = command->members; member && *member; member++)
+        print_entry(out, cli_member_name(*member), (*member)->summary);
     for (const cli_group *group = command->groups; group->table; group++) {
         fprintf(out, "\n%s:\n", group->title);
         for (const pv_option *row = group->table; row->name; row++)
             if (cli_has(command, group, row))
                 print_option(out, row);
     }
-    print_entry(out, "--help", "Show this text.");
+    if (command->groups->table)
+        print_entry(out, "--help", "Show this text.");
     fputs("\nOutput:\n", out);
     print_paragraphs(out, command->output, 2);
     if (command->examples[0].command)
@@ -215,12 +221,18 @@ static void roff_paragraphs(FILE *out, const char *text) {
     }
 }
 
+/* "study bias" is the page prevail-study-bias. */
+static void man_name(FILE *out, const char *name) {
+    for (; *name; name++)
+        fputs(*name == ' ' ? "\\-" : (const char[]){*name, '\0'}, out);
+}
+
 static void man_header(FILE *out, const char *name) {
     fputs(".TH PREVAIL", out);
     if (*name)
         fputc('-', out);
     for (; *name; name++)
-        fputc(toupper((unsigned char)*name), out);
+        fputc(*name == ' ' ? '-' : toupper((unsigned char)*name), out);
     fprintf(out, " 1 %s \"prevail %s\" \"prevail manual\"\n", manual_date, PV_VERSION);
 }
 
@@ -250,7 +262,9 @@ static void man_option(FILE *out, const pv_option *row) {
 
 void cli_print_man(FILE *out, const cli_command *command) {
     man_header(out, command->name);
-    fprintf(out, ".SH NAME\nprevail\\-%s \\- ", command->name);
+    fputs(".SH NAME\nprevail\\-", out);
+    man_name(out, command->name);
+    fputs(" \\- ", out);
     roff_word(out, command->summary);
     fprintf(out, "\n.SH SYNOPSIS\n\\fBprevail %s\\fR\n", command->name);
     roff_text(out, command->usage);
@@ -260,7 +274,14 @@ void cli_print_man(FILE *out, const cli_command *command) {
         fprintf(out, ".TP\n\\fI%s\\fR\n", argument->name);
         roff_text(out, argument->help);
     }
-    fputs(".SH OPTIONS\n", out);
+    for (const cli_command *const *member = command->members; member && *member; member++) {
+        fputs(".TP\n.BR prevail\\-", out);
+        man_name(out, (*member)->name);
+        fputs(" (1)\n", out);
+        roff_text(out, (*member)->summary);
+    }
+    if (command->groups->table)
+        fputs(".SH OPTIONS\n", out);
     for (const cli_group *group = command->groups; group->table; group++) {
         if (group[1].table || group > command->groups)
             fprintf(out, ".SS %s\n", group->title);

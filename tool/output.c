@@ -1,6 +1,7 @@
 /* Where commands may write: refused before any work, not after it. */
-#include "tool/output.h"
+#include "prevail/prevail.h"
 #include "tool/console.h"
+#include "tool/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

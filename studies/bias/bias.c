@@ -11,6 +11,8 @@
 #include "prevail/prevail.h"
 #include "studies/bias/bias.h"
 #include "studies/common/judge.h"
+#include "studies/common/study.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 
 #include <math.h>
@@ -155,7 +157,7 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
     pv_simulation study = {.cases = CASES,
                            .controls = CONTROLS,
                            .prevalence = b->prevalence,
-                           .seed = (uint64_t)b->options->seed + 1000003 * (replicate + 1)},
+                           .seed = (uint64_t)b->options->shared.seed + 1000003 * (replicate + 1)},
                   judged = study;
     judged.cases = judged.controls = JUDGED;
     judged.seed += 500000;
@@ -271,7 +273,7 @@ static pv_status run_method(pv_ctx *ctx, bias *b, size_t replicate, int selectio
 }
 
 static pv_status run_selections(pv_ctx *ctx, bias *b, size_t replicate, const char *stated) {
-    uint64_t seed = (uint64_t)b->options->seed + 1000003 * (replicate + 1);
+    uint64_t seed = (uint64_t)b->options->shared.seed + 1000003 * (replicate + 1);
     pv_simulation all = selection_of(b, SELECT_NONE, seed + 500000);
     all.rows = POPULATION;
     pv_table *population = NULL;
@@ -330,10 +332,9 @@ size_t bias_mean(const bias *b, int selection, int method, int quantity, double 
                    SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES, mean, error);
 }
 
-int study_bias(cli_call *call, const study_options *options) {
-    bias b = {.options = options,
-              .prevalence = options->prevalence,
-              .replicates = cli_given(call, "replicates") ? (size_t)options->replicates : 50};
+static int work(cli_call *call) {
+    const bias_options *options = call->options;
+    bias b = {.options = options, .prevalence = options->prevalence, .replicates = (size_t)options->replicates};
     b.lead = cli_alloc(b.replicates * LEAD_RULES * LEAD_QUANTITIES, sizeof *b.lead);
     b.selected = cli_alloc(b.replicates * SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES, sizeof *b.selected);
     if (b.prevalence > 0.5 || b.prevalence < 0.005) {
@@ -344,7 +345,7 @@ int study_bias(cli_call *call, const study_options *options) {
     }
     pv_status status = PV_OK;
     for (int s = 0; s < SELECTIONS && status == PV_OK; s++) { /* those of the first data set, for the picture */
-        pv_simulation what = selection_of(&b, s, (uint64_t)options->seed + 1000003);
+        pv_simulation what = selection_of(&b, s, (uint64_t)options->shared.seed + 1000003);
         status = pv_simulate(call->ctx, "gaussian", &what, &b.sample[s], b.truth);
     }
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -358,3 +359,35 @@ int study_bias(cli_call *call, const study_options *options) {
     free(b.selected);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    return study_run(call,
+                     &(study_plan){.name = "bias",
+                                   .title = "bias",
+                                   .about = "What selection by label, by feature and by both does. prevail " PV_VERSION,
+                                   .work = work});
+}
+
+static const pv_option option_table[] = {STUDY_OPTION_PREVALENCE(bias_options, "0.1"),
+                                         STUDY_OPTION_REPLICATES(bias_options, "50", "Simulated data sets."),
+                                         CLI_OPTION_END};
+static const cli_group groups[] = {{"Options", option_table, 0}, STUDY_GROUP, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail study bias --prevalence 0.05 -o out", "The opening figures at another prevalence."}, {NULL, NULL}};
+
+const cli_command study_bias = {
+    .name = "study bias",
+    .summary = "the paper's opening figures: what selection by label, by feature and by both does",
+    .usage = "[options] [-o DIR] [--json]",
+    .text = "What a model of a balanced sample means where the prevalence is another, with and without its operating "
+            "point moved; and what selection by label, by feature and by both does to each model.\n" STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .options_size = sizeof(bias_options),
+    .output = "Rates and predictive values of each rule; errors of coefficients and of predictions by selection and "
+              "method. -o writes results.json, tables.md, prevalence.svg, selection.svg.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

@@ -65,8 +65,14 @@ extern const bias_column bias_quantity[BIAS_QUANTITIES];
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
+typedef struct bias_options {
+    study_options shared;
+    double prevalence;
+    int64_t replicates;
+} bias_options;
+
 typedef struct bias {
-    const study_options *options;
+    const bias_options *options;
     double prevalence;
     size_t replicates;
     double *lead;                             /* [replicates][LEAD_RULES][LEAD_QUANTITIES] */

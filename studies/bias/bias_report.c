@@ -1,6 +1,8 @@
 /* The bias study's result: text and Markdown tables, JSON, pictures. */
 #include "prevail/prevail.h"
 #include "studies/bias/bias.h"
+#include "studies/common/canvas.h"
+#include "studies/common/study.h"
 #include "tool/console.h"
 #include "tool/json.h"
 
@@ -172,7 +174,7 @@ static json_t *json_result(cli_call *call, const bias *b) {
     cli_json_set(object, "data_sets", json_integer((json_int_t)b->replicates));
     cli_json_set(object, "balanced_sample", lead);
     cli_json_set(object, "selection", selections);
-    cli_json_set(object, "seed", json_integer(b->options->seed));
+    cli_json_set(object, "seed", json_integer(b->options->shared.seed));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;
@@ -259,7 +261,7 @@ static int write_selection(cli_call *call, const bias *b) {
 }
 
 int bias_report(cli_call *call, const bias *b) {
-    const char *folder = b->options->output;
+    const char *folder = b->options->shared.output;
     json_t *object = json_result(call, b);
     int code = CLI_OK;
     if (folder) {
@@ -271,7 +273,7 @@ int bias_report(cli_call *call, const bias *b) {
         if (code == CLI_OK)
             code = write_selection(call, b);
     }
-    if (code == CLI_OK && b->options->running.json)
+    if (code == CLI_OK && b->options->shared.running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, b, false);

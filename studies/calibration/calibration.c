@@ -8,6 +8,8 @@
  */
 #include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "studies/common/study.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 
 #include <math.h>
@@ -38,8 +40,8 @@ cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, i
     return &c->outcome[(replicate * c->prevalences + prevalence) * CAL_METHODS + (size_t)method];
 }
 
-pv_fit_options cal_fit_options(const study_options *options, int method, const char *stated, const char *prevalence_n,
-                               const char *prior, int64_t seed) {
+pv_fit_options cal_fit_options(const calibration_options *options, int method, const char *stated,
+                               const char *prevalence_n, const char *prior, int64_t seed) {
     pv_fit_options fit = pv_fit_options_default();
     fit.prevalence = stated;
     fit.seed = seed;
@@ -49,9 +51,9 @@ pv_fit_options cal_fit_options(const study_options *options, int method, const c
     fit.infer = PV_INFER_VI;
     fit.prior = prior;
     fit.draws = options->draws;
-    fit.components = options->components;
-    fit.samples = options->samples;
-    fit.steps = options->steps;
+    fit.components = options->vi.components;
+    fit.samples = options->vi.samples;
+    fit.steps = options->vi.steps;
     if (method == CAL_PLAIN)
         return fit;
     fit.marginal = method == CAL_PLUGIN ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE;
@@ -109,13 +111,13 @@ static pv_status sample_new(pv_ctx *ctx, const calibration *c, size_t replicate,
     pv_simulation what = {.cases = CASES,
                           .controls = CONTROLS,
                           .prevalence = c->prevalence[k],
-                          .seed = (uint64_t)c->options->seed + 1000003 * (replicate + 1)};
+                          .seed = (uint64_t)c->options->shared.seed + 1000003 * (replicate + 1)};
     pv_roles roles = {.target = "malignant"};
     pv_status status = pv_simulate(ctx, "nodules", &what, &s->table, NULL);
     if (status == PV_OK)
         status = pv_dataset_learn(ctx, s->table, &roles, &s->encoding, &s->labels, &s->data);
     if (status == PV_OK)
-        status = split_rows(ctx, (uint64_t)c->options->seed, replicate, s);
+        status = split_rows(ctx, (uint64_t)c->options->shared.seed, replicate, s);
     if (status != PV_OK)
         return status;
     s->scaled = *s->encoding;
@@ -313,7 +315,7 @@ static pv_status run_method(pv_ctx *ctx, const calibration *c, size_t replicate,
     pv_format_double(c->prevalence[k], stated + 2, sizeof stated - 2);
     pv_fit_options options =
         cal_fit_options(c->options, method, stated, c->prevalence_n, c->prior,
-                        (int64_t)(((uint64_t)c->options->seed + replicate * 1000003) % 9007199254740992));
+                        (int64_t)(((uint64_t)c->options->shared.seed + replicate * 1000003) % 9007199254740992));
     pv_fit_input input = {.data = s->training,
                           .encoding = &s->scaled,
                           .labels = s->labels,
@@ -460,7 +462,7 @@ static int draw_populations(cli_call *call, calibration *c) {
                               .cases = -1,
                               .controls = -1,
                               .prevalence = c->prevalence[k],
-                              .seed = (uint64_t)c->options->seed};
+                              .seed = (uint64_t)c->options->shared.seed};
         pv_status status = pv_simulate(call->ctx, "nodules", &what, &c->population[k], c->truth[k]);
         if (status != PV_OK)
             return cli_fail(call, status);
@@ -468,24 +470,18 @@ static int draw_populations(cli_call *call, calibration *c) {
     return CLI_OK;
 }
 
-int study_calibration(cli_call *call, const study_options *given) {
-    study_options options = *given;
-    if (!cli_given(call, "draws"))
-        options.draws = 400;
-    if (!options.prevalences)
-        options.prevalences = "0.1,0.01,0.001";
-    if (!options.target)
-        options.target = "malignant";
-    calibration c = {.options = &options,
-                     .replicates = cli_given(call, "replicates") ? (size_t)options.replicates : 50,
-                     .prevalence_n = options.prevalence_n ? options.prevalence_n : "10",
+static int work(cli_call *call) {
+    const calibration_options *options = call->options;
+    calibration c = {.options = options,
+                     .replicates = (size_t)options->replicates,
+                     .prevalence_n = options->prevalence_n,
                      .prior = "student:0.002"};
     nodules real = {0};
-    int code = read_prevalences(call, options.prevalences, &c);
+    int code = read_prevalences(call, options->prevalences, &c);
     if (code == CLI_OK)
         code = check_strength(call, c.prevalence_n);
-    if (code == CLI_OK && options.data) /* a file that cannot be used is told before the long work */
-        code = calibration_nodules(call, &options, c.prevalence_n, &real);
+    if (code == CLI_OK && options->data) /* a file that cannot be used is told before the long work */
+        code = calibration_nodules(call, options, c.prevalence_n, &real);
     if (code == CLI_OK)
         code = draw_populations(call, &c);
     if (code == CLI_OK) {
@@ -494,7 +490,7 @@ int study_calibration(cli_call *call, const study_options *given) {
         code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, &c);
     }
     if (code == CLI_OK)
-        code = calibration_report(call, &c, options.data ? &real : NULL);
+        code = calibration_report(call, &c, options->data ? &real : NULL);
     for (size_t k = 0; k < c.prevalences; k++)
         pv_table_free(call->ctx, c.population[k]);
     free(c.outcome);
@@ -502,3 +498,57 @@ int study_calibration(cli_call *call, const study_options *given) {
     nodules_clear(&real);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    return study_run(
+        call,
+        &(study_plan){.name = "calibration",
+                      .title = "calibration",
+                      .about = "Calibrated predictions of lung nodules: the paper's section 6. prevail " PV_VERSION,
+                      .work = work});
+}
+
+#define AT(field) offsetof(calibration_options, field)
+
+static const pv_option option_table[] = {
+    {"prevalences", PV_OPTION_TEXT, AT(prevalences), "0.1,0.01,0.001", 0, 0, NULL, "LIST",
+     "Prevalences of the simulated populations, each stated to the models of its data."},
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "10", 0, 0, NULL, "N",
+     "Observations that the prevalence rests on; 10 is the paper's."},
+    STUDY_OPTION_REPLICATES(calibration_options, "50", "Simulated data sets."),
+    {"population-rows", PV_OPTION_INT, AT(population_rows), "10000", 1000, 1e7, NULL, NULL,
+     "Rows of the draw of each population that models are judged on."},
+    {"draws", PV_OPTION_INT, AT(draws), "400", 100, 1e6, NULL, NULL, "Draws of each posterior."},
+    {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE",
+     "Also on real rows at their natural prevalence: a CSV file with two labels."},
+    {"target", PV_OPTION_TEXT, AT(target), "malignant", 0, 0, NULL, "COL", "Its column of labels."},
+    {"splits", PV_OPTION_INT, AT(splits), "25", 2, 1e5, NULL, NULL, "How often its rows are split into halves."},
+    CLI_OPTION_END};
+static const cli_group groups[] = {
+    {"Options", option_table, 0}, {"vi", study_vi_table, AT(vi)}, STUDY_GROUP, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail study calibration -o out", "The paper's section 6 on 50 simulated data sets; two to four minutes."},
+    {"prevail study calibration -o out --checkpoint out/checkpoint --resume",
+     "The same, which may be stopped at any time: repeated, it goes on."},
+    {NULL, NULL}};
+
+const cli_command study_calibration = {
+    .name = "study calibration",
+    .summary = "the paper's section 6: calibrated predictions of lung nodules",
+    .usage = "[options] [-o DIR] [--json]",
+    .text =
+        "Data sets of 357 malignant and 322 benign simulated nodules, 302 of them to learn from and 227 to judge, at "
+        "each prevalence; ig (plug-in and profile), iw, plain with prior correction, and the truth, judged on held-out "
+        "rows and on a draw of the true population. --data does the same on real rows.\n" STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .options_size = sizeof(calibration_options),
+    .output = "Metrics beside the paper's, calibration, log odds ratios against the truth; means over data sets with "
+              "their standard errors. -o writes results.json, tables.md, metrics.csv, coefficients.csv, curves.csv, "
+              "calibration.svg, odds_ratios.svg, rates.svg; with --data real.csv and "
+              "real_calibration.svg.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

@@ -58,8 +58,17 @@ typedef struct cal_outcome {
 
 enum { CAL_CURVE = 101 };
 
+typedef struct calibration_options {
+    study_options shared;
+    const char *prevalences, *prevalence_n;
+    int64_t draws, replicates, population_rows;
+    const char *data, *target;
+    int64_t splits;
+    study_vi vi;
+} calibration_options;
+
 typedef struct calibration {
-    const study_options *options;
+    const calibration_options *options;
     size_t replicates;
     double prevalence[CAL_PREVALENCES_MAX];
     size_t prevalences;
@@ -87,8 +96,8 @@ extern const char *const cal_part[CAL_PARTS];
 judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int part);
 
 /* Options of one method's fit. stated: "1=0.01". */
-pv_fit_options cal_fit_options(const study_options *options, int method, const char *stated, const char *prevalence_n,
-                               const char *prior, int64_t seed);
+pv_fit_options cal_fit_options(const calibration_options *options, int method, const char *stated,
+                               const char *prevalence_n, const char *prior, int64_t seed);
 
 /* ---- real nodules: calibration_nodules.c ------------------------------------------------------------------------- */
 
@@ -121,7 +130,7 @@ typedef struct nodules {
     judge_bins *bins; /* [splits][NOD_METHODS], linear scale */
 } nodules;
 
-int calibration_nodules(cli_call *call, const study_options *options, const char *prevalence_n, nodules *result);
+int calibration_nodules(cli_call *call, const calibration_options *options, const char *prevalence_n, nodules *result);
 void nodules_clear(nodules *result);
 size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double *sd);
 

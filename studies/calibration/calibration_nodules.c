@@ -7,6 +7,7 @@
  */
 #include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "studies/common/study.h"
 #include "tool/console.h"
 #include "tool/data.h"
 
@@ -32,7 +33,7 @@ const char *nod_method(int method) {
 }
 
 typedef struct work {
-    const study_options *options;
+    const calibration_options *options;
     const char *prevalence_n;
     pv_table *table;
     pv_encoding *encoding;
@@ -65,7 +66,7 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
     for (size_t i = 0; i < w->data->rows; i++)
         if (fold[i] == half && w->data->label[i] == 0)
             row[n++] = i;
-    pv_rng rng = pv_rng_stream((uint64_t)w->options->seed, STREAM_CONTROLS, index);
+    pv_rng rng = pv_rng_stream((uint64_t)w->options->shared.seed, STREAM_CONTROLS, index);
     pv_rng_shuffle(&rng, n - *positives, row + *positives);
     return n;
 }
@@ -73,7 +74,8 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
 static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
     size_t rows = w->data->rows, positives, n, *row = cli_alloc(rows, sizeof *row);
     int32_t *fold = cli_alloc(rows, sizeof *fold), half = (int32_t)(index % 2);
-    pv_status status = pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->seed, index / 2, fold);
+    pv_status status =
+        pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->shared.seed, index / 2, fold);
     if (status == PV_OK) {
         n = list_half(w, fold, half, index, row, &positives);
         status = pv_dataset_take(ctx, w->data, 2 * positives < n ? 2 * positives : n, row, &h->training);
@@ -146,7 +148,7 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
                           .source = "study calibration"};
     for (int m = 0; m < CAL_FITTED && status == PV_OK; m++) {
         pv_fit_options options = cal_fit_options(w->options, m, stated, w->prevalence_n, "normal:2.5",
-                                                 (int64_t)((uint64_t)w->options->seed + index));
+                                                 (int64_t)((uint64_t)w->options->shared.seed + index));
         options.intercept_prior = pv_fit_options_default().intercept_prior;
         pv_classifier *fit = NULL;
         size_t at = index * NOD_METHODS;
@@ -209,7 +211,7 @@ static int read_file(cli_call *call, work *w) {
     return CLI_OK;
 }
 
-int calibration_nodules(cli_call *call, const study_options *options, const char *prevalence_n, nodules *result) {
+int calibration_nodules(cli_call *call, const calibration_options *options, const char *prevalence_n, nodules *result) {
     *result = (nodules){.path = options->data, .splits = 2 * (size_t)options->splits};
     work w = {.options = options, .prevalence_n = prevalence_n, .result = result};
     int code = read_file(call, &w);

@@ -2,6 +2,7 @@
  * rows and the population; log odds ratios; expected and empirical error rates. */
 #include "prevail/prevail.h"
 #include "studies/calibration/calibration.h"
+#include "studies/common/canvas.h"
 #include "tool/command.h"
 
 #include <math.h>

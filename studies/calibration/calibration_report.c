@@ -1,5 +1,7 @@
 /* The calibration study's result: text and Markdown tables, CSV, JSON. */
 #include "studies/calibration/calibration.h"
+#include "studies/common/study.h"
+#include "studies/common/tables.h"
 #include "tool/command.h"
 #include "tool/json.h"
 
@@ -310,14 +312,14 @@ static json_t *json_result(cli_call *call, const all *a) {
     cli_json_set(object, "prior", cli_json_text(c->prior));
     cli_json_set(object, "prevalences", prevalences);
     cli_json_set(object, "real", a->real ? json_nodules(a->real) : json_null());
-    cli_json_set(object, "seed", json_integer(c->options->seed));
+    cli_json_set(object, "seed", json_integer(c->options->shared.seed));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;
 }
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real) {
-    const char *folder = c->options->output;
+    const char *folder = c->options->shared.output;
     all a = {c, real};
     json_t *object = json_result(call, &a);
     int code = CLI_OK;
@@ -336,7 +338,7 @@ int calibration_report(cli_call *call, const calibration *c, const nodules *real
         if (code == CLI_OK)
             code = calibration_pictures(call, c, real);
     }
-    if (code == CLI_OK && c->options->running.json)
+    if (code == CLI_OK && c->options->shared.running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, &a, false);

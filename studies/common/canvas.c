@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
 #include "studies/common/study.h"
 #include "tool/console.h"
 

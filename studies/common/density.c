@@ -3,7 +3,7 @@
  *   -log p(w | data) = loss(f(w)) + sum_j w_j^2 / (2 s^2) + dims log(s sqrt(2 pi)),   f_n(y) = log p(y|x_n,w)
  */
 #include "prevail/prevail.h"
-#include "studies/common/study.h"
+#include "studies/common/density.h"
 #include "tool/console.h"
 
 #include <math.h>

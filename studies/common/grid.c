@@ -1,7 +1,9 @@
 /* Grids of fits: which cells there are, and how they are fitted. */
 #include "prevail/prevail.h"
 #include "studies/common/grid.h"
+#include "studies/common/study.h"
 #include "tool/console.h"
+#include "tool/data.h"
 #include "tool/json.h"
 #include "tool/output.h"
 #include "tool/training.h"
@@ -15,6 +17,38 @@ const char *const grid_design[GRID_DESIGNS] = {"balanced", "uniform"};
 const char *const grid_method[GRID_METHODS] = {"ig-constant", "ig-linear", "ig-profile", "iw", "plain", "truth"};
 const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear",       "ig, profile",
                                                     "iw",           "plain, corrected", "the truth"};
+
+#define AT(field) offsetof(grid_options, field)
+
+const pv_option grid_option_table[] = {
+    {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE", "Images, as fit has them, instead of simulated ones."},
+    {"target", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
+     "nodules: their column of labels. Default: labels, or --votes."},
+    {"cases", PV_OPTION_INT, AT(cases), NULL, 5, 1e6, NULL, NULL,
+     "Malignant nodules of simulated data. Default: 342, the paper's."},
+    {"controls", PV_OPTION_INT, AT(controls), NULL, 5, 1e6, NULL, NULL, "Benign ones. Default: 1065, the paper's."},
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N",
+     "Observations that the prevalence rests on, as in fit."},
+    {"sizes", PV_OPTION_TEXT, AT(sizes), NULL, 0, 0, NULL, "SPEC",
+     "Sizes of the networks, as in fit --model: views=3,size=24,low=16,channels=32-64-64,features=64. Default: the "
+     "paper's."},
+    {"methods", PV_OPTION_TEXT, AT(methods), NULL, 0, 0, NULL, "LIST",
+     "Of ig-constant, ig-linear (information gain with the paper's auxiliary networks), ig-profile, iw, plain (with "
+     "prior correction; fitted once for all prevalences). Default: all."},
+    {"folds", PV_OPTION_INT, AT(folds), "3", 2, 20, NULL, NULL, "Folds of the cross-validation."},
+    {"fold", PV_OPTION_TEXT, AT(fold), NULL, 0, 0, NULL, "LIST", "Which of them, from 1. Default: all."},
+    CLI_OPTION_GROUP(grid_options, roles.group),
+    {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
+     "nodules: the label that prevalences speak of, as in fit."},
+    CLI_OPTION_MISSING(grid_options, roles.missing),
+    {"quick", PV_OPTION_FLAG, AT(quick), NULL, 0, 0, NULL, NULL,
+     "Another set of defaults: small images, tiny networks, two prevalences and few epochs; seconds, for a first "
+     "look."},
+    CLI_OPTION_END};
+
+const char *const grid_without[] = {"loss",    "marginal",   "model",  "design", "max-iter",   "tolerance",
+                                    "vi-rate", "prevalence", "infer",  "draws",  "components", "samples",
+                                    "steps",   "chains",     "warmup", NULL};
 
 static bool serves_all(int method) {
     return method == GRID_PLAIN || method == GRID_TRUTH;
@@ -52,7 +86,7 @@ static int read_list(cli_call *call, const char *option, const char *text, const
     return CLI_OK;
 }
 
-static int read_folds(cli_call *call, const study_options *options, grid *g) {
+static int read_folds(cli_call *call, const grid_options *options, grid *g) {
     char number[GRID_FOLDS_MAX][24];
     const char *words[GRID_FOLDS_MAX];
     g->folds = (size_t)options->folds;
@@ -147,7 +181,7 @@ static int check_data(grid *g, const grid_kind *kind) {
 }
 
 static int read_data(grid *g, const grid_kind *kind) {
-    const study_options *options = g->options;
+    const grid_options *options = g->options;
     const char *model = g->model[g->networks.index[0]];
     g->roles = options->roles;
     g->roles.roles.target = options->target;
@@ -183,7 +217,7 @@ static int make_folds(grid *g) {
     size_t *row = cli_alloc(data->rows, sizeof *row);
     int32_t *fold = cli_alloc(data->rows, sizeof *fold);
     pv_status status = pv_folds_make(g->call->ctx, data, g->training.labels, (int64_t)g->folds, g->training.group,
-                                     (uint64_t)g->options->seed, 0, fold);
+                                     (uint64_t)g->options->shared.seed, 0, fold);
     for (size_t f = 0; f < g->folds && status == PV_OK; f++)
         for (int inside = 0; inside < 2 && status == PV_OK; inside++) {
             size_t n = 0;
@@ -230,7 +264,7 @@ size_t grid_rows(const grid *g, size_t fold) {
     return g->held_out[fold]->rows;
 }
 
-void grid_defaults(const cli_call *call, study_options *options, const char *prevalences) {
+void grid_defaults(const cli_call *call, grid_options *options, const char *prevalences) {
     if (!options->prevalences)
         options->prevalences = prevalences;
     if (!cli_given(call, "cases"))
@@ -251,7 +285,7 @@ void grid_defaults(const cli_call *call, study_options *options, const char *pre
         options->fit.rate = 0.003;
 }
 
-int grid_begin(cli_call *call, const study_options *options, const grid_kind *kind, grid *g) {
+int grid_begin(cli_call *call, const grid_options *options, const grid_kind *kind, grid *g) {
     *g = (grid){.call = call, .options = options, .study = kind->study};
     int code = read_list(call, "networks", options->networks, grid_network, GRID_NETWORKS, &g->networks);
     if (code == CLI_OK)
@@ -329,19 +363,19 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     }
     pv_classifier_free(ctx, fit);
     cell->done = status == PV_OK;
-    if (status == PV_OK && g->options->output)
+    if (status == PV_OK && g->options->shared.output)
         status = grid_cell_write(ctx, g, cell);
-    if (status == PV_OK && g->options->output)
+    if (status == PV_OK && g->options->shared.output)
         pv_checkpoint_drop(ctx, ""); /* what the fit kept on its way: the file has it all */
     return status;
 }
 
 static int make_cell_folder(const grid *g) {
     char folder[4096];
-    if (!g->options->output)
+    if (!g->options->shared.output)
         return CLI_OK;
-    if (snprintf(folder, sizeof folder, "%s/cells", g->options->output) >= (int)sizeof folder)
-        return cli_error(g->call, PV_ERR_PATH, g->options->output, "the name is too long");
+    if (snprintf(folder, sizeof folder, "%s/cells", g->options->shared.output) >= (int)sizeof folder)
+        return cli_error(g->call, PV_ERR_PATH, g->options->shared.output, "the name is too long");
     return cli_make_folder(g->call, folder);
 }
 
@@ -352,21 +386,22 @@ int grid_run(grid *g) {
     for (size_t i = 0; i < g->cells && code == CLI_OK; i++) {
         if (g->cell[i].method == GRID_TRUTH)
             continue;
-        code = g->options->output ? grid_cell_read(g, &g->cell[i]) : CLI_OK;
+        code = g->options->shared.output ? grid_cell_read(g, &g->cell[i]) : CLI_OK;
         there += g->cell[i].done ? 1 : 0;
         all.cell[count++] = &g->cell[i];
     }
     if (code == CLI_OK && there > 0)
-        cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->output);
+        cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->shared.output);
     if (code == CLI_OK && there < count) {
         pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &all, &finished);
         cli_progress_clear(g->call);
         for (size_t i = there = 0; i < count; i++)
             there += all.cell[i]->done ? 1 : 0;
         if (status == PV_ERR_INTERRUPTED)
-            code = cli_error(
-                g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s", there, count,
-                g->options->output && !g->options->checkpoint.path ? "; the same command goes on from there" : "");
+            code = cli_error(g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s", there, count,
+                             g->options->shared.output && !g->options->shared.checkpoint.path
+                                 ? "; the same command goes on from there"
+                                 : "");
         else if (status != PV_OK)
             code = cli_fail(g->call, status);
     }
@@ -436,7 +471,7 @@ json_t *grid_json(const grid *g) {
     cli_json_set(object, "shares", shares);
     cli_json_set(object, "fold_rows", folds);
     cli_json_set(object, "models", models);
-    cli_json_set(object, "seed", json_integer(g->options->seed));
+    cli_json_set(object, "seed", json_integer(g->options->shared.seed));
     cli_json_set(object, "command", cli_json_text(g->call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;

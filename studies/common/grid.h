@@ -23,6 +23,27 @@ extern const char *const grid_design[GRID_DESIGNS];      /* "balanced": of --bat
 extern const char *const grid_method[GRID_METHODS];      /* "ig-constant": of --methods */
 extern const char *const grid_method_text[GRID_METHODS]; /* "ig, auxiliary:constant" */
 
+typedef struct grid_options {
+    study_options shared;
+    const char *prevalences, *prevalence_n;
+    const char *networks, *methods, *batches, *sizes, *fold; /* which part of the grid */
+    int64_t folds;
+    const char *data, *target;
+    int64_t cases, controls; /* of simulated data */
+    bool quick;
+    cli_roles roles;
+    pv_fit_options fit;
+} grid_options;
+
+extern const pv_option grid_option_table[]; /* of both studies, in grid_options */
+extern const char *const grid_without[];    /* options of fit that the grid sets itself, or that are for tables */
+#define GRID_TEXT_CELLS                                                                                                \
+    "With -o each fit is kept as soon as it is done, and the same command goes on where it was stopped; a thread "     \
+    "fits a cell of its own, so --threads bounds the memory.\n"
+#define GRID_GROUPS                                                                                                    \
+    {"Grid and data", grid_option_table, 0}, {"Images", pv_image_option_table, offsetof(grid_options, roles.image)},   \
+        {"Training", pv_fit_option_table, offsetof(grid_options, fit)}, STUDY_GROUP
+
 typedef struct grid_cell {
     int network, design, method;
     size_t prevalence; /* index; plain and the truth: 0, since one serves all */
@@ -43,7 +64,7 @@ typedef struct grid_list {
 
 typedef struct grid {
     cli_call *call;
-    const study_options *options;
+    const grid_options *options;
     const char *study; /* "nodules" */
     cli_training training;
     cli_roles roles;
@@ -68,9 +89,9 @@ typedef struct grid_kind {
 } grid_kind;
 
 /* What is left to the study: prevalences, and with --quick sizes and epochs. */
-void grid_defaults(const cli_call *call, study_options *options, const char *prevalences);
+void grid_defaults(const cli_call *call, grid_options *options, const char *prevalences);
 /* Reads options and data and lists the cells. The caller ends with grid_clear, whatever is returned. */
-int grid_begin(cli_call *call, const study_options *options, const grid_kind *kind, grid *g);
+int grid_begin(cli_call *call, const grid_options *options, const grid_kind *kind, grid *g);
 /* Takes the cells that the folder has and fits the others. */
 int grid_run(grid *g);
 void grid_clear(grid *g);

@@ -26,12 +26,12 @@ pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char state
         used += (size_t)snprintf(stated + used, GRID_STATED - used, "%s%.17g", y ? "," : "",
                                  g->prevalence[cell->prevalence][y]);
     fit.prevalence = cell->method == GRID_PLAIN ? NULL : stated;
-    fit.prevalence_n = g->options->prevalence_n ? g->options->prevalence_n : "rows";
+    fit.prevalence_n = g->options->prevalence_n;
     fit.loss = loss[cell->method];
     fit.marginal = marginal[cell->method];
     fit.model = g->model[cell->network];
     fit.design = grid_design[cell->design];
-    fit.seed = g->options->seed;
+    fit.seed = g->options->shared.seed;
     return fit;
 }
 
@@ -65,8 +65,8 @@ static json_t *settings_of(const grid *g, const grid_cell *cell) {
 
 static int cell_path(const grid *g, const grid_cell *cell, char *path, size_t size) {
     bool plain = cell->method == GRID_PLAIN;
-    return snprintf(path, size, "%s/cells/%s_%s_%s%s%s_fold%zu.json", g->options->output, grid_network[cell->network],
-                    grid_design[cell->design], grid_method[cell->method], plain ? "" : "_",
+    return snprintf(path, size, "%s/cells/%s_%s_%s%s%s_fold%zu.json", g->options->shared.output,
+                    grid_network[cell->network], grid_design[cell->design], grid_method[cell->method], plain ? "" : "_",
                     plain ? "" : g->prevalence_name[cell->prevalence], cell->fold + 1);
 }
 
@@ -222,7 +222,7 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
     char path[4096];
     struct stat about;
     if (cell_path(g, cell, path, sizeof path) >= (int)sizeof path)
-        return cli_error(g->call, PV_ERR_PATH, g->options->output, "the name is too long");
+        return cli_error(g->call, PV_ERR_PATH, g->options->shared.output, "the name is too long");
     if (stat(path, &about) != 0)
         return CLI_OK;
     if (!S_ISREG(about.st_mode) || access(path, R_OK) != 0)

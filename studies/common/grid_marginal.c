@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
 #include "studies/common/grid.h"
+#include "studies/common/tables.h"
 #include "tool/console.h"
 
 static bool shown(const grid *g, int network, int design) {

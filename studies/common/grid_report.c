@@ -5,6 +5,8 @@
 
 #include "prevail/prevail.h"
 #include "studies/common/grid_report.h"
+#include "studies/common/study.h"
+#include "studies/common/tables.h"
 #include "tool/console.h"
 #include "tool/json.h"
 
@@ -252,7 +254,7 @@ static json_t *json_result(const grid_results *r) {
 
 static int write_files(grid_results *r, json_t *object) {
     cli_call *call = r->g->call;
-    const char *folder = r->g->options->output;
+    const char *folder = r->g->options->shared.output;
     int code = study_write_json(call, folder, "results.json", object);
     if (code == CLI_OK)
         code = study_write(call, folder, "tables.md", write_markdown, r);
@@ -279,9 +281,9 @@ int grid_report(grid *g, const grid_reported *kind) {
     int code = judge_all(&r);
     if (code == CLI_OK) {
         json_t *object = json_result(&r);
-        if (g->options->output)
+        if (g->options->shared.output)
             code = write_files(&r, object);
-        if (code == CLI_OK && g->options->running.json)
+        if (code == CLI_OK && g->options->shared.running.json)
             cli_json_print(json_incref(object));
         else if (code == CLI_OK)
             print_all(stdout, &r, false);

@@ -15,7 +15,7 @@ int grid_simulate(grid *g, bool grades) {
     enum { SIDE = 40, QUICK_SIDE = 20 };
     static const char *const text[] = {"labels", "group"};
     static const pv_csv_options read = {.text = text, .n_text = 2};
-    const study_options *options = g->options;
+    const grid_options *options = g->options;
     pv_simulation what = {.rows = options->cases + options->controls,
                           .cases = options->cases,
                           .controls = options->controls,
@@ -23,7 +23,7 @@ int grid_simulate(grid *g, bool grades) {
                           .size = options->quick ? QUICK_SIDE : SIDE,
                           .absent = 0.25,
                           .within_label = -1,
-                          .seed = (uint64_t)options->seed};
+                          .seed = (uint64_t)options->shared.seed};
     g->roles.roles.target = grades ? "votes" : "labels";
     g->roles.image.votes = grades ? "votes" : NULL;
     g->roles.group = "group";

@@ -94,9 +94,10 @@ static int check_name(cli_call *call, const study_options *options) {
 
 int study_checkpoint_start(cli_call *call, const char *study) {
     const study_options *options = call->options;
+    const char *const *data = cli_value(call, "data"); /* NULL: the study has no such option */
     int code = check_name(call, options);
     if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, options->data, options->output, NULL);
+        code = cli_checkpoint_start(call, &options->checkpoint, data ? *data : NULL, options->output, NULL);
     if (code != CLI_OK || !options->checkpoint.path)
         return code;
     char name[60], *facts = study_printed(write_facts, call);
@@ -105,7 +106,7 @@ int study_checkpoint_start(cli_call *call, const char *study) {
     if (status == PV_OK)
         status = pv_checkpoint_facts(call->ctx, facts);
     free(facts);
-    if (status == PV_OK && !options->data)
+    if (status == PV_OK && !(data && *data))
         pv_checkpoint_tell(call->ctx);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

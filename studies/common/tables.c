@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "prevail/prevail.h"
-#include "studies/common/study.h"
+#include "studies/common/tables.h"
 
 void study_value_text(double mean, double error, int digits, char *text, size_t size) {
     if (isnan(mean))

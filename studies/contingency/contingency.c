@@ -4,7 +4,10 @@
  *   a mixture of Gaussians, beside the exact ones.
  */
 #include "prevail/prevail.h"
+#include "studies/common/density.h"
 #include "studies/common/study.h"
+#include "studies/contingency/contingency.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 #include "tool/json.h"
 #include "tool/report.h"
@@ -17,7 +20,7 @@ enum { CELLS = 4, NPR_MAX = 16 };
 static const double prior_sd = 10;
 
 typedef struct work {
-    const study_options *options;
+    const contingency_options *options;
     study_table table;
     double npr[NPR_MAX];
     size_t nprs;
@@ -111,13 +114,13 @@ static study_problem problem_of(const work *held, size_t index) {
                            .prior_sd = prior_sd};
 }
 
-static pv_vi_options vi_options(const study_options *options) {
+static pv_vi_options vi_options(const contingency_options *options) {
     pv_vi_options vi = pv_vi_options_default();
-    vi.components = options->components;
-    vi.samples = options->samples;
-    vi.steps = options->steps;
+    vi.components = options->vi.components;
+    vi.samples = options->vi.samples;
+    vi.steps = options->vi.steps;
     vi.draws = options->draws > vi.draws ? options->draws : vi.draws;
-    vi.seed = (uint64_t)options->seed;
+    vi.seed = (uint64_t)options->shared.seed;
     return vi;
 }
 
@@ -156,7 +159,7 @@ static pv_status infer(pv_ctx *ctx, void *state, size_t index) {
     if (status == PV_OK)
         status = fit_mixture(ctx, held, &density, mode, out);
     if (status == PV_OK && held->options->hmc)
-        status = sample(ctx, &density, mode, (uint64_t)held->options->seed, &out->hmc);
+        status = sample(ctx, &density, mode, (uint64_t)held->options->shared.seed, &out->hmc);
     for (size_t i = 0; status == PV_OK && i < out->count; i++) {
         double value, p;
         status = study_density_value(ctx, &density, out->draws + 2 * i, &value, &p);
@@ -195,7 +198,7 @@ static void list_posteriors(work *held) {
             snprintf(p->name, sizeof p->name, "%s", p->loss);
         else
             snprintf(p->name, sizeof p->name, "%s_npr_%.10g", p->loss, p->prevalence_n);
-        size_t k = (size_t)held->options->components;
+        size_t k = (size_t)held->options->vi.components;
         p->count = (size_t)vi_options(held->options).draws;
         p->draws = cli_alloc(2 * p->count, sizeof *p->draws);
         p->mixture = (pv_mixture){.components = k,
@@ -250,7 +253,7 @@ static json_t *json_sampled(const study_sampled *hmc) {
     return object;
 }
 
-static json_t *json_result(cli_call *call, const study_options *options, const work *held) {
+static json_t *json_result(cli_call *call, const contingency_options *options, const work *held) {
     const study_table *table = &held->table;
     json_t *object = cli_json_object(), *counts = cli_json_array(), *strengths = cli_json_array(),
            *posteriors = cli_json_object();
@@ -285,7 +288,7 @@ static json_t *json_result(cli_call *call, const study_options *options, const w
     cli_json_set(object, "prior_sd", cli_json_real(prior_sd));
     cli_json_set(object, "frequentist", frequentist);
     cli_json_set(object, "posteriors", posteriors);
-    cli_json_set(object, "seed", json_integer(options->seed));
+    cli_json_set(object, "seed", json_integer(options->shared.seed));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;
@@ -358,25 +361,26 @@ static void print_text(const study_table *table, bool hmc) {
     }
 }
 
-int study_contingency(cli_call *call, const study_options *options) {
+static int run_posteriors(cli_call *call) {
+    const contingency_options *options = call->options;
     work held = {
         .options = options,
         .table = {.draws = (size_t)options->draws, .prevalence = {1 - options->prevalence, options->prevalence}}};
     int code = read_table(call, options->table, &held);
     if (code == CLI_OK)
-        code = read_strengths(call, options->prevalence_n ? options->prevalence_n : "0,1,10,100,1000", &held);
+        code = read_strengths(call, options->prevalence_n, &held);
     if (code != CLI_OK)
         return code;
     list_posteriors(&held);
     code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, &held);
     json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
-    if (code == CLI_OK && options->output)
-        code = study_write_json(call, options->output, "results.json", object);
-    if (code == CLI_OK && options->output) {
-        report_posteriors(options->report, &held.table);
+    if (code == CLI_OK && options->shared.output)
+        code = study_write_json(call, options->shared.output, "results.json", object);
+    if (code == CLI_OK && options->shared.output) {
+        report_posteriors(options->shared.report, &held.table);
         code = study_contingency_pictures(call, &held.table);
     }
-    if (code == CLI_OK && options->running.json)
+    if (code == CLI_OK && options->shared.running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
         print_text(&held.table, options->hmc);
@@ -384,3 +388,54 @@ int study_contingency(cli_call *call, const study_options *options) {
     clear_posteriors(&held.table);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    return study_run(
+        call,
+        &(study_plan){.name = "contingency",
+                      .title = "contingency",
+                      .about = "A table of four counts under each model: the paper's section 4. prevail " PV_VERSION,
+                      .work = run_posteriors});
+}
+
+#define AT(field) offsetof(contingency_options, field)
+
+static const pv_option option_table[] = {
+    {"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
+     "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
+    STUDY_OPTION_PREVALENCE(contingency_options, "0.01"),
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "0,1,10,100,1000", 0, 0, NULL, "LIST",
+     "Observations that the prevalence rests on; one or several strengths."},
+    {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL, "Draws shown in the pictures."},
+    {"hmc", PV_OPTION_FLAG, AT(hmc), NULL, 0, 0, NULL, NULL,
+     "Also sample each posterior by Hamiltonian Monte Carlo: four chains of 1000 steps after a warm-up of 1000."},
+    CLI_OPTION_END};
+static const cli_group groups[] = {
+    {"Options", option_table, 0}, {"vi", study_vi_table, AT(vi)}, STUDY_GROUP, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail study contingency -o out", "The paper's numbers beside the exact ones, and its figures."},
+    {"prevail study contingency --table '47,44;3,6' --prevalence-n 10 --json", "One strength of the prevalence prior."},
+    {NULL, NULL}};
+
+const cli_command study_contingency = {
+    .name = "study contingency",
+    .summary = "the paper's section 4: a table of four counts under each model",
+    .usage = "[options] [-o DIR] [--json]",
+    .text = "p(Y=1|X=x) = sigmoid(eta_x) with normal priors of scale 10 on eta_0 and eta_1, under plain log-loss, "
+            "importance weighting and the information gain with the plug-in marginal and with p(x) profiled out; "
+            "posteriors by a mixture of Gaussians, and exactly by quadrature.\n" STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .options_size = sizeof(contingency_options),
+    .output =
+        "Mean, standard deviation and 90 % interval of the log odds ratio eta_1 - eta_0 beside the exact values, the "
+        "posterior mean of p(Y=1|w), the bound (ELBO) with its Monte-Carlo error beside the log evidence. With --json "
+        "one object; posteriors maps plain, iw, ig, ig_profile (with several strengths ig_npr_N, ig_profile_npr_N) to "
+        "log_odds_ratio {mean, sd, quantiles}, eta0, eta1 {mean, sd}, marginal, elbo, elbo_se, exact (the same, and "
+        "log_evidence), with --hmc hmc (the log odds ratio's mean, sd, mcse, ess, rhat). -o writes results.json and "
+        "SVG pictures.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

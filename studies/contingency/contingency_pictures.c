@@ -1,7 +1,8 @@
 /* The pictures of the contingency study, after the paper's three figures: the posterior in (p0, p1) and in logit space
  * with the iso-curve of the empirical log odds ratio and draws, and the posterior of the log odds ratio. */
 #include "prevail/prevail.h"
-#include "studies/common/study.h"
+#include "studies/common/canvas.h"
+#include "studies/contingency/contingency.h"
 #include "tool/console.h"
 
 #include <math.h>

@@ -7,7 +7,8 @@
  * rule converges faster than any power of the step; 301 points a side leave errors far below Monte-Carlo's.
  */
 #include "prevail/prevail.h"
-#include "studies/common/study.h"
+#include "studies/common/density.h"
+#include "studies/contingency/contingency.h"
 #include "tool/console.h"
 
 #include <math.h>

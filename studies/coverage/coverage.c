@@ -6,7 +6,9 @@
  * among the posterior's draws. A central interval holds the truth where that place does not lie in its tails.
  */
 #include "prevail/prevail.h"
+#include "studies/common/study.h"
 #include "studies/coverage/coverage.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 
 #include <math.h>
@@ -163,9 +165,9 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     options.infer = (int)c->infer[infer];
     options.draws = c->options->draws;
     if (c->infer[infer] == PV_INFER_VI) {
-        options.components = c->options->components;
-        options.samples = c->options->samples;
-        options.steps = c->options->steps;
+        options.components = c->options->vi.components;
+        options.samples = c->options->vi.samples;
+        options.steps = c->options->vi.steps;
     }
     if (c->infer[infer] == PV_INFER_HMC) {
         options.chains = c->options->chains;
@@ -253,13 +255,14 @@ static int read_strength(cli_call *call, const char *text, coverage *c) {
     return CLI_OK;
 }
 
-int study_coverage(cli_call *call, const study_options *options) {
+static int work(cli_call *call) {
+    const coverage_options *options = call->options;
     coverage c = {.options = options,
                   .cases = (size_t)options->cases,
                   .controls = (size_t)options->controls,
                   .replicates = cli_given(call, "replicates") ? (size_t)options->replicates : 1000,
                   .prevalence = options->prevalence,
-                  .seed = (uint64_t)options->seed};
+                  .seed = (uint64_t)options->shared.seed};
     int code = coverage_read_infer(call, options->infer ? options->infer : "laplace", c.infer, &c.infers);
     if (code == CLI_OK)
         code = read_strength(call, options->prevalence_n, &c);
@@ -276,3 +279,61 @@ int study_coverage(cli_call *call, const study_options *options) {
     free(c.outcome);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    const coverage_options *options = call->options;
+    return study_run(
+        call, &(study_plan){
+                  .name = options->sbc ? "coverage --sbc" : "coverage",
+                  .title = "coverage",
+                  .about = "How often intervals hold the truth of simulated case-control studies. prevail " PV_VERSION,
+                  .work = options->sbc ? coverage_ranks : work});
+}
+
+#define AT(field) offsetof(coverage_options, field)
+
+static const pv_option option_table[] = {
+    STUDY_OPTION_PREVALENCE(coverage_options, "0.01"),
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), NULL, 0, 0, NULL, "N",
+     "The stated prevalence is drawn from as many observations; 'rows' (the default) or 'known', which states the true "
+     "one."},
+    {"cases", PV_OPTION_INT, AT(cases), "200", 5, 1e6, NULL, NULL, "Cases of each simulated study."},
+    {"controls", PV_OPTION_INT, AT(controls), "200", 5, 1e6, NULL, NULL, "Its controls."},
+    STUDY_OPTION_REPLICATES(coverage_options, NULL, "Simulated data sets. Default: 1000; 500 with --sbc."),
+    {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
+     "Which of laplace, vi, hmc, parted by commas. Default laplace; vi,hmc with --sbc."},
+    {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL, "Draws of each posterior."},
+    {"sbc", PV_OPTION_FLAG, AT(sbc), NULL, 0, 0, NULL, NULL,
+     "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "
+     "among 99 draws of their posterior."},
+    CLI_OPTION_END};
+static const pv_option hmc_table[] = {
+    {"chains", PV_OPTION_INT, AT(chains), "2", 1, 1000, NULL, NULL, "Chains."},
+    {"warmup", PV_OPTION_INT, AT(warmup), "300", 20, 1e9, NULL, NULL, "Steps of each chain before draws count."},
+    CLI_OPTION_END};
+static const cli_group groups[] = {
+    {"Options", option_table, 0}, {"vi", study_vi_table, AT(vi)}, {"hmc", hmc_table, 0}, STUDY_GROUP, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail study coverage --infer laplace,vi,hmc --replicates 200", "Coverage by each kind of posterior."},
+    {"prevail study coverage --sbc -o out", "Rank histograms of vi and hmc."},
+    {NULL, NULL}};
+
+const cli_command study_coverage = {
+    .name = "study coverage",
+    .summary = "how often intervals hold the truth of simulated case-control studies",
+    .usage = "[options] [-o DIR] [--json]",
+    .text = "Simulates case-control studies of a population with three covariates, one of them binary, and fits each "
+            "with the information gain (profile and plug-in) and with plain log-loss and prior "
+            "correction.\n" STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .options_size = sizeof(coverage_options),
+    .output = "For each posterior, method and quantity (coefficients; log odds at three settings of the covariates) "
+              "the share of studies whose central 50, 80, 90 and 95 % intervals hold the truth, and bias and root mean "
+              "square error of the posterior median. -o writes results.json, coverage.md, coverage.svg; with --sbc "
+              "sbc.json, sbc.md, sbc.svg.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

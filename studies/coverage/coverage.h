@@ -21,8 +21,19 @@ typedef struct outcome {
     double estimate[QUANTITIES]; /* posterior median */
 } outcome;
 
+typedef struct coverage_options {
+    study_options shared;
+    double prevalence;
+    const char *prevalence_n;
+    int64_t cases, controls, replicates, draws;
+    const char *infer;
+    study_vi vi;
+    int64_t chains, warmup; /* hmc */
+    bool sbc;
+} coverage_options;
+
 typedef struct coverage {
-    const study_options *options;
+    const coverage_options *options;
     size_t cases, controls, replicates;
     double prevalence, prevalence_n; /* INFINITY: known */
     uint64_t seed;
@@ -38,5 +49,7 @@ int coverage_read_infer(cli_call *call, const char *text, pv_inference *list, in
 int coverage_report(cli_call *call, const coverage *c);
 
 const char *coverage_infer_name(pv_inference infer);
+
+int coverage_ranks(cli_call *call); /* --sbc */
 
 #endif

@@ -1,6 +1,9 @@
 /* The coverage study's result: text, JSON, a Markdown table, a picture. */
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
+#include "studies/common/study.h"
 #include "studies/coverage/coverage.h"
+#include "studies/studies.h"
 #include "tool/command.h"
 #include "tool/json.h"
 
@@ -206,7 +209,7 @@ static int write_picture(cli_call *call, const coverage *c) {
 }
 
 int coverage_report(cli_call *call, const coverage *c) {
-    const char *folder = c->options->output;
+    const char *folder = c->options->shared.output;
     json_t *object = json_result(call, c);
     int code = CLI_OK;
     if (folder) {
@@ -216,7 +219,7 @@ int coverage_report(cli_call *call, const coverage *c) {
         if (code == CLI_OK)
             code = write_picture(call, c);
     }
-    if (code == CLI_OK && c->options->running.json)
+    if (code == CLI_OK && c->options->shared.running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, c, false);

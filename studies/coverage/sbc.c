@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
+#include "studies/common/density.h"
+#include "studies/common/study.h"
 #include "studies/coverage/coverage.h"
 #include "tool/console.h"
 #include "tool/json.h"
@@ -19,7 +22,7 @@ static const double prior_sd = 1;
 static const char *const parameter[PARAMS] = {"intercept", "x1", "x2", "x3"};
 
 typedef struct sbc {
-    const study_options *options;
+    const coverage_options *options;
     size_t replicates;
     uint64_t seed;
     pv_inference infer[3];
@@ -77,9 +80,9 @@ static pv_status infer_one(pv_ctx *ctx, const sbc *s, size_t replicate, pv_infer
     }
     if (how == PV_INFER_VI) {
         pv_vi_options options = pv_vi_options_default();
-        options.components = s->options->components;
-        options.samples = s->options->samples;
-        options.steps = s->options->steps;
+        options.components = s->options->vi.components;
+        options.samples = s->options->vi.samples;
+        options.steps = s->options->vi.steps;
         options.draws = (int64_t)THIN * DRAWS;
         options.seed = seed;
         return pv_vi(ctx, density, mode, &options, posterior);
@@ -254,20 +257,21 @@ static int write_picture(cli_call *call, const sbc *s) {
 static int check_ranks(cli_call *call, const sbc *s) {
     for (size_t i = 0; i < s->replicates * (size_t)s->infers * PARAMS; i++)
         if (s->rank[i] < -1 || s->rank[i] > DRAWS)
-            return cli_error(call, PV_ERR_FORMAT, s->options->checkpoint.path,
+            return cli_error(call, PV_ERR_FORMAT, s->options->shared.checkpoint.path,
                              "is not a usable checkpoint: a rank is none of 0 to %d; remove it and begin anew",
                              (int)DRAWS);
     return CLI_OK;
 }
 
-int study_ranks(cli_call *call, const study_options *options) {
+int coverage_ranks(cli_call *call) {
+    const coverage_options *options = call->options;
     static const char *const foreign[] = {"prevalence", "prevalence-n", "cases", "controls", "draws", "chains"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (cli_given(call, foreign[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with --sbc", foreign[i]);
     sbc s = {.options = options,
              .replicates = cli_given(call, "replicates") ? (size_t)options->replicates : 500,
-             .seed = (uint64_t)options->seed};
+             .seed = (uint64_t)options->shared.seed};
     int code = coverage_read_infer(call, options->infer ? options->infer : "vi,hmc", s.infer, &s.infers);
     if (code != CLI_OK)
         return code;
@@ -279,14 +283,14 @@ int study_ranks(cli_call *call, const study_options *options) {
     if (code == CLI_OK)
         code = check_ranks(call, &s);
     json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;
-    if (code == CLI_OK && options->output) {
-        code = study_write_json(call, options->output, "sbc.json", object);
+    if (code == CLI_OK && options->shared.output) {
+        code = study_write_json(call, options->shared.output, "sbc.json", object);
         if (code == CLI_OK)
-            code = study_write(call, options->output, "sbc.md", write_markdown, &s);
+            code = study_write(call, options->shared.output, "sbc.md", write_markdown, &s);
         if (code == CLI_OK)
             code = write_picture(call, &s);
     }
-    if (code == CLI_OK && options->running.json)
+    if (code == CLI_OK && options->shared.running.json)
         cli_json_print(json_incref(object));
     else if (code == CLI_OK)
         print_table(stdout, &s, false);

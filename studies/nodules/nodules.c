@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
 #include "studies/common/grid_paper.h"
+#include "studies/common/study.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 
 /* The paper's twelve columns, then what is in the CSV and JSON files only. */
@@ -135,7 +138,7 @@ static int draw_roc(const grid *g, int network, int design, const char *name) {
 
 /* ---- the study --------------------------------------------------------------------------------------------------- */
 
-int study_nodules(cli_call *call, const study_options *given) {
+static int work(cli_call *call) {
     static const grid_kind kind = {.study = "nodules", .grades = false};
     static const grid_reported reported = {
         .title = "Nodules",
@@ -148,7 +151,7 @@ int study_nodules(cli_call *call, const study_options *given) {
         .paper = paper_nodules,
         .picture = "roc",
         .draw = draw_roc};
-    study_options options = *given;
+    grid_options options = *(const grid_options *)call->options;
     grid_defaults(call, &options, options.quick ? "0.5,0.01" : "0.5,0.25,0.1,0.01,0.001");
     grid g;
     int code = grid_begin(call, &options, &kind, &g);
@@ -159,3 +162,51 @@ int study_nodules(cli_call *call, const study_options *given) {
     grid_clear(&g);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    return study_run(
+        call, &(study_plan){
+                  .name = "nodules",
+                  .title = "nodules",
+                  .about = "Malignancy of lung nodules from CT images: the paper's section 9.1. prevail " PV_VERSION,
+                  .work = work,
+                  .has_cells = true});
+}
+
+static const pv_option option_table[] = {
+    {"prevalences", PV_OPTION_TEXT, offsetof(grid_options, prevalences), NULL, 0, 0, NULL, "LIST",
+     "Of the positive label, stated. Default: 0.5,0.25,0.1,0.01,0.001."},
+    {"networks", PV_OPTION_TEXT, offsetof(grid_options, networks), NULL, 0, 0, NULL, "LIST",
+     "Of convnet, inception. Default: both."},
+    {"batches", PV_OPTION_TEXT, offsetof(grid_options, batches), NULL, 0, 0, NULL, "LIST",
+     "Of balanced (as many rows of each label), uniform (rows as they come). Default: both."},
+    CLI_OPTION_END};
+static const cli_group groups[] = {{"Options", option_table, 0}, GRID_GROUPS, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail study nodules --data lidc.npz --images hu --votes votes --votes-min 3 --missing drop --group patient "
+     "--networks convnet --batches balanced --prevalences 0.5,0.01 -o out",
+     "Part of the paper's section 9.1 on one's own images; the same command goes on where it was stopped."},
+    {NULL, NULL}};
+
+const cli_command study_nodules = {
+    .name = "study nodules",
+    .summary = "the paper's section 9.1: malignancy of lung nodules from images",
+    .usage = "[options] [-o DIR] [--json]",
+    .text = "Images of nodules, benign or malignant, learned by each network with each kind of batch, loss and stated "
+            "prevalence, and judged on held-out folds with the twelve columns of the paper's "
+            "tables.\n" GRID_TEXT_CELLS STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .without = grid_without,
+    .options_size = sizeof(grid_options),
+    .output =
+        "For each network, kind of batch, stated prevalence and method the mean over folds of nell, holdout_nll, "
+        "information_gain, accuracy, tnr, tpr, npv, ppv, auc, informedness, markedness and mcc, as in prevail eval, "
+        "the paper's beside them. Decisions are by predictions adapted to the held-out rows' label shares; of iw also "
+        "as they are. -o writes results.json, tables.md, metrics.csv, roc_NETWORK_BATCHES.svg, and cells/, a file for "
+        "each fit.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

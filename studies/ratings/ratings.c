@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "prevail/prevail.h"
+#include "studies/common/canvas.h"
 #include "studies/common/grid_paper.h"
+#include "studies/common/study.h"
 #include "studies/ratings/ratings.h"
+#include "studies/studies.h"
 #include "tool/console.h"
 
 static const grid_column columns[] = {{"nell", "nell"},
@@ -132,7 +135,7 @@ static int draw_histograms(const grid *g, int network, int design, const char *n
 
 /* ---- the study --------------------------------------------------------------------------------------------------- */
 
-int study_ratings(cli_call *call, const study_options *given) {
+static int work(cli_call *call) {
     static const grid_kind kind = {.study = "ratings", .grades = true};
     static const grid_reported reported = {
         .title = "Ratings",
@@ -146,11 +149,7 @@ int study_ratings(cli_call *call, const study_options *given) {
         .paper = paper_ratings,
         .picture = "histograms",
         .draw = draw_histograms};
-    study_options options = *given;
-    if (!options.networks)
-        options.networks = "convnet";
-    if (!options.batches)
-        options.batches = "balanced";
+    grid_options options = *(const grid_options *)call->options;
     grid_defaults(call, &options, options.quick ? "observed,0.9" : "observed,0.9,0.999");
     grid g;
     int code = grid_begin(call, &options, &kind, &g);
@@ -161,3 +160,48 @@ int study_ratings(cli_call *call, const study_options *given) {
     grid_clear(&g);
     return code;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run(cli_call *call) {
+    return study_run(
+        call,
+        &(study_plan){
+            .name = "ratings",
+            .title = "ratings",
+            .about = "Readers' grades of lung nodules from CT images: the paper's section 9.2. prevail " PV_VERSION,
+            .work = work,
+            .has_cells = true});
+}
+
+static const pv_option option_table[] = {
+    {"prevalences", PV_OPTION_TEXT, offsetof(grid_options, prevalences), NULL, 0, 0, NULL, "LIST",
+     "Of the first grade, the others having equal shares of the rest, or 'observed', the shares of the data. Default: "
+     "observed,0.9,0.999."},
+    {"networks", PV_OPTION_TEXT, offsetof(grid_options, networks), "convnet", 0, 0, NULL, "LIST",
+     "Of convnet, inception."},
+    {"batches", PV_OPTION_TEXT, offsetof(grid_options, batches), "balanced", 0, 0, NULL, "LIST",
+     "Of balanced (as many rows of each label), uniform (rows as they come)."},
+    CLI_OPTION_END};
+static const cli_group groups[] = {{"Options", option_table, 0}, GRID_GROUPS, {NULL, NULL, 0}};
+static const cli_example examples[] = {{"prevail study ratings --quick -o out", "A first look at section 9.2."},
+                                       {NULL, NULL}};
+
+const cli_command study_ratings = {
+    .name = "study ratings",
+    .summary = "the paper's section 9.2: readers' grades of lung nodules from images",
+    .usage = "[options] [-o DIR] [--json]",
+    .text = "Readers' votes on five grades, learned from images by each network with each kind of batch, loss and "
+            "stated prevalence, and judged as grades and as benign (below 3) or malignant "
+            "(above).\n" GRID_TEXT_CELLS STUDY_TEXT_RUNNING,
+    .arguments = study_no_arguments,
+    .groups = groups,
+    .without = grid_without,
+    .options_size = sizeof(grid_options),
+    .output = "For each network, kind of batch, stated prevalence and method the mean over folds of nell, holdout_nll, "
+              "information_gain and one_off_accuracy of the grades, accuracy to markedness of benign and malignant, as "
+              "in prevail eval, the paper's beside them. -o writes results.json, tables.md, metrics.csv, "
+              "histograms_NETWORK_BATCHES.svg, and cells/, a file for each fit.\n" STUDY_TEXT_FILES,
+    .examples = examples,
+    .run = run,
+    .family = studies};

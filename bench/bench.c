@@ -55,7 +55,7 @@ typedef struct bench_data {
     char **names;
 } bench_data;
 
-static void make_data(bench_data *data, size_t rows, size_t columns) {
+static void make_data(bench_data *data, size_t rows, size_t columns, int threads) {
     *data = (bench_data){0};
     data->set = (pv_dataset){.rows = rows, .features = (int)columns, .classes = 2};
     data->set.x = cli_alloc(rows * columns, sizeof(double));
@@ -64,7 +64,7 @@ static void make_data(bench_data *data, size_t rows, size_t columns) {
     pv_rng weights = pv_rng_stream(1, 1, 0);
     for (size_t j = 0; j < columns; j++)
         w[j] = pv_rng_normal(&weights) / sqrt((double)columns);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = 0; i < rows; i++) {
         pv_rng rng = pv_rng_stream(1, 2, i);
         double z = 0, *x = data->set.x + i * columns;
@@ -106,7 +106,7 @@ static double copy_rate(size_t bytes, int threads, int64_t repeats) {
     memset(from, 2, bytes);
     for (int64_t r = 0; r < repeats; r++) {
         double start = now();
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
         for (size_t i = 0; i < n; i++)
             to[i] = from[i];
         best = fmin(best, now() - start);
@@ -149,7 +149,7 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
 static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) {
     size_t rows = (size_t)o->rows, columns = (size_t)o->columns;
     bench_data data;
-    make_data(&data, rows, columns);
+    make_data(&data, rows, columns, pv_ctx_threads(call->ctx));
     double rate = copy_rate(rows * columns * sizeof(double), pv_ctx_threads(call->ctx), 2 * o->repeats);
     pv_fit_options fit = pv_fit_options_default();
     fit.prevalence = "0.01";
@@ -194,7 +194,7 @@ static pv_status time_steps(cli_call *call, const bench_data *data, pv_fit_optio
 
 static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out) {
     bench_data data;
-    make_data(&data, 12800, 50);
+    make_data(&data, 12800, 50, pv_ctx_threads(call->ctx));
     pv_fit_options plain = pv_fit_options_default();
     plain.prevalence = "0.01";
     plain.model = "mlp:64,64";
@@ -222,7 +222,7 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
  * with 0.002 degrees of freedom, N_pr = 10. Whole fits: the maximum, the steps, the bound, 2000 draws. */
 static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
     bench_data data;
-    make_data(&data, 302, 7);
+    make_data(&data, 302, 7, pv_ctx_threads(call->ctx));
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.01";
     options.prevalence_n = "10";
@@ -296,8 +296,8 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
 }
 
 /* Predictions that are right by construction: normal log odds, labels drawn from them. */
-static void make_predictions(size_t rows, double *log_p, int32_t *label) {
-#pragma omp parallel for schedule(static)
+static void make_predictions(size_t rows, int threads, double *log_p, int32_t *label) {
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = 0; i < rows; i++) {
         pv_rng rng = pv_rng_stream(1, 3, i);
         double log_odds = 1.5 * pv_rng_normal(&rng) - 1;
@@ -334,7 +334,7 @@ static pv_status bench_assess(cli_call *call, const bench_options *o, json_t *ou
     int32_t *label = cli_alloc(rows, sizeof *label);
     pv_targets targets = {.n = rows, .classes = 2, .label = label};
     struct rusage before, after;
-    make_predictions(rows, log_p, label);
+    make_predictions(rows, pv_ctx_threads(call->ctx), log_p, label);
     getrusage(RUSAGE_SELF, &before);
     pv_status status = PV_OK;
     for (int64_t r = 0; status == PV_OK && r < o->repeats; r++)

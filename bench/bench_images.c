@@ -119,7 +119,7 @@ static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options opt
 /* Cutting the views of one batch, with as many threads as a step has. */
 static double time_views(cli_call *call, const volumes *v) {
     double *x = cli_alloc((size_t)BATCH * 9 * 32 * 32, sizeof *x), start = now();
-#pragma omp parallel for num_threads(pv_ctx_threads(call->ctx)) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(pv_ctx_threads(call->ctx))) schedule(dynamic)
     for (size_t i = 0; i < BATCH; i++) {
         pv_rng rng = pv_rng_stream(1, 5, i);
         pv_views_cut(&v->image, &v->images, i, &rng, x + i * 9 * 32 * 32);

@@ -49,8 +49,8 @@ static void add_cell(text *t, const pv_column *column, size_t row) {
 
 typedef struct writer {
     const cli_predictions *what;
-    int32_t *action; /* [rows] with costs */
-    double *expected;
+    int32_t *decision; /* [rows], an action with costs, a label without */
+    double *expected;  /* [rows] with costs */
 } writer;
 
 static void add_name(text *t, const char *prefix, const char *label) {
@@ -94,7 +94,7 @@ static void add_extra(text *t, const cli_extra *extra, size_t n) {
 
 static void add_row(text *t, const writer *w, size_t n) {
     const cli_predictions *what = w->what;
-    size_t classes = (size_t)what->classes, row = what->row ? what->row[n] : n, best = 0;
+    size_t classes = (size_t)what->classes, row = what->row ? what->row[n] : n;
     const double *p = what->p + n * classes;
     for (size_t i = 0; i < what->copies; i++) {
         if (i > 0)
@@ -108,8 +108,6 @@ static void add_row(text *t, const writer *w, size_t n) {
     for (size_t y = 0; y < classes; y++) {
         add_byte(t, ',');
         add_number(t, p[y]);
-        if (p[y] > p[best])
-            best = y;
     }
     for (size_t y = 0; what->lo && y < classes; y++) {
         add_byte(t, ',');
@@ -118,7 +116,7 @@ static void add_row(text *t, const writer *w, size_t n) {
         add_number(t, what->hi[n * classes + y]);
     }
     add_byte(t, ',');
-    add_field(t, what->costs ? what->costs->action[w->action[n]] : what->labels[best]);
+    add_field(t, (what->costs ? what->costs->action : what->labels)[w->decision[n]]);
     if (what->costs) {
         add_byte(t, ',');
         add_number(t, w->expected[n]);
@@ -134,7 +132,7 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
     text *texts = cli_alloc((size_t)threads, sizeof *texts);
     bool fine = true;
     for (size_t first = 0; first < rows && fine; first += turn) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (rows > BLOCK)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (rows > BLOCK)
         for (int t = 0; t < threads; t++) {
             texts[t].length = 0;
             size_t begin = first + (size_t)t * BLOCK, end = begin + BLOCK < rows ? begin + BLOCK : rows;
@@ -188,14 +186,17 @@ static int write_to(cli_call *call, const writer *w, const char *path) {
 }
 
 int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output) {
-    writer w = {.what = predictions};
+    size_t rows = predictions->rows;
+    writer w = {.what = predictions, .decision = cli_alloc(rows, sizeof *w.decision)};
+    pv_status status;
     if (predictions->costs) {
-        w.action = cli_alloc(predictions->rows, sizeof *w.action);
-        w.expected = cli_alloc(predictions->rows, sizeof *w.expected);
-        pv_decide(call->ctx, predictions->costs, predictions->rows, predictions->p, w.action, w.expected);
+        w.expected = cli_alloc(rows, sizeof *w.expected);
+        status = pv_decide(call->ctx, predictions->costs, rows, predictions->p, w.decision, w.expected);
+    } else {
+        status = pv_decide_label(call->ctx, rows, predictions->classes, predictions->p, w.decision);
     }
-    int code = write_to(call, &w, output);
-    free(w.action);
+    int code = status == PV_OK ? write_to(call, &w, output) : cli_fail(call, status);
+    free(w.decision);
     free(w.expected);
     return code;
 }

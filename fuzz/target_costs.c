@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int32_t chosen[9];
     for (int i = 0; i < 9; i++)
         p[2 * i] = 1 - (p[2 * i + 1] = i / 8.0);
-    pv_decide(ctx, costs, 9, p, chosen, least);
+    FUZZ_CHECK(pv_decide(ctx, costs, 9, p, chosen, least) == PV_OK, "%s", pv_ctx_error(ctx)->message);
     for (int i = 0; i < 9; i++)
         for (size_t a = 0; a < costs->actions; a++)
             FUZZ_CHECK(!(expected(costs, a, p + 2 * i) < least[i]), "action %zu costs less than the one chosen", a);

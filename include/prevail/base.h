@@ -2,6 +2,10 @@
  *
  * Every function that can fail returns a pv_status. Its message, and the file, line and column of bad input, are in the
  * context until the next call that fails. The library never prints, exits or aborts on input, and has no globals.
+ *
+ * fork: the child may use the library, contexts made before it included, with one thread whatever they were made with,
+ * to the same results; OpenMP's threads do not survive a fork. Fork while no other thread is in a call of the library,
+ * and not from one of its callbacks. A program begun by exec is none the less for it.
  */
 #ifndef PREVAIL_BASE_H
 #define PREVAIL_BASE_H
@@ -130,7 +134,12 @@ PV_MUST_USE pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx);
 void pv_ctx_free(pv_ctx *ctx); /* NULL is fine */
 
 const pv_error *pv_ctx_error(const pv_ctx *ctx); /* never NULL; borrowed */
-int pv_ctx_threads(const pv_ctx *ctx);
+int pv_ctx_threads(const pv_ctx *ctx);           /* as in its options; 1 in a forked child */
+
+/* Of the threads wanted (1 at least), those that an OpenMP region begun now by this thread can have: the system gives
+ * them, and there is no fork behind it. Nothing else may set the size of a region in a program that is to survive a
+ * lack of threads; the library asks this for each of its own. */
+int pv_threads_ready(int wanted);
 
 /* Asks whatever runs in this context to stop at its next step, and what is started later as well, until it is cleared.
  * Safe in a signal handler. */

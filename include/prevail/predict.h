@@ -21,6 +21,9 @@ typedef enum pv_target_population {
 PV_MUST_USE pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
                                                  pv_target_population *population, double *prevalence);
 
+/* What follows hands out probabilities or fails: a row whose numbers overflow is refused (PV_ERR_NUMERIC) by its number
+ * in the table, with the column farthest from the mean. */
+
 /* loglik [rows][classes]: log p(y|x,w), the classifier's own output, as trained. */
 PV_MUST_USE pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         double *loglik);
@@ -145,12 +148,17 @@ typedef struct pv_costs {
     double *cost;  /* [actions][classes] */
 } pv_costs;
 
-/* A CSV file: the first column names the action, one column for each label its cost. The caller frees *costs. */
+/* A CSV file: the first column names the action, one column for each label its cost, 1e100 at most either way. The
+ * caller frees *costs. */
 PV_MUST_USE pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int classes, pv_costs **costs);
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs);
 
-/* action [n] and its expected cost [n], of p [n][classes]. Either may be NULL. */
-void pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action, double *expected);
+/* action [n] and its expected cost [n], of p [n][classes]. Either may be NULL. Refused: a row of p that is not of
+ * numbers from 0 to 1 that add up to 1; nothing is decided then. */
+PV_MUST_USE pv_status pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action,
+                                double *expected);
+/* The same without costs: label [n], the most probable, the first of equals. */
+PV_MUST_USE pv_status pv_decide_label(pv_ctx *ctx, size_t n, int classes, const double *p, int32_t *label);
 
 /* Two classes: the actions that are best somewhere, by rising probability of the last label; action[i+1] takes over
  * from action[i] at threshold[i]. Both have room for costs->actions; returns how many actions there are. */

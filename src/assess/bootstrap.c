@@ -290,7 +290,7 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)
         PV_GOTO(done, worker_new(ctx, classes, cells, ladders, &workers[t]));
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (threads > 1)
     for (int t = 0; t < threads; t++)
         for (size_t r = (size_t)t; r < count && !pv__interrupted(ctx); r += (size_t)threads)
             replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, STREAM_BOOTSTRAP, r), &workers[t],

@@ -35,7 +35,7 @@ static size_t digit(uint64_t key, int pass) {
 
 /* places [blocks][DIGITS]: first counts, then where each block's next item of a digit goes. */
 static void run_pass(size_t n, int blocks, int pass, const items *from, const items *to, size_t *places) {
-#pragma omp parallel for num_threads(blocks) schedule(static) if (blocks > 1)
+#pragma omp parallel for num_threads(pv_threads_ready(blocks)) schedule(static) if (blocks > 1)
     for (int b = 0; b < blocks; b++) {
         size_t *own = places + (size_t)b * DIGITS, end = (size_t)(b + 1) * n / (size_t)blocks;
         memset(own, 0, DIGITS * sizeof *own);
@@ -49,7 +49,7 @@ static void run_pass(size_t n, int blocks, int pass, const items *from, const it
             *at = place;
             place += count;
         }
-#pragma omp parallel for num_threads(blocks) schedule(static) if (blocks > 1)
+#pragma omp parallel for num_threads(pv_threads_ready(blocks)) schedule(static) if (blocks > 1)
     for (int b = 0; b < blocks; b++) {
         size_t *own = places + (size_t)b * DIGITS, end = (size_t)(b + 1) * n / (size_t)blocks;
         for (size_t i = (size_t)b * n / (size_t)blocks; i < end; i++) {

@@ -59,8 +59,10 @@ PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
 bool pv__interrupted(const pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */
-/* Threads for so many pieces of work: the context's, or one for each where those are fewer; at least one. */
+/* Threads for so many pieces of work: the context's, or one for each where those are fewer; at least one. They are
+ * ready (pv_threads_ready): ask right before the region. */
 int pv__threads_for(const pv_ctx *ctx, size_t pieces);
+bool pv__forked(void); /* this process came of a fork after the library was loaded */
 
 /* Instruction sets that kernels are compiled for, and the best that this processor has. */
 typedef enum pv__isa { PV_ISA_BASELINE, PV_ISA_AVX2, PV_ISA_AVX512 } pv__isa;

@@ -58,13 +58,12 @@ const pv_error *pv_ctx_error(const pv_ctx *ctx) {
 }
 
 int pv_ctx_threads(const pv_ctx *ctx) {
-    return ctx->options.threads;
+    return pv__forked() ? 1 : ctx->options.threads;
 }
 
 int pv__threads_for(const pv_ctx *ctx, size_t pieces) {
-    if (pieces >= (size_t)ctx->options.threads)
-        return ctx->options.threads;
-    return pieces > 0 ? (int)pieces : 1;
+    int threads = pv_ctx_threads(ctx);
+    return pv_threads_ready(pieces < (size_t)threads ? (int)pieces : threads);
 }
 
 void pv_ctx_interrupt(pv_ctx *ctx) {

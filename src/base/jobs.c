@@ -201,14 +201,14 @@ static pv_status run_job(worker *w) {
 
 static void run_team(crew *c, int team) {
     pv_allocator shared = pv__allocator_shared(c->parent);
-#pragma omp parallel num_threads(team)
+#pragma omp parallel num_threads(pv_threads_ready(team))
     {
         worker w = {.crew = c};
         pv_ctx_options options = {.allocator = shared,
                                   .log = on_log,
                                   .progress = on_progress,
                                   .state = &w,
-                                  .threads = team > 1 ? 1 : c->parent->options.threads};
+                                  .threads = team > 1 ? 1 : pv_ctx_threads(c->parent)};
         pv_status status = pv_ctx_new(&options, &w.ctx);
         if (w.ctx)
             w.ctx->root = c->parent->root;

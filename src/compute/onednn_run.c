@@ -230,7 +230,7 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
 
 static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, double *dw) {
     size_t params = e->graph->params, begin = low ? 0 : e->given->low_params;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = begin; i < e->given->params; i++) {
         double sum = 0;
         for (size_t p = 0; p < parts; p++)

@@ -71,7 +71,7 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
 #define PV__EACH_CHUNK_BY(team, chunks, c, ...)                                                                        \
     do {                                                                                                               \
         size_t pv_chunks = (chunks);                                                                                   \
-        int pv_team = (team);                                                                                          \
+        int pv_team = pv_threads_ready(team);                                                                          \
         if (pv_team > 1) {                                                                                             \
             _Pragma("omp parallel for num_threads(pv_team) schedule(dynamic, 2)") for (size_t c = 0; c < pv_chunks;    \
                                                                                        c++) __VA_ARGS__                \

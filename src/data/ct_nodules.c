@@ -284,7 +284,7 @@ static pv_status draw_all(pv_ctx *ctx, const pv_simulation *s, pv_archive *archi
     if (by_design)
         PV_TRY(draw_order(ctx, d));
     draw_groups(d);
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(pv__threads_for(ctx, d->rows)) schedule(dynamic, 16)
     for (size_t row = 0; row < d->rows; row++)
         draw_row(d, row, by_design);
     if (truth) {
@@ -308,7 +308,7 @@ static void paint(const painter *p, size_t first, size_t n, int16_t *hu) {
     const draws *d = p->draws;
     uint64_t seed = d->simulation->seed;
     size_t voxels = d->size * d->size * d->size, room = pv__ct_work(d->size);
-#pragma omp parallel for num_threads(p->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(p->threads)) schedule(dynamic)
     for (size_t i = 0; i < n; i++) {
         size_t row = first + i, slot = p->threads > 1 ? (size_t)omp_get_thread_num() : 0; /* may be one of a team */
         pv__ct_nodule x = {d->diameter[row], (pv__ct_density)d->density[row], d->margin[row], d->spiculation[row],

@@ -48,20 +48,50 @@ void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding) {
 
 /* ---- the matrix -------------------------------------------------------------------------------------------------- */
 
+/* Standard deviations from the mean, beyond which a cell is a mistake: models multiply and add such numbers, and what
+ * overflows is no probability. */
+static const double FARTHEST = 1e100;
+
+static double standardise(double number, const pv_source_column *source) {
+    return (number - source->mean) / source->sd;
+}
+
+static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_encoding *encoding,
+                            const pv_dataset *data) {
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t s = 0; s < encoding->sources; s++) {
+            const pv_source_column *source = &encoding->source[s];
+            size_t row = data->table_row[i], column = plan->feature[s];
+            if (source->type != PV_COLUMN_NUMBER)
+                continue;
+            double number = table->column[column].number[row];
+            if (!(fabs(standardise(number, source)) <= FARTHEST))
+                return PV__FAIL_CELL(ctx, table, row, column,
+                                     "%g in column '%s' is too far from the mean %g of the rows that were learned from "
+                                     "(standard deviation %g) to compute with; correct the cell",
+                                     number, pv__show(source->name).text, source->mean, source->sd);
+        }
+    return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
+}
+
 /* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
- * [sources], of text sources [rows] each. */
-static void fill_matrix(const pv_table *table, const pv__plan *plan, const pv_encoding *encoding, int32_t *const *code,
+ * [sources], of text sources [rows] each. False where a number is farther than FARTHEST, or none. */
+static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_encoding *encoding, int32_t *const *code,
                         pv_dataset *data) {
     enum { BLOCK = 256 };
     const size_t features = (size_t)data->features;
+    bool near = true;
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows, f = 0;
         for (size_t s = 0; s < encoding->sources; s++) {
             const pv_source_column *source = &encoding->source[s];
             if (source->type == PV_COLUMN_NUMBER) {
                 const double *number = table->column[plan->feature[s]].number;
-                for (size_t i = begin; i < end; i++)
-                    data->x[i * features + f] = (number[data->table_row[i]] - source->mean) / source->sd;
+                for (size_t i = begin; i < end; i++) {
+                    double x = standardise(number[data->table_row[i]], source);
+                    near &= fabs(x) <= FARTHEST; /* false for NaN as well */
+                    data->x[i * features + f] = x;
+                }
                 f++;
                 continue;
             }
@@ -72,13 +102,15 @@ static void fill_matrix(const pv_table *table, const pv__plan *plan, const pv_en
             f += indicators;
         }
     }
+    return near;
 }
 
 static pv_status make_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_encoding *encoding,
                              int32_t *const *code, pv_dataset *data) {
     data->features = encoding->features;
     PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
-    fill_matrix(table, plan, encoding, code, data);
+    if (!fill_matrix(table, plan, encoding, code, data))
+        return refuse_far(ctx, table, plan, encoding, data);
     return PV_OK;
 }
 

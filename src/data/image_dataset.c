@@ -340,7 +340,7 @@ const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *data, size_t 
     size_t d = (size_t)data->features;
     if (!data->images)
         return data->x + begin * d;
-#pragma omp parallel for num_threads(pv_ctx_threads(ctx)) schedule(dynamic)
+#pragma omp parallel for num_threads(pv__threads_for(ctx, n)) schedule(dynamic)
     for (size_t i = 0; i < n; i++)
         pv_views_cut(data->image, data->images, data->image_row[begin + i], NULL, buffer + i * d);
     return buffer;

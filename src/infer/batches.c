@@ -272,7 +272,7 @@ static void cut_ahead(void *state) {
 }
 
 static void cut_now(const pv__batches *b, const slot *s) {
-#pragma omp parallel for num_threads(pv_ctx_threads(b->ctx)) schedule(dynamic)
+#pragma omp parallel for num_threads(pv__threads_for(b->ctx, b->size)) schedule(dynamic)
     for (size_t i = 0; i < b->size; i++)
         cut_row(b, s, i);
 }

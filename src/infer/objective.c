@@ -219,7 +219,7 @@ static void run_group(pv__objective *o, pass what, int thread, size_t g, const d
 static void run_pass(pv__objective *o, pass what, const double *w) {
     size_t stride = pv_model_params(o->problem->model) + 1;
     o->passes++;
-    int team = o->groups < (size_t)o->threads ? (int)o->groups : o->threads;
+    int team = pv_threads_ready(o->groups < (size_t)o->threads ? (int)o->groups : o->threads);
     if (what != PASS_FORWARD)
         memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
     if (team == 1) { /* no team of one: it would cost a system call */
@@ -227,7 +227,7 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
             run_group(o, what, 0, g, w, o->partial + g * stride);
         return;
     }
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
     for (size_t g = 0; g < o->groups; g++)
         run_group(o, what, omp_get_thread_num(), g, w, o->partial + g * stride);
 }

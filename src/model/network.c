@@ -166,7 +166,8 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
     size_t F = net->features, k = (size_t)model->classes, images = work->part_rows * net->views;
     size_t parts = (n + work->part_rows - 1) / work->part_rows;
     work->kind->load(work->engine, w);
-#pragma omp parallel for num_threads(parts < (size_t)work->threads ? (int)parts : work->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(parts < (size_t)work->threads ? (int)parts : work->threads))     \
+    schedule(dynamic)
     for (size_t p = 0; p < parts; p++) {
         pv__dropout dropout = {work->training, work->seed,
                                work->step * work->parts * images + p * images}; /* one number for each view ever seen */
@@ -202,7 +203,8 @@ static void backward(const pv_model *model, pv_model_work *held, const double *w
                 doutput[f * k + y] += work->pooled[i * F + f] * work->logits[i * k + y];
         }
     pool_backward(net, work, n, k, w + net->graph.params);
-#pragma omp parallel for num_threads(parts < (size_t)work->threads ? (int)parts : work->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(parts < (size_t)work->threads ? (int)parts : work->threads))     \
+    schedule(dynamic)
     for (size_t p = 0; p < parts; p++)
         work->kind->backward(work->engine, p, omp_get_thread_num(), work->dfeatures + p * images * F, low);
     work->kind->gather(work->engine, parts, work->threads, low, dw);

@@ -156,11 +156,9 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
     /* Threads are woken only where there is enough to do; the result is the same either way. */
-    int team = pv__threads_for(ctx, PARTS);
-    if (t->seconds * (double)n < 2e-5)
-        team = 1;
+    int team = t->seconds * (double)n < 2e-5 ? 1 : pv__threads_for(ctx, PARTS);
     double began = pv__seconds();
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
     for (int i = 0; i < PARTS; i++) {
         part *each = &t->parts[i];
         each->status = eval_range(each->ctx, t, each->state, n * (size_t)i / PARTS, n * ((size_t)i + 1) / PARTS);

@@ -13,6 +13,7 @@
 #include "predict/predict.h"
 
 enum { ACTIONS_MAX = 1000 };
+static const double COST_MAX = 1e100; /* sums and differences of costs, and their ratios, stay finite */
 
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs) {
     if (!costs)
@@ -69,6 +70,11 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
         if (!pv__number_parse(text, strlen(text), cost) || isinf(*cost))
             return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is no cost: a finite number is needed",
                                  pv__show(text).text);
+        if (fabs(*cost) > COST_MAX)
+            return PV__FAIL_CELL(ctx, table, row, column[y],
+                                 "'%s' is no cost: at most %g either way; for a price that is never to be paid a "
+                                 "million times the others will do",
+                                 pv__show(text).text, COST_MAX);
     }
     return PV_OK;
 }
@@ -118,8 +124,9 @@ static double expected_cost(const pv_costs *costs, size_t action, const double *
     return sum;
 }
 
-void pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action, double *expected) {
+pv_status pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action, double *expected) {
     size_t k = (size_t)costs->classes;
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_SHARES, n, costs->classes, p));
     PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
         for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++) {
             size_t best = 0;
@@ -137,6 +144,22 @@ void pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, in
                 expected[i] = least;
         }
     });
+    return PV_OK;
+}
+
+pv_status pv_decide_label(pv_ctx *ctx, size_t n, int classes, const double *p, int32_t *label) {
+    size_t k = (size_t)classes;
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_SHARES, n, classes, p));
+    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+        for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++) {
+            size_t best = 0;
+            for (size_t y = 1; y < k; y++)
+                if (p[i * k + y] > p[i * k + best])
+                    best = y;
+            label[i] = (int32_t)best;
+        }
+    });
+    return PV_OK;
 }
 
 size_t pv_cost_thresholds(const pv_costs *costs, size_t *action, double *threshold) {

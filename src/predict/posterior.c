@@ -49,7 +49,7 @@ static pv_status point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *da
     pv_predict_population(c, population, prevalence, data->rows, p, p);
     for (size_t i = 0; i < data->rows * (size_t)c->classes; i++)
         p[i] = exp(p[i]);
-    return PV_OK;
+    return pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, p);
 }
 
 static pv_status workers_new(pv_ctx *ctx, const pv_classifier *c, int count, worker *workers) {
@@ -70,7 +70,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     pv_status status = workers_new(ctx, c, threads, workers);
     if (status == PV_OK) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
         for (int t = 0; t < threads; t++)
             for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads) {
                 size_t begin = b * ROWS, rows = data->rows - begin < ROWS ? data->rows - begin : ROWS;
@@ -86,7 +86,11 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
         pv__free(ctx, workers[t].values);
     }
     pv__free(ctx, workers);
-    return status;
+    PV_TRY(status);
+    PV_TRY(pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, p));
+    PV_TRY(pv__gate_predicted(ctx, PV__GATE_LOG, c, data, log_p));
+    PV_TRY(pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, lo));
+    return pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, hi);
 }
 
 pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,

@@ -71,8 +71,10 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     if (data->features != pv_model_inputs(model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
                         pv_model_inputs(model));
-    if (data->images)
-        return images_loglik(ctx, classifier, data, loglik);
+    if (data->images) {
+        PV_TRY(images_loglik(ctx, classifier, data, loglik));
+        return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
+    }
     int threads = pv_ctx_threads(ctx);
     pv_model_work **work;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
@@ -80,7 +82,7 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     for (int t = 0; t < threads && status == PV_OK; t++)
         status = pv_model_work_new(ctx, model, CHUNK, &work[t]);
     if (status == PV_OK) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
         for (int t = 0; t < threads; t++)
             for (size_t c = (size_t)t * chunks / (size_t)threads; c < (size_t)(t + 1) * chunks / (size_t)threads; c++) {
                 size_t begin = c * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
@@ -90,7 +92,8 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     for (int t = 0; t < threads; t++)
         pv_model_work_free(ctx, work[t]);
     pv__free(ctx, work);
-    return status;
+    PV_TRY(status);
+    return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
 }
 
 void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,

@@ -14,10 +14,22 @@ PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classi
                                         const double *target, size_t stride, double level, double *p, double *log_p,
                                         double *lo, double *hi);
 
+/* The gate (gate.c): what a row of [n][classes] must be. */
+typedef enum pv__gate {
+    PV__GATE_LOG,    /* logarithms, normalised or not: below infinity, one finite at least */
+    PV__GATE_SHARES, /* 0 to 1, and they add up to 1 */
+    PV__GATE_BOUNDS  /* 0 to 1 */
+} pv__gate;
+/* The first row that does not pass; n: all do. */
+size_t pv__gate_stops(pv__gate gate, size_t n, int classes, const double *value);
+/* Refuses the first that does not; value NULL is fine. */
+PV_MUST_USE pv_status pv__gate_pass(pv_ctx *ctx, pv__gate gate, size_t n, int classes, const double *value);
+/* The same of what a classifier predicts for data->rows, with what there is to say of why. */
+PV_MUST_USE pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *classifier,
+                                         const pv_dataset *data, const double *value);
+
 /* Of a sample all but its log-likelihoods: size, labels, weights and the options. */
 PV_MUST_USE pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_options *options);
-/* A row that says nothing of any label, or not a number, would spoil the others. */
-PV_MUST_USE pv_status pv__target_check_rows(pv_ctx *ctx, size_t n, int classes, const double *loglik);
 PV_MUST_USE pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
                                      pv_target_prevalence **prevalence);
 /* [classes], p(y|w) of the true population. */

@@ -49,22 +49,6 @@ pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv
     return check_masses(ctx, sample);
 }
 
-pv_status pv__target_check_rows(pv_ctx *ctx, size_t n, int classes, const double *loglik) {
-    size_t k = (size_t)classes;
-    for (size_t i = 0; i < n; i++) {
-        const double *l = loglik + i * k;
-        double top = -HUGE_VAL;
-        bool fine = true;
-        for (size_t y = 0; y < k; y++) {
-            fine = fine && l[y] < HUGE_VAL; /* false for NaN as well */
-            top = l[y] > top ? l[y] : top;
-        }
-        if (!fine || isinf(top))
-            return pv__fail(ctx, PV_ERR_NUMERIC, "the log-likelihoods of row %zu are not finite", i + 1);
-    }
-    return PV_OK;
-}
-
 pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
                          pv_target_prevalence **prevalence) {
     size_t k = (size_t)classes;
@@ -246,7 +230,8 @@ pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *con
                           const pv_target_options *options, pv_target_prevalence **prevalence) {
     *prevalence = NULL;
     PV_TRY(pv__target_check(ctx, sample, options));
-    PV_TRY(pv__target_check_rows(ctx, sample->n, sample->classes, sample->loglik));
+    /* A row that says nothing of any label, or not a number, would spoil the others. */
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
     pv__mixture mixture = {0};
     pv__solver solver = {0};
     pv_target_prevalence *made = NULL;
@@ -380,7 +365,7 @@ pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const p
     for (int t = 0; t < threads && status == PV_OK; t++)
         status = work_new(ctx, prevalence, &work[t]);
     if (status == PV_OK) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
         for (int t = 0; t < threads; t++)
             for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads)
                 run_rows(&job, b * ROWS, sample->n - b * ROWS < ROWS ? sample->n - b * ROWS : ROWS, &work[t]);
@@ -393,7 +378,11 @@ pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const p
         pv__free(ctx, work[t].order);
     }
     pv__free(ctx, work);
-    return status;
+    PV_TRY(status);
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_SHARES, sample->n, sample->classes, p));
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, log_p));
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_BOUNDS, sample->n, sample->classes, lo));
+    return pv__gate_pass(ctx, PV__GATE_BOUNDS, sample->n, sample->classes, hi);
 }
 
 /* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
@@ -402,7 +391,7 @@ pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const 
     size_t k = (size_t)sample->classes;
     double *mass;
     PV_TRY(check_masses(ctx, sample));
-    PV_TRY(pv__target_check_rows(ctx, sample->n, sample->classes, sample->loglik));
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
     PV_TRY(pv__alloc(ctx, k, sizeof *mass, &mass));
     memset(confusion, 0, k * k * sizeof *confusion);
     for (size_t i = 0; i < sample->n; i++) {

@@ -118,7 +118,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     pv_target_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
     pv__marginal_of(c->classes, &marginals, own->marginal);
     forward(j, own, s);
-    PV_TRY(pv__target_check_rows(own->ctx, j->data->rows, c->classes, own->loglik));
+    PV_TRY(pv__gate_predicted(own->ctx, PV__GATE_LOG, c, j->data, own->loglik));
     pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
     PV_TRY(pv__solver_run(own->ctx, &own->solver, &own->mixture, own->marginal, marginals.log_marginal));
     PV_TRY(draw_pi(j, own, s, j->pi + s * k));
@@ -169,7 +169,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
             status = pv__ctx_adopt(ctx, workers[t].ctx);
     }
     if (status == PV_OK) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
         for (int t = 0; t < threads; t++)
             for (size_t s = (size_t)t; s < draws && workers[t].status == PV_OK && !pv__interrupted(ctx);
                  s += (size_t)threads)

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "predict/predict.h"
+
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
 /* log of the probabilities in a population; with a posterior, of their mean over its draws. */
@@ -19,7 +21,7 @@ static pv_status predict_log(pv_ctx *ctx, const pv_classifier *c, const pv_datas
     if (!c->posterior) {
         PV_TRY(pv_predict_loglik(ctx, c, data, log_p));
         pv_predict_population(c, population, prevalence, data->rows, log_p, log_p);
-        return PV_OK;
+        return pv__gate_predicted(ctx, PV__GATE_LOG, c, data, log_p);
     }
     PV_TRY(pv_predict_posterior(ctx, c, data, population, prevalence, 0, log_p, NULL, NULL));
     for (size_t i = 0; i < data->rows * (size_t)c->classes; i++)

@@ -91,7 +91,7 @@ static void test_decide(void **state) {
         p[2 * i + 1] = (double)i / N;
         p[2 * i] = 1 - p[2 * i + 1];
     }
-    pv_decide(ctx, costs, N, p, action, expected);
+    ok(pv_decide(ctx, costs, N, p, action, expected));
     for (size_t i = 0; i < N; i++) {
         double q = p[2 * i + 1];
         assert_int_equal(action[i], q <= 5.0 / 85 ? 0 : q <= 25.0 / 43 ? 1 : 2);
@@ -107,7 +107,7 @@ static void test_decide(void **state) {
         for (size_t y = 0; y < 3; y++)
             p[3 * i + y] /= sum;
     }
-    pv_decide(ctx, costs, N, p, action, NULL);
+    ok(pv_decide(ctx, costs, N, p, action, NULL));
     size_t abstained = 0;
     for (size_t i = 0; i < N; i++) {
         size_t best = 0;

@@ -271,7 +271,7 @@ static void test_refused_masses(void **state) {
     f.classifier->posterior->draws[5 * dims] = (double)NAN; /* the sixth draw's rows */
     assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
                      PV_ERR_NUMERIC);
-    says("row 1 are not finite");
+    says("row 1: the model's probabilities overflow");
     free(known);
     free(p);
     fitted_free(&f);

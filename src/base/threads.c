@@ -1,0 +1,73 @@
+/* Threads for parallel regions: as many as are wanted, the system gives, and a forked child may have.
+ *
+ * libgomp keeps the threads of its last region in a pool that belongs to the calling thread. Two things about it cannot
+ * be mended afterwards. Where it gets no thread it prints a line and ends the process, outputs half written. And after
+ * fork the child has the pool and none of its threads, so that a region of more than one waits for ever. So every
+ * region asks here for its number, and no other way is used (tests/threads/regions.sh).
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "base.h"
+
+/* About the process, not about any context: the only state that the library keeps outside of them. */
+static atomic_bool forked;
+static _Thread_local int ready = 1; /* threads that this thread's pool has for certain, itself among them */
+
+static void on_fork(void) {
+    atomic_store(&forked, true);
+}
+
+/* When the library is loaded: its caller may have used OpenMP before the first call, and fork at any time. */
+__attribute__((constructor)) static void watch_forks(void) {
+    (void)pthread_atfork(NULL, NULL, on_fork);
+}
+
+bool pv__forked(void) {
+    return atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
+static void *wait_at(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* How many of the wanted threads the system has room for, all at a time, and some memory beside them. */
+static int creatable(int wanted) {
+    enum { MOST = 1024, SPARE = 2 << 20 }; /* SPARE: what libgomp allocates for a team, and more */
+    pthread_t made[MOST];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    sigset_t all, before; /* signals are for the caller's threads */
+    int count = 0;
+    void *spare = mmap(NULL, SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (spare == MAP_FAILED)
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&gate);
+    while (count < wanted && count < MOST && pthread_create(&made[count], NULL, wait_at, &gate) == 0)
+        count++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < count; i++)
+        pthread_join(made[i], NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    munmap(spare, SPARE);
+    return count;
+}
+
+int pv_threads_ready(int wanted) {
+    if (wanted <= 1 || pv__forked())
+        return 1;
+    if (wanted > ready) {
+        wanted = 1 + creatable(wanted - 1);
+        if (wanted == 1)
+            return 1;
+            /* Started now, so that nothing allocated in between can take their room. */
+#pragma omp parallel num_threads(wanted)
+        {}
+    }
+    ready = wanted; /* a smaller region sends the others of the pool home */
+    return wanted;
+}

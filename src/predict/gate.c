@@ -1,0 +1,106 @@
+/* The gate that probabilities pass before they are handed out or decided by.
+ *
+ * Cells and parameters are finite, and products and sums of them need not be: infinity less infinity is no number, no
+ * comparison holds for it, and so every search for the largest would answer with what it began with. What is predicted
+ * passes here in pv_predict_loglik, pv_predict_posterior, pv_predict_unknown and pv_target_predict; what is decided by
+ * in pv_decide and pv_decide_label. What is judged passes pv__tally_rows.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "data/data.h"
+#include "predict/predict.h"
+
+/* A little more than 1 is rounding. */
+static const double ONE = 1 + 1e-9, SUM_OFF = 1e-3;
+
+static bool row_passes(pv__gate gate, size_t k, const double *value) {
+    bool fine = true;
+    double sum = 0, top = -HUGE_VAL;
+    switch (gate) {
+    case PV__GATE_LOG:
+        for (size_t y = 0; y < k; y++) {
+            fine &= value[y] < HUGE_VAL; /* as below, false for NaN as well */
+            top = value[y] > top ? value[y] : top;
+        }
+        return fine && top > -HUGE_VAL;
+    case PV__GATE_SHARES:
+        for (size_t y = 0; y < k; y++) {
+            fine &= value[y] >= 0 && value[y] <= ONE;
+            sum += value[y];
+        }
+        return fine && fabs(sum - 1) <= SUM_OFF;
+    case PV__GATE_BOUNDS:
+        for (size_t y = 0; y < k; y++)
+            fine &= value[y] >= 0 && value[y] <= ONE;
+        return fine;
+    }
+    return false;
+}
+
+/* All of n rows of two classes, without a branch: predictions are checked at the speed of memory. */
+static bool pairs_pass(pv__gate gate, size_t n, const double *value) {
+    const double low = gate == PV__GATE_LOG ? -HUGE_VAL : 0, high = gate == PV__GATE_LOG ? DBL_MAX : ONE;
+    int within = 1, sound = 1;
+    for (size_t i = 0; i < n; i++) {
+        double a = value[2 * i], b = value[2 * i + 1];
+        within &= (a >= low) & (a <= high) & (b >= low) & (b <= high);
+        sound &= gate == PV__GATE_SHARES ? fabs(a + b - 1) <= SUM_OFF
+                 : gate == PV__GATE_LOG  ? (a > low) | (b > low)
+                                         : 1;
+    }
+    return within & sound;
+}
+
+size_t pv__gate_stops(pv__gate gate, size_t n, int classes, const double *value) {
+    enum { BLOCK = 1024 };
+    size_t k = (size_t)classes, i = 0;
+    while (k == 2 && i < n && pairs_pass(gate, n - i < BLOCK ? n - i : BLOCK, value + 2 * i))
+        i += n - i < BLOCK ? n - i : BLOCK;
+    while (i < n && row_passes(gate, k, value + i * k))
+        i++;
+    return i;
+}
+
+pv_status pv__gate_pass(pv_ctx *ctx, pv__gate gate, size_t n, int classes, const double *value) {
+    if (!value)
+        return PV_OK;
+    size_t row = pv__gate_stops(gate, n, classes, value);
+    if (row == n)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_NUMERIC, "the %s of row %zu are %s",
+                    gate == PV__GATE_LOG      ? "log-likelihoods"
+                    : gate == PV__GATE_SHARES ? "probabilities"
+                                              : "bounds of the probabilities",
+                    row + 1,
+                    gate == PV__GATE_LOG      ? "not finite"
+                    : gate == PV__GATE_SHARES ? "no probabilities: numbers from 0 to 1 that add up to 1"
+                                              : "no numbers from 0 to 1");
+}
+
+/* The column of the row's cell that is farthest from the mean; SIZE_MAX: there are none. */
+static size_t farthest(const pv_dataset *data, size_t row) {
+    size_t d = (size_t)data->features, far = SIZE_MAX;
+    for (size_t j = 0; data->x && j < d; j++)
+        if (far == SIZE_MAX || fabs(data->x[row * d + j]) > fabs(data->x[row * d + far]))
+            far = j;
+    return far;
+}
+
+pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c, const pv_dataset *data,
+                             const double *value) {
+    size_t row = value ? pv__gate_stops(gate, data->rows, c->classes, value) : data->rows;
+    if (row == data->rows)
+        return PV_OK;
+    size_t number = (data->table_row ? data->table_row[row] : row) + 1, far = farthest(data, row);
+    const char *const *feature = c->encoding ? (const char *const *)c->encoding->feature : NULL;
+    if (far == SIZE_MAX || !feature)
+        return pv__fail(ctx, PV_ERR_NUMERIC,
+                        "row %zu: the model's probabilities overflow and are no numbers; its values, or the model's "
+                        "parameters, are too large: prevail diagnose looks at the model",
+                        number);
+    return pv__fail(ctx, PV_ERR_NUMERIC,
+                    "row %zu: the model's probabilities overflow and are no numbers; column '%s' is farthest from the "
+                    "mean, by %.3g standard deviations: correct the cell, or look at the model with prevail diagnose",
+                    number, pv__show(feature[far]).text, fabs(data->x[row * (size_t)data->features + far]));
+}

@@ -147,3 +147,11 @@ put("adjust", "three", "\n\n\n\n\np__0,p__1,p__2\n0.2,0.3,0.5\n0.6,0.2,0.2\n0,0,
 for target, size in {"adjust_back": 64, "known_true": 240, "permuted": 330, "scaled": 160}.items():
     for i in range(4):
         put(target, str(i), bytes([i]) + bytes((j * (j + i) * 7 + 13 * i) % 256 for j in range(size)))
+
+# ---- axes: a byte of kinds, a range where that asks for one, then pairs of doubles --------------------------------------
+axes = {"decades": [10.0**i for i in range(-8, 8)], "thousands": [1000.1, 1000.2, 1000.3, 1.7e9 + 1, 1000.15, 1.7e9 + 3],
+        "near": [1.0, 0.1, 2.0, 0.1 + 1e-9], "missing": [float("nan"), float("inf"), float("-inf"), 1.0]}
+for name, numbers in axes.items():
+    for kind in range(48):  # logarithmic x, logarithmic y, a range of x; then the mark
+        shown = ([0.25, 0.75] if kind & 4 else []) + numbers
+        put("axes", f"{name}-{kind}", bytes([kind]) + struct.pack(f"<{len(shown)}d", *shown))

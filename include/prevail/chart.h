@@ -61,7 +61,7 @@ typedef struct pv_series {
 
 typedef struct pv_axis {
     const char *label;
-    double lo, hi; /* equal: from the series */
+    double lo, hi; /* unless lo < hi, by more than rounding: from the series */
     bool log;
     const char *const *name; /* [n_names]: names at 0, 1, ... instead of numbers */
     size_t n_names;

@@ -47,7 +47,8 @@ void pv_report_put_table(pv_report *report, const pv_report_table *table);
 /* Into the page, with a table of its numbers (long series thinned), and into the folder. */
 PV_MUST_USE pv_status pv_report_put_figure(pv_ctx *ctx, pv_report *report, const pv_figure *figure);
 
-/* Text for a caption or sentence: at most so many characters, mended. Returns to. */
+/* Text for a caption or sentence: at most so many characters, mended, in at most size bytes with the NUL; an ellipsis
+ * where something is missing, if there is room for one. Returns to. */
 const char *pv_text_short(const char *text, size_t most, char *to, size_t size);
 const char *pv_text_number(double value, char *to, size_t size); /* four digits; a dash where undefined */
 

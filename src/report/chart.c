@@ -71,7 +71,7 @@ static void draw_line(const pv__svg *svg, const layout *l, const pv_series *s) {
     put_id(svg, s);
     fputs(" d=\"", svg->out);
     pen p = {.out = svg->out};
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n && pv__drawing(svg); i++)
         pen_to(&p, pv__scale_at(&l->x, pv__at(s->x, s, i)), pv__scale_at(&l->y, pv__at(s->y, s, i)));
     pen_flush(&p);
     fputs("\"/>\n", svg->out);
@@ -93,15 +93,15 @@ static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
     fprintf(svg->out, "<path class=\"f-%s\" fill-opacity=\"0.18\"", pv__ink_word(s->ink));
     put_id(svg, s);
     fputs(" d=\"", svg->out);
-    for (size_t first = 0; first < s->n;) { /* runs without a hole */
+    for (size_t first = 0; first < s->n && pv__drawing(svg);) { /* runs without a hole */
         size_t end = first;
         while (end < s->n && in_domain(&l->x, pv__at(s->x, s, end)) && isfinite(pv__at(s->lo, s, end)) &&
                isfinite(pv__at(s->hi, s, end)))
             end++;
         pen p = {.out = svg->out};
-        for (size_t i = first; i < end; i++)
+        for (size_t i = first; i < end && pv__drawing(svg); i++)
             pen_to(&p, pv__scale_at(&l->x, pv__at(s->x, s, i)), edge(&l->y, pv__at(s->lo, s, i)));
-        for (size_t i = end; i-- > first;)
+        for (size_t i = end; i-- > first && pv__drawing(svg);)
             pen_to(&p, pv__scale_at(&l->x, pv__at(s->x, s, i)), edge(&l->y, pv__at(s->hi, s, i)));
         pen_flush(&p);
         if (end > first)
@@ -116,7 +116,7 @@ static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
 static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s, bool across) {
     fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"1.4\" d=\"", pv__ink_word(s->ink));
     const pv__scale *along = across ? &l->x : &l->y;
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
         double lo = edge(along, pv__at(s->lo, s, i)), hi = edge(along, pv__at(s->hi, s, i));
         if (!isfinite(lo) || !isfinite(hi) || !isfinite(across ? y : x))
@@ -142,7 +142,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
         fprintf(svg->out,
                 "<path class=\"l-%s\" stroke-width=\"%g\" stroke-opacity=\"0.35\" stroke-linecap=\"round\" d=\"",
                 pv__ink_word(s->ink), s->size > 0 ? 2 * s->size : 2.4);
-        for (size_t i = 0; i < s->n; i++) {
+        for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
             double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
             if (isfinite(x) && isfinite(y))
                 fprintf(svg->out, "M%.1f %.1fh0", x, y);
@@ -150,7 +150,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
         fputs("\"/>\n", svg->out);
         return;
     }
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
         bool inside = x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5;
         if (!inside && !s->id) /* what a script moves must be there */
@@ -165,7 +165,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
 static void draw_bars(const pv__svg *svg, const layout *l, const pv_series *s) {
     fprintf(svg->out, "<path class=\"f-%s s-%s\" fill-opacity=\"0.4\" stroke-width=\"1\" d=\"", pv__ink_word(s->ink),
             pv__ink_word(s->ink));
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double y = pv__scale_at(&l->y, pv__at(s->y, s, i)), x0 = edge(&l->x, pv__at(s->lo, s, i));
         double x1 = edge(&l->x, pv__at(s->hi, s, i)), base = l->y.log ? l->y.from : pv__scale_at(&l->y, 0);
         if (isfinite(y) && isfinite(x0) && isfinite(x1) && fabs(y - base) > 0.05)
@@ -176,7 +176,7 @@ static void draw_bars(const pv__svg *svg, const layout *l, const pv_series *s) {
 
 static void draw_rug(const pv__svg *svg, const layout *l, const pv_series *s) {
     fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"1\" stroke-opacity=\"0.45\" d=\"", pv__ink_word(s->ink));
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i));
         bool low = pv__at(s->y, s, i) == 0;
         if (isfinite(x))
@@ -206,7 +206,7 @@ static void draw_heat(const pv__svg *svg, const layout *l, const pv_series *s) {
     for (int level = 1; level < LEVELS; level++) {
         double threshold = low + (high - low) * level / LEVELS;
         fputs("<path fill-opacity=\"0.09\" d=\"", svg->out);
-        for (size_t j = 0; j < ny; j++)
+        for (size_t j = 0; j < ny && pv__drawing(svg); j++)
             for (size_t i = 0; i < nx; i++) {
                 size_t start = i;
                 while (i < nx && pv__at(s->y, s, j * nx + i) >= threshold)
@@ -248,7 +248,7 @@ static void tick_text(const pv_axis *axis, const pv__scale *scale, int i, char *
     if (axis->n_names)
         pv__shorten(axis->name[(size_t)scale->tick[i]], 28, text, size);
     else
-        pv__number_text(scale->tick[i], text, size);
+        pv__tick_text(scale, i, text, size);
 }
 
 static double widest_tick(const pv_axis *axis, const pv__scale *scale) {
@@ -395,11 +395,11 @@ void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     draw_grid(svg, &l);
     fprintf(svg->out, "<g clip-path=\"url(#%s-clip%d)\">\n", svg->prefix, id);
     put_scales(svg, panel, &l);
-    for (size_t i = 0; i < panel->n_series; i++)
+    for (size_t i = 0; i < panel->n_series && pv__drawing(svg); i++)
         if (!is_whole(&panel->series[i]))
             draw_series(svg, &l, &panel->series[i]);
     fputs("</g></g>\n", svg->out);
-    for (size_t i = 0; i < panel->n_series; i++)
+    for (size_t i = 0; i < panel->n_series && pv__drawing(svg); i++)
         if (is_whole(&panel->series[i]))
             draw_series(svg, &l, &panel->series[i]);
     fprintf(svg->out, "<path class=\"l-muted\" stroke-width=\"1\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", l.left, l.top,

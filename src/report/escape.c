@@ -53,54 +53,60 @@ void pv__put_json(FILE *out, const char *text) {
 }
 
 bool pv__shorten(const char *text, size_t most, char *to, size_t size) {
+    static const char ellipsis[] = "\xE2\x80\xA6";
     size_t count = 0, used = 0, cut = 0; /* cut: where the text ends if an ellipsis follows */
-    bool whole = true;
+    if (size == 0)
+        return *text == '\0';
     while (*text) {
         uint32_t code;
         size_t length = pv_utf8_next(text, &code), bytes = length ? length : 3;
-        if (count == most || used + bytes + 4 > size) {
-            whole = false;
+        if (count == most || bytes >= size - used)
             break;
-        }
-        if (count + 1 < most || most == 0)
-            cut = used + bytes;
         memcpy(to + used, length ? text : replacement, bytes);
         used += bytes;
         count++;
         text += length ? length : 1;
+        if (count < most && sizeof ellipsis <= size - used)
+            cut = used;
     }
     to[used] = '\0';
-    if (!whole)
-        memcpy(to + (count == most ? cut : used), "\xE2\x80\xA6", 4);
-    return whole;
+    if (*text && most > 0 && size >= sizeof ellipsis)
+        memcpy(to + cut, ellipsis, sizeof ellipsis);
+    return *text == '\0';
 }
 
-/* 1e-06 as 1e-6; a number of five digits or more before the point gets commas. */
 void pv__number_text(double value, char *to, size_t size) {
-    char text[48], *at = text;
+    pv__number_digits(value, 4, to, size);
+}
+
+/* 1e-06 as 1e-6; a whole number of five digits or more gets commas, a negative one a minus sign. */
+void pv__number_digits(double value, int digits, char *to, size_t size) {
+    char text[48], shown[96];
     if (isnan(value)) {
-        snprintf(to, size, "\xE2\x80\x93");
+        pv__shorten("\xE2\x80\x93", 1, to, size);
         return;
     }
     bool whole = fabs(value) >= 1e4 && fabs(value) < 1e15 && value == round(value);
-    snprintf(text, sizeof text, whole ? "%.0f" : "%.4g", value);
+    if (whole)
+        snprintf(text, sizeof text, "%.0f", fabs(value));
+    else
+        snprintf(text, sizeof text, "%.*g", digits, fabs(value));
     char *e = strchr(text, 'e');
     if (e) {
-        char *digits = e + 2;
-        while (digits[0] == '0' && digits[1])
-            memmove(digits, digits + 1, strlen(digits));
+        char *power = e + 2;
+        while (power[0] == '0' && power[1])
+            memmove(power, power + 1, strlen(power));
         if (e[1] == '+')
             memmove(e + 1, e + 2, strlen(e + 2) + 1);
     }
     size_t used = 0, length = strlen(text);
-    if (*at == '-' && used + 4 < size) {
-        used += (size_t)snprintf(to, size, "\xE2\x88\x92");
-        at++, length--;
-    }
-    for (size_t i = 0; i < length && used + 2 < size; i++) {
+    if (signbit(value))
+        used += (size_t)(stpcpy(shown, "\xE2\x88\x92") - shown);
+    for (size_t i = 0; i < length; i++) {
         if (whole && i > 0 && (length - i) % 3 == 0)
-            to[used++] = ',';
-        to[used++] = at[i];
+            shown[used++] = ',';
+        shown[used++] = text[i];
     }
-    to[used] = '\0';
+    shown[used] = '\0';
+    pv__shorten(shown, sizeof shown, to, size);
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "prevail/data.h"
-#include "report/svg.h"
+#include "report/page.h"
 
 typedef struct grid {
     size_t columns, rows;
@@ -21,7 +21,7 @@ static grid find_grid(const pv_figure *figure) {
     return g;
 }
 
-static void write_svg(FILE *out, const pv_figure *figure) {
+static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     enum { HEAD = 30 };
     grid g = find_grid(figure);
     double width = g.width * (double)g.columns, height = HEAD + g.height * (double)g.rows;
@@ -35,9 +35,9 @@ static void write_svg(FILE *out, const pv_figure *figure) {
     fputs("</desc>\n<style>\n", out);
     pv__put_classes(out, true);
     fputs("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", out);
-    pv__svg svg = {.out = out, .outlines = true, .prefix = figure->name};
+    pv__svg svg = {.out = out, .ctx = ctx, .outlines = true, .prefix = figure->name};
     pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);
-    for (size_t i = 0; i < figure->panels; i++) {
+    for (size_t i = 0; i < figure->panels && pv__drawing(&svg); i++) {
         size_t row = i / g.columns, column = i % g.columns;
         fprintf(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, HEAD + g.height * (double)row);
         pv__panel_draw(&svg, &figure->panel[i]);
@@ -65,7 +65,7 @@ static void put_number(FILE *out, const double *values, const pv_series *s, size
 
 /* Cells of a heat map above its least value: x and y of their centres, the value as lo. Four digits draw the same
  * picture. */
-static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
+static void write_heat(const pv_ctx *ctx, FILE *out, const pv_panel *panel, const pv_series *s) {
     pv__scale x, y;
     pv__scale_set(panel, 0, &x);
     pv__scale_set(panel, 1, &y);
@@ -73,7 +73,7 @@ static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
     double least = HUGE_VAL;
     for (size_t i = 0; i < s->n; i++)
         least = fmin(least, pv__at(s->y, s, i));
-    for (size_t i = 0; i < nx * ny; i++) {
+    for (size_t i = 0; i < nx * ny && !pv__interrupted(ctx); i++) {
         if (!(pv__at(s->y, s, i) > least))
             continue;
         size_t row = i / nx, column = i % nx;
@@ -85,12 +85,12 @@ static void write_heat(FILE *out, const pv_panel *panel, const pv_series *s) {
     }
 }
 
-static void write_series(FILE *out, const pv_panel *panel, const pv_series *s) {
+static void write_series(const pv_ctx *ctx, FILE *out, const pv_panel *panel, const pv_series *s) {
     if (s->mark == PV_MARK_HEAT) {
-        write_heat(out, panel, s);
+        write_heat(ctx, out, panel, s);
         return;
     }
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && !pv__interrupted(ctx); i++) {
         pv_csv_field(out, panel->title ? panel->title : "");
         fputc(',', out);
         pv_csv_field(out, s->name ? s->name : "");
@@ -102,21 +102,27 @@ static void write_series(FILE *out, const pv_panel *panel, const pv_series *s) {
     }
 }
 
-static void write_csv(FILE *out, const pv_figure *figure) {
+static void write_csv(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     fputs("panel,series,x,y,lo,hi\n", out);
     for (size_t p = 0; p < figure->panels; p++)
         for (size_t i = 0; i < figure->panel[p].n_series; i++)
-            write_series(out, &figure->panel[p], &figure->panel[p].series[i]);
+            write_series(ctx, out, &figure->panel[p], &figure->panel[p].series[i]);
 }
 
-typedef void (*writer)(FILE *out, const pv_figure *figure);
+pv_status pv__check_stop(pv_ctx *ctx, const char *path) {
+    return pv__interrupted(ctx) ? pv__fail_at(ctx, PV_ERR_INTERRUPTED, path, 0, 0, "writing was interrupted") : PV_OK;
+}
+
+typedef void (*writer)(const pv_ctx *ctx, FILE *out, const pv_figure *figure);
 
 static pv_status write_file(pv_ctx *ctx, const pv_figure *figure, const char *path, writer write) {
     pv_output output = {0};
     pv_status status = pv_output_open(ctx, path, &output);
     if (status == PV_OK) {
-        write(output.stream, figure);
-        status = pv_output_commit(ctx, &output);
+        write(ctx, output.stream, figure);
+        status = pv__check_stop(ctx, path);
+        if (status == PV_OK)
+            status = pv_output_commit(ctx, &output);
     }
     pv_output_discard(ctx, &output);
     return status;

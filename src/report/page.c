@@ -54,6 +54,7 @@ pv_status pv_report_new(pv_ctx *ctx, const pv_report_options *options, pv_report
     pv_status status;
     *report = NULL;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->ctx = ctx;
     if (options->figures) {
         PV_GOTO(fail, make_folder(ctx, options->figures));
         PV_GOTO(fail, pv__strdup(ctx, options->figures, &made->figures));
@@ -79,6 +80,7 @@ static void end_section(pv_report *report) {
 pv_status pv_report_finish(pv_ctx *ctx, pv_report *report) {
     if (!report->out)
         return PV_OK;
+    PV_TRY(pv__check_stop(ctx, report->output.path));
     end_section(report);
     fputs("</main>\n", report->out);
     if (report->explorer) {
@@ -190,7 +192,7 @@ void pv_report_put_table(pv_report *report, const pv_report_table *t) {
         fputs("</th>", out);
     }
     fputs(t->head ? "</tr></thead>\n<tbody>\n" : "<tbody>\n", out);
-    for (size_t r = 0; r < t->rows; r++)
+    for (size_t r = 0; r < t->rows && !pv__interrupted(report->ctx); r++)
         put_row(out, t, t->cell + r * t->columns);
     fputs("</tbody></table></div>\n", out);
     if (t->folded)
@@ -220,7 +222,7 @@ static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__
 
 void pv__page_figure(pv_report *report, const pv_figure *figure) {
     FILE *out = report->out;
-    pv__svg svg = {.out = out, .prefix = figure->name};
+    pv__svg svg = {.out = out, .ctx = report->ctx, .prefix = figure->name};
     fprintf(out, "<figure id=\"fig-%s\">\n<figcaption>", figure->name);
     fputs("<strong>", out);
     pv__put_html(out, figure->title);
@@ -263,7 +265,7 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
             "</thead>\n<tbody>\n",
             figure->name);
     for (size_t p = 0; p < figure->panels; p++)
-        for (size_t k = 0; k < figure->panel[p].n_series; k++) {
+        for (size_t k = 0; k < figure->panel[p].n_series && !pv__interrupted(report->ctx); k++) {
             const pv_series *s = &figure->panel[p].series[k];
             size_t shown = !has_table(s) ? 0 : s->n < most ? s->n : most;
             for (size_t i = 0; i < shown; i++) {
@@ -309,6 +311,7 @@ pv_status pv_report_put_figure(pv_ctx *ctx, pv_report *report, const pv_figure *
     if (report->out) {
         pv__page_figure(report, figure);
         pv__page_numbers(report, figure);
+        PV_TRY(pv__check_stop(ctx, report->output.path));
     }
     return pv__figure_files(ctx, report, figure);
 }

@@ -6,15 +6,17 @@
 #include "report/svg.h"
 
 struct pv_report {
-    pv_output output; /* of the page */
-    FILE *out;        /* NULL: no page */
-    char *figures;    /* NULL: no folder */
-    bool section;     /* one is open */
-    bool explorer;    /* the script is needed */
+    const pv_ctx *ctx; /* whose interruption ends the writing */
+    pv_output output;  /* of the page */
+    FILE *out;         /* NULL: no page */
+    char *figures;     /* NULL: no folder */
+    bool section;      /* one is open */
+    bool explorer;     /* the script is needed */
 };
 
-/* A figure of the page: title, one <svg> for each panel, description. foot: what follows inside <figure>; may be NULL.
- */
+/* The status after something was written: PV_ERR_INTERRUPTED where it may be incomplete. */
+PV_MUST_USE pv_status pv__check_stop(pv_ctx *ctx, const char *path);
+/* A figure of the page: title, one <svg> for each panel, description. */
 void pv__page_figure(pv_report *report, const pv_figure *figure);
 void pv__page_numbers(pv_report *report, const pv_figure *figure); /* the folded table */
 /* The figure's two files, where there is a folder. */

@@ -1,4 +1,9 @@
-/* Axes: the range of the numbers, and ticks at 1, 2 or 5 times a power of ten. */
+/* Axes: the range of the numbers, and ticks at 1, 2 or 5 times a power of ten.
+ *
+ * Any doubles may come. A range is brought within bounds first, so that nothing below can overflow, divide by nothing
+ * or count without getting on: its ends are at most LARGEST in size (on a logarithmic axis at least SMALLEST), and they
+ * differ by more than rounding does.
+ */
 #include <math.h>
 
 #include "report/svg.h"
@@ -9,11 +14,25 @@ typedef struct range {
     double lo, hi;
 } range;
 
+/* Room is left for the margins: three times either, and the difference of any two, are normal numbers. */
+static const double LARGEST = 5e307, SMALLEST = 1e-305;
+/* Numbers that differ by less, relative to the larger, differ by rounding: they are drawn as equal. Labels then need 14
+ * digits at most, which a double has. */
+static const double RESOLUTION = 1e-12;
+
+static double bounded(double value, bool log) {
+    return fmin(fmax(value, log ? SMALLEST : -LARGEST), LARGEST);
+}
+
+static bool is_narrow(range r) {
+    return !(r.hi - r.lo > fmax(SMALLEST, RESOLUTION * fmax(fabs(r.lo), fabs(r.hi))));
+}
+
 static void include(range *r, double value, bool log) {
     if (!isfinite(value) || (log && value <= 0))
         return;
-    r->lo = fmin(r->lo, value);
-    r->hi = fmax(r->hi, value);
+    r->lo = fmin(r->lo, bounded(value, log));
+    r->hi = fmax(r->hi, bounded(value, log));
 }
 
 /* Arrays of a series that lie along this axis: x, and for BARS and SPANS lo and hi; else y, lo and hi. */
@@ -30,13 +49,22 @@ static void include_series(range *r, const pv_series *s, int which, bool log) {
         include(r, 0, false);
 }
 
+/* The range that the axis asks for, where that is one. */
+static bool has_range(const pv_axis *axis, range *r) {
+    if (!isfinite(axis->lo) || !isfinite(axis->hi) || (axis->log && axis->lo <= 0))
+        return false;
+    *r = (range){bounded(axis->lo, axis->log), bounded(axis->hi, axis->log)};
+    return r->lo < r->hi && !is_narrow(*r);
+}
+
 static range find_range(const pv_panel *panel, int which) {
     const pv_axis *axis = which == 0 ? &panel->x : &panel->y;
+    range r;
     if (axis->n_names)
         return (range){-0.5, (double)axis->n_names}; /* a density above the last has room */
-    if (axis->lo != axis->hi)
-        return (range){axis->lo, axis->hi};
-    range r = {HUGE_VAL, -HUGE_VAL};
+    if (has_range(axis, &r))
+        return r;
+    r = (range){HUGE_VAL, -HUGE_VAL};
     for (size_t i = 0; i < panel->n_series; i++)
         include_series(&r, &panel->series[i], which, axis->log);
     if (r.lo > r.hi) /* nothing to show */
@@ -44,7 +72,7 @@ static range find_range(const pv_panel *panel, int which) {
     if (axis->log && r.hi < 1.01 * r.lo)
         r = (range){r.lo / 3, r.hi * 3};
     if (!axis->log) {
-        double margin = r.hi > r.lo ? 0.04 * (r.hi - r.lo) : fmax(fabs(r.hi), 1) / 2;
+        double margin = is_narrow(r) ? fmax(fabs(r.hi), 1) / 2 : 0.04 * (r.hi - r.lo);
         r = (range){r.lo == 0 ? 0 : r.lo - margin, r.hi + margin};
     }
     return r;
@@ -59,31 +87,40 @@ static void add_tick(pv__scale *s, double value, bool named) {
     }
 }
 
+/* Two to seven. The quotients stay below 1e14, so that counting by 1 is exact. */
 static void linear_ticks(pv__scale *s) {
     double span = s->hi - s->lo, step = pow(10, floor(log10(span / 3)));
     step *= span / (5 * step) >= 2.5 ? 5 : span / (2 * step) >= 2.5 ? 2 : 1;
-    for (double i = ceil(s->lo / step - 1e-9); i * step <= s->hi + 1e-9 * step; i++)
+    s->step = step;
+    double first = ceil(s->lo / step - 1e-9), last = floor(s->hi / step + 1e-9);
+    for (double i = first; i <= last && s->ticks < PV_TICKS_MAX; i++)
         add_tick(s, i == 0 ? 0 : i * step, true);
 }
 
-/* Decades; 2 and 5 within them get a label where there is room. */
+/* Decades, or every so many of them where there are many; 2 and 5 within them get a label where there is room. A range
+ * that holds no two of these has the ticks of a linear axis. */
 static void log_ticks(pv__scale *s) {
     static const double within[] = {1, 2, 5};
-    double decades = log10(s->hi / s->lo);
+    double decades = log10(s->hi) - log10(s->lo);
     int every = (int)ceil(decades / 7);
     for (int e = (int)floor(log10(s->lo) - 1e-9); e <= (int)ceil(log10(s->hi)); e++)
         for (int w = 0; w < (decades > 4 ? 1 : 3); w++) {
             double value = within[w] * pow(10, e);
-            if (value >= s->lo * (1 - 1e-9) && value <= s->hi * (1 + 1e-9))
-                add_tick(s, value, w == 0 ? every < 2 || e % every == 0 : decades < 1.6);
+            bool named = w == 0 ? e % every == 0 : decades < 2;
+            if (value >= s->lo * (1 - 1e-9) && value <= s->hi * (1 + 1e-9) && (named || decades < PV_TICKS_MAX - 5))
+                add_tick(s, value, named);
         }
+    if (s->ticks < 2) {
+        s->ticks = 0;
+        linear_ticks(s);
+    }
 }
 
 void pv__scale_set(const pv_panel *panel, int which, pv__scale *scale) {
     const pv_axis *axis = which == 0 ? &panel->x : &panel->y;
     range r = find_range(panel, which);
-    *scale = (pv__scale){.lo = r.lo, .hi = r.hi, .log = axis->log};
-    for (size_t i = 0; i < axis->n_names; i++)
+    *scale = (pv__scale){.lo = r.lo, .hi = r.hi, .log = axis->log && !axis->n_names};
+    for (size_t i = 0; i < axis->n_names && i < PV_TICKS_MAX; i++)
         add_tick(scale, (double)i, true);
     if (!axis->n_names && axis->log)
         log_ticks(scale);
@@ -91,9 +128,18 @@ void pv__scale_set(const pv_panel *panel, int which, pv__scale *scale) {
         linear_ticks(scale);
 }
 
+void pv__tick_text(const pv__scale *scale, int i, char *to, size_t size) {
+    double value = fabs(scale->tick[i]);
+    int digits = 4;
+    if (scale->step > 0 && value > 0)
+        digits = (int)fmax(digits, floor(log10(value) + 1e-9) - floor(log10(scale->step) + 1e-9) + 1);
+    pv__number_digits(scale->tick[i], digits, to, size);
+}
+
 double pv__scale_at(const pv__scale *s, double value) {
-    double share = s->log ? log(value / s->lo) / log(s->hi / s->lo) : (value - s->lo) / (s->hi - s->lo);
-    if (!isfinite(share))
+    if (!isfinite(value) || (s->log && value <= 0))
         return NAN;
+    double within = bounded(value, s->log);
+    double share = s->log ? (log(within) - log(s->lo)) / (log(s->hi) - log(s->lo)) : (within - s->lo) / (s->hi - s->lo);
     return s->from + (s->to - s->from) * fmin(fmax(share, -3), 4); /* far outside stays drawable */
 }

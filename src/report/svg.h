@@ -14,10 +14,12 @@
 void pv__put_html(FILE *out, const char *text);
 /* A JSON string with its quotes, safe inside <script>. */
 void pv__put_json(FILE *out, const char *text);
-/* At most `most` characters, the last one an ellipsis where something is missing (false then); size bytes at most. */
+/* At most `most` characters, the last one an ellipsis where something is missing (false then) and there is room for it;
+ * size bytes at most, with the NUL. Characters stay whole. */
 bool pv__shorten(const char *text, size_t most, char *to, size_t size);
 /* As few digits as tell the number: "0.05", "1e-6", "12,000". */
 void pv__number_text(double value, char *to, size_t size);
+void pv__number_digits(double value, int digits, char *to, size_t size); /* with so many, at most 17 */
 
 /* ---- elements (svg.c) -------------------------------------------------------------------------------------------- */
 
@@ -25,11 +27,17 @@ enum { PV_GLYPHS_MAX = 512 };
 
 typedef struct pv__svg {
     FILE *out;
+    const pv_ctx *ctx;  /* whose interruption ends the drawing; NULL: nothing does */
     bool outlines;      /* text as paths: for files that must look the same everywhere */
     const char *prefix; /* of ids, so that several pictures can share a page */
     int ids;
     bool used[PV_GLYPHS_MAX]; /* outlines that text refers to */
 } pv__svg;
+
+/* False after a request to stop. What is half drawn then must not be kept (pv__check_stop). */
+static inline bool pv__drawing(const pv__svg *svg) {
+    return !svg->ctx || !pv__interrupted(svg->ctx);
+}
 
 void pv__put_glyphs(const pv__svg *svg); /* at the end of a file with outlines */
 
@@ -66,6 +74,7 @@ typedef struct pv__scale {
     double lo, hi; /* of the axis */
     bool log;
     double from, to; /* pixels */
+    double step;     /* between ticks; 0: powers of ten, or names */
     int ticks;
     double tick[PV_TICKS_MAX];
     bool named[PV_TICKS_MAX]; /* whether the tick has a label */
@@ -73,6 +82,8 @@ typedef struct pv__scale {
 
 /* Range and ticks; which: 0 for x, 1 for y. */
 void pv__scale_set(const pv_panel *panel, int which, pv__scale *scale);
+/* As many digits as tell the ticks apart. */
+void pv__tick_text(const pv__scale *scale, int i, char *to, size_t size);
 double pv__scale_at(const pv__scale *scale, double value); /* NaN outside the domain */
 
 static inline double pv__at(const double *values, const pv_series *series, size_t i) {

@@ -21,8 +21,10 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv
     size_t finished;
     pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, true, job, outcome, state, &finished);
     cli_progress_clear(call);
-    if (status == PV_ERR_INTERRUPTED && finished == jobs) /* after the last of them */
+    if (status == PV_ERR_INTERRUPTED && finished == jobs) { /* after the last of them: writing is all that is left */
+        pv_ctx_clear_interrupt(call->ctx);
         return CLI_OK;
+    }
     if (status == PV_ERR_INTERRUPTED)
         return cli_error(call, status, NULL, "stopped on request: %zu of %zu %s are done%s", finished, jobs, what,
                          options->checkpoint.path ? "" : ", and nothing was written; --checkpoint FILE keeps them");

@@ -12,7 +12,7 @@ static void check_ticks(const pv__scale *s) {
     char before[TEXT] = "";
     int labels = 0;
     for (int i = 0; i < s->ticks; i++) {
-        double at = pv__scale_at(s, s->tick[i]), slack = 1e-6 * (s->to - s->from);
+        double at = pv__scale_at(s, s->tick[i]), slack = 1e-8 * (s->to - s->from);
         FUZZ_CHECK(at >= s->from - slack && at <= s->to + slack, "%.17g is not within %.17g .. %.17g", s->tick[i],
                    s->lo, s->hi);
         FUZZ_CHECK(i == 0 || s->tick[i] > s->tick[i - 1], "%.17g after %.17g", s->tick[i], s->tick[i - 1]);

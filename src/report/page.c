@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,23 +11,62 @@
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-static void put_head(FILE *out, const pv_report_options *options) {
-    char title[512];
-    pv__shorten(options->title, 120, title, sizeof title);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-          "script-src 'unsafe-inline'; img-src data:\">\n"
-          "<meta name=\"generator\" content=\"prevail " PV_VERSION "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
-          out);
-    pv__put_html(out, title);
-    fputs("</title>\n<style>\n", out);
+/* The script, as it stands between its tags. */
+static void put_script(FILE *out) {
+    fputs("\n", out);
+    fputs((const char *)pv_script, out);
+}
+
+static void put_style(FILE *out) {
+    fputs("\n", out);
     pv__put_palette(out, ":root", false);
     fputs("@media (prefers-color-scheme:dark){@media screen{\n", out);
     pv__put_palette(out, ":root", true);
     fputs("}}\n", out);
     pv__put_classes(out, false);
     fputs((const char *)pv_style, out);
+}
+
+static pv_status hash_of(pv_ctx *ctx, void (*put)(FILE *out), char hash[45]) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool whole = stream != NULL;
+    if (stream) {
+        put(stream);
+        whole = !ferror(stream);
+        whole = fclose(stream) == 0 && whole;
+    }
+    if (whole)
+        pv__sha256_base64(text, size, hash);
+    free(text);
+    return whole ? PV_OK : pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the report's style");
+}
+
+/* The page's own script and style, known by their hashes; nothing else, even if some text were taken for markup. */
+static pv_status put_policy(pv_ctx *ctx, FILE *out) {
+    char script[45], style[45];
+    PV_TRY(hash_of(ctx, put_script, script));
+    PV_TRY(hash_of(ctx, put_style, style));
+    fprintf(out,
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; "
+            "script-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+            style, script);
+    return PV_OK;
+}
+
+static pv_status put_head(pv_ctx *ctx, FILE *out, const pv_report_options *options) {
+    char title[512];
+    pv__shorten(options->title, 120, title, sizeof title);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
+    PV_TRY(put_policy(ctx, out));
+    fputs("<meta name=\"generator\" content=\"prevail " PV_VERSION "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+          out);
+    pv__put_html(out, title);
+    fputs("</title>\n<style>", out);
+    put_style(out);
     fputs("</style>\n</head>\n<body>\n<main>\n<header>\n<h1>", out);
     pv__put_html(out, title);
     fputs("</h1>\n", out);
@@ -36,6 +76,7 @@ static void put_head(FILE *out, const pv_report_options *options) {
         fputs("</p>\n", out);
     }
     fputs("</header>\n", out);
+    return PV_OK;
 }
 
 static pv_status make_folder(pv_ctx *ctx, const char *folder) {
@@ -62,7 +103,7 @@ pv_status pv_report_new(pv_ctx *ctx, const pv_report_options *options, pv_report
     if (options->page) {
         PV_GOTO(fail, pv_output_open(ctx, options->page, &made->output));
         made->out = made->output.stream;
-        put_head(made->out, options);
+        PV_GOTO(fail, put_head(ctx, made->out, options));
     }
     *report = made;
     return PV_OK;
@@ -84,8 +125,8 @@ pv_status pv_report_finish(pv_ctx *ctx, pv_report *report) {
     end_section(report);
     fputs("</main>\n", report->out);
     if (report->explorer) {
-        fputs("<script>\n", report->out);
-        fputs((const char *)pv_script, report->out);
+        fputs("<script>", report->out);
+        put_script(report->out);
         fputs("</script>\n", report->out);
     }
     fputs("</body>\n</html>\n", report->out);
@@ -201,13 +242,15 @@ void pv_report_put_table(pv_report *report, const pv_report_table *t) {
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
+enum { COLUMNS = 12 }; /* of panels; report.css has a class for each number: the policy allows no style of an element */
+
 static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__svg *svg) {
     FILE *out = report->out;
     const pv_panel *panel = &figure->panel[p];
     pv__size size = pv__panel_size(panel);
     const char *title = panel->title ? panel->title : figure->title;
     fprintf(out,
-            "<svg viewBox=\"0 0 %g %g\" style=\"max-width:%gpx\" role=\"img\" aria-labelledby=\"%s-t%zu %s-d%zu\">\n"
+            "<svg viewBox=\"0 0 %g %g\" width=\"%g\" role=\"img\" aria-labelledby=\"%s-t%zu %s-d%zu\">\n"
             "<title id=\"%s-t%zu\">",
             size.width, size.height, 1.25 * size.width, figure->name, p, figure->name, p, figure->name, p);
     pv__put_html(out, title);
@@ -230,8 +273,7 @@ void pv__page_figure(pv_report *report, const pv_figure *figure) {
     pv__put_html(out, figure->text);
     fputs("</figcaption>\n", out);
     if (figure->columns)
-        fprintf(out, "<div class=\"panels fixed\" style=\"--columns:%zu;max-width:%zupx\">\n", figure->columns,
-                460 * figure->columns);
+        fprintf(out, "<div class=\"panels fixed c%zu\">\n", figure->columns < COLUMNS ? figure->columns : COLUMNS);
     else
         fputs("<div class=\"panels\">\n", out);
     for (size_t p = 0; p < figure->panels; p++)

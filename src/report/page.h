@@ -14,6 +14,10 @@ struct pv_report {
     bool explorer;     /* the script is needed */
 };
 
+void pv__sha256(const void *data, size_t size, uint8_t hash[32]);
+/* As a content security policy has it, with its NUL. */
+void pv__sha256_base64(const void *data, size_t size, char text[45]);
+
 /* The status after something was written: PV_ERR_INTERRUPTED where it may be incomplete. */
 PV_MUST_USE pv_status pv__check_stop(pv_ctx *ctx, const char *path);
 /* A figure of the page: title, one <svg> for each panel, description. */

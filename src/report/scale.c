@@ -54,7 +54,7 @@ static bool has_range(const pv_axis *axis, range *r) {
     if (!isfinite(axis->lo) || !isfinite(axis->hi) || (axis->log && axis->lo <= 0))
         return false;
     *r = (range){bounded(axis->lo, axis->log), bounded(axis->hi, axis->log)};
-    return r->lo < r->hi && !is_narrow(*r);
+    return r->lo < r->hi && !is_narrow(*r) && !(axis->log && r->hi < (1 + 1e-6) * r->lo); /* logarithms cancel */
 }
 
 static range find_range(const pv_panel *panel, int which) {
@@ -93,8 +93,8 @@ static void linear_ticks(pv__scale *s) {
     step *= span / (5 * step) >= 2.5 ? 5 : span / (2 * step) >= 2.5 ? 2 : 1;
     s->step = step;
     double first = ceil(s->lo / step - 1e-9), last = floor(s->hi / step + 1e-9);
-    for (double i = first; i <= last && s->ticks < PV_TICKS_MAX; i++)
-        add_tick(s, i == 0 ? 0 : i * step, true);
+    for (double i = first; i <= last && s->ticks < PV_TICKS_MAX; i++) /* the product may round to beyond the end */
+        add_tick(s, i == 0 ? 0 : fmin(fmax(i * step, s->lo), s->hi), true);
 }
 
 /* Decades, or every so many of them where there are many; 2 and 5 within them get a label where there is room. A range

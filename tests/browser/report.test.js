@@ -336,6 +336,34 @@ test("hostile labels and columns are text", async () => {
   await close(page);
 });
 
+/* As if some text had become markup: what it brings is refused by the page's policy, and the page's own script runs. */
+test("injected scripts and styles do nothing", async () => {
+  const markup = `<script>window.pwned=1</script><script src="data:text/javascript,window.pwned=2"></script>
+    <img src="data:," onerror="window.pwned=3"><a id="bait" href="javascript:window.pwned=4">x</a>
+    <style>main{display:none}</style><p id="styled" style="position:fixed">x</p><base href="https://example.invalid/">
+    <script type="module">window.pwned=5</script><iframe srcdoc="<script>parent.pwned=6</script>"></iframe>`;
+  const page_text = fs.readFileSync(path.join(work, "exact.html"), "utf8");
+  assert(!/unsafe-inline|unsafe-eval|unsafe-hashes/.test(page_text), "the policy allows what is inline");
+  fs.writeFileSync(path.join(work, "injected.html"), page_text.replace("</main>", markup + "</main>"));
+  const page = await open("injected.html");
+  await page.evaluate(() => { document.getElementById("bait").click(); });
+  await page.evaluate(() => { const s = document.createElement("script"); s.textContent = "window.pwned=7"; document.body.append(s); });
+  await page.waitForTimeout(200);
+  assert((await page.evaluate(() => window.pwned)) === undefined, "an injected script ran");
+  assert(await page.isVisible("main"), "an injected style holds");
+  assert((await page.evaluate(() => getComputedStyle(document.getElementById("styled")).position)) === "static", "an injected attribute holds");
+  assert((await page.evaluate(() => document.baseURI)).startsWith("file:"), "an injected base holds");
+  const refused = page.complaints.filter((text) => /Content Security Policy/.test(text));
+  assert(refused.length >= 7, `the policy refused ${refused.length} things only: ${refused.join("; ")}`);
+  assert(refused.length === page.complaints.length, page.complaints.filter((text) => !refused.includes(text)).join("; "));
+  page.complaints.length = 0;
+  const before = await shown(page);
+  await set(page, "pi", 0.2);
+  const after = await shown(page);
+  assert(after.tp !== before.tp && Number.isFinite(after.tp), "the explorer does not work");
+  await close(page);
+});
+
 test("what cannot be shown is said", async () => {
   for (const [file, sentence] of [["one_class.html", "only one label"], ["one_row.html", "only one label"], ["equal.html", "All probabilities are equal"], ["classes.html", "more labels"]]) {
     const page = await open(file);

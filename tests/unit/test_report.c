@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "assess/assess.h"
-#include "report/svg.h"
+#include "report/page.h"
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
@@ -373,6 +373,40 @@ static pv_status write_page(pv_ctx *own, const pv_ranking *ranking) {
     return status;
 }
 
+/* So many letters a, about the ends of a block; from sha256sum. */
+static void test_sha256(void **state) {
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *hash;
+    } cases[] = {
+        {0, "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="},   {55, "n0OQ+NMMLdkuyfCVtl4rmumwqSWlJY4kHJ8ekQ9zQxg="},
+        {56, "s1Q5pKxvCUi21vnjxq8PX1kM4g8b3nCQ73lwaG7Gc4o="},  {63, "fT50oF19sVvOStnsBljqmOPwbu7PFrTG//LaRX3cLzQ="},
+        {64, "/+BU/nrgy23GXDr5th1SCfQ5hR20PQulmXM33xVGaOs="},  {120, "Lz0zVDLHC1gK8Ojhs2dKfAINaDql9zqq7f3FWvkEwhw="},
+        {1000, "Qe3s5C1j6Nm/UVqbppMuHCDLyfWl0TRkWttdsblzfqM="}};
+    char letters[1000], text[45];
+    memset(letters, 'a', sizeof letters);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pv__sha256_base64(letters, cases[i].size, text);
+        assert_string_equal(text, cases[i].hash);
+    }
+}
+
+/* The policy names what stands between the tags, and nothing inline is allowed otherwise. */
+static void check_policy(const char *page, const char *tag) {
+    char open[16], close[16], hash[45], wanted[80];
+    snprintf(open, sizeof open, "<%s>", tag);
+    snprintf(close, sizeof close, "</%s>", tag);
+    const char *from = strstr(page, open);
+    assert_non_null(from);
+    from += strlen(open);
+    pv__sha256_base64(from, (size_t)(strstr(from, close) - from), hash);
+    snprintf(wanted, sizeof wanted, "%s-src 'sha256-%s';", tag, hash);
+    assert_int_equal(count_of(page, wanted), 1);
+    assert_null(strstr(page, "'unsafe-"));
+    assert_null(strstr(page, " style=\""));
+}
+
 static void test_page(void **state) {
     (void)state;
     double log_p[2 * ROWS];
@@ -387,6 +421,8 @@ static void test_page(void **state) {
     assert_int_equal(count_of(page, "<title id="), 3);                                     /* a panel's each */
     assert_int_equal(count_of(page, "<span title=\"&lt;/table&gt; in a name of more"), 1); /* whole there */
     assert_int_equal(count_of(page, "cell of the first column"), 1);
+    check_policy(page, "script");
+    check_policy(page, "style");
     assert_null(strstr(page, "<note>"));
     assert_null(strstr(page, "<!--"));
     assert_null(strstr(page, "http://"));
@@ -516,6 +552,7 @@ int main(void) {
         cmocka_unit_test(test_outlines),
         cmocka_unit_test(test_explorer_counts),
         cmocka_unit_test(test_histogram_and_sample),
+        cmocka_unit_test(test_sha256),
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_one_label),

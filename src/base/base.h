@@ -2,7 +2,9 @@
 #ifndef PV_SRC_BASE_H
 #define PV_SRC_BASE_H
 
+#include <locale.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -68,7 +70,23 @@ bool pv__forked(void); /* this process came of a fork after the library was load
 typedef enum pv__isa { PV_ISA_BASELINE, PV_ISA_AVX2, PV_ISA_AVX512 } pv__isa;
 pv__isa pv__isa_best(void);
 
-/* A finite number that is the whole of text, read as in the C locale whatever the process's is. */
+/* Text in the C locale, whatever the process's is (format.c): the only way to it in src/. */
+int pv__format(char *to, size_t size, const char *format, ...) PV_PRINTF(3, 4); /* snprintf */
+int pv__vformat(char *to, size_t size, const char *format, va_list arguments) PV_PRINTF(3, 0);
+void pv__print(FILE *out, const char *format, ...) PV_PRINTF(2, 3); /* fprintf */
+double pv__strtod(const char *text, char **end);
+/* For a library's own text: the C locale for this thread between the two. */
+locale_t pv__locale_enter(void);
+void pv__locale_leave(locale_t before);
+/* Letters and white space of ASCII, the same in every locale. */
+static inline char pv__lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+static inline bool pv__is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+bool pv__same_letters(const char *a, const char *b, size_t n); /* the first n, or all before a NUL, in any case */
+/* A finite number that is the whole of text. */
 bool pv__parse_real(const char *text, double *value);
 
 /* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in

@@ -49,7 +49,7 @@ enum { NAME_BYTES = PV_SCOPE_SIZE + 64 };
 
 /* A scope that fills its place was cut: another one's states must not be taken for its own. */
 static pv_status full_name(pv_ctx *ctx, const char *key, char name[NAME_BYTES]) {
-    int length = snprintf(name, NAME_BYTES, "%s%s", ctx->scope, key);
+    int length = pv__format(name, NAME_BYTES, "%s%s", ctx->scope, key);
     if (length < 0 || length >= NAME_BYTES || strlen(ctx->scope) + 1 == PV_SCOPE_SIZE)
         return pv__fail(ctx, PV_ERR_USAGE, "the name of a state in a checkpoint is too long: %.40s...", name);
     return PV_OK;
@@ -172,7 +172,7 @@ static pv_status write_file(pv_ctx *ctx, pv_checkpoint *c) {
     XXH3_freeState(state);
     pv_output output;
     PV_TRY(pv_output_open(ctx, c->path, &output));
-    fprintf(output.stream, MAGIC PV_SIZES_FORMAT, c->count, bytes, sum);
+    pv__print(output.stream, MAGIC PV_SIZES_FORMAT, c->count, bytes, sum);
     for (size_t i = 0; i < c->count; i++) {
         const entry *e = &c->entries[i];
         uint64_t sizes[2] = {strlen(e->name), e->size};
@@ -257,12 +257,12 @@ static void remove_leftovers(const char *path) {
     if (folder_length + length + sizeof ".partial.XXXXXX" > sizeof name)
         return;
     memcpy(name, path, folder_length);
-    snprintf(name + folder_length, sizeof name - folder_length, ".");
+    pv__format(name + folder_length, sizeof name - folder_length, ".");
     DIR *folder = opendir(name);
     for (const struct dirent *found; folder && (found = readdir(folder));)
         if (strncmp(found->d_name, base, length) == 0 && strncmp(found->d_name + length, ".partial.", 9) == 0 &&
             strlen(found->d_name) == length + 15) {
-            snprintf(name + folder_length, sizeof name - folder_length, "%s", found->d_name);
+            pv__format(name + folder_length, sizeof name - folder_length, "%s", found->d_name);
             unlink(name);
         }
     if (folder)
@@ -282,7 +282,7 @@ static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
             "that of one machine alone",
             c->path, theirs->size < 40 ? (int)theirs->size : 40, (const char *)theirs->data, ours);
     char name[40];
-    snprintf(name, sizeof name, "%s", ours);
+    pv__format(name, sizeof name, "%s", ours);
     return put(ctx, c, "kernels", &(pv_field){name, strlen(name)}, 1);
 }
 
@@ -401,7 +401,7 @@ void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *wha
 
 size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index) {
     size_t before = strlen(ctx->scope), room = sizeof ctx->scope - before;
-    int length = snprintf(ctx->scope + before, room, "%s/%zu/", what, index);
+    int length = pv__format(ctx->scope + before, room, "%s/%zu/", what, index);
     if (length < 0 || (size_t)length >= room)
         memset(ctx->scope + before, '/', room - 1); /* full: refused where it is used */
     return before;
@@ -549,10 +549,10 @@ static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool s
         if (!same && !command && (strncmp(line, "--", 2) == 0) == options) {
             int shown = (int)(own_size < SHOWN ? own_size : SHOWN), theirs = (int)(size < SHOWN ? size : SHOWN);
             if (swapped)
-                snprintf(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);
+                pv__format(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);
             else
-                snprintf(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
-                         there ? theirs : 9, there ? there : "not given");
+                pv__format(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
+                           there ? theirs : 9, there ? there : "not given");
             return refuse(ctx, swapped ? one : other, what);
         }
         line += whole + (line[whole] == '\n');

@@ -142,11 +142,11 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
     pv_error *error = &ctx->error;
     /* The arguments may point into the error being replaced. */
     char message[sizeof error->message];
-    vsnprintf(message, sizeof message, format, arguments);
+    pv__vformat(message, sizeof message, format, arguments);
     memcpy(error->message, message, sizeof message);
     error->status = status;
     if (file != error->file)
-        snprintf(error->file, sizeof error->file, "%s", file ? file : "");
+        pv__format(error->file, sizeof error->file, "%s", file ? file : "");
     error->line = line;
     error->column = column;
     return status;
@@ -175,7 +175,7 @@ void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    pv__vformat(message, sizeof message, format, arguments);
     va_end(arguments);
     ctx->options.log(ctx->options.state, level, message);
 }

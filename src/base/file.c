@@ -34,7 +34,7 @@ bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum) {
     sizes[0] = strtoull(at, &at, 10);
     sizes[1] = strtoull(at, &at, 10);
     *sum = strtoull(at, &at, 16);
-    snprintf(again, sizeof again, PV_SIZES_FORMAT, sizes[0], sizes[1], *sum);
+    pv__format(again, sizeof again, PV_SIZES_FORMAT, sizes[0], sizes[1], *sum);
     return strcmp(line, again) == 0;
 }
 
@@ -131,7 +131,7 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
     pv__temporary *entry;
     PV_TRY(take_temporary(ctx, size, &entry));
-    snprintf(entry->path, size, "%s.partial.XXXXXX", output->path);
+    pv__format(entry->path, size, "%s.partial.XXXXXX", output->path);
     output->temporary = entry->path;
     atomic_fetch_add(&ctx->root->creating, 1);
     bool abandoned = atomic_load(&ctx->root->abandoned); /* either this is seen, or the file is waited for */
@@ -193,7 +193,7 @@ static void sync_folder(const char *path) {
     int length = slash == path ? 1 : slash ? (int)(slash - path) : 0;
     if ((size_t)length >= sizeof folder)
         return;
-    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    pv__format(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return;

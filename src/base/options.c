@@ -1,9 +1,7 @@
 /* Option tables: set fields of a plain struct from text, print them back, suggest the nearest name. */
 #include "base.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +34,13 @@ static size_t edit_distance(const char *a, const char *b) {
     for (size_t i = 1; i <= n; i++) {
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+            int ca = pv__lower(a[i - 1]), cb = pv__lower(b[j - 1]);
             size_t best = last[j - 1] + (ca != cb);
             if (last[j] + 1 < best)
                 best = last[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) &&
-                before[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && ca == pv__lower(b[j - 2]) && cb == pv__lower(a[i - 2]) && before[j - 2] + 1 < best)
                 best = before[j - 2] + 1;
             now[j] = best;
         }
@@ -72,12 +69,9 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 const char *pv_parse_real(const char *text, double *value) {
-    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     char *end;
-    *value = c ? strtod_l(text, &end, c) : strtod(text, &end);
-    if (c)
-        freelocale(c);
-    return end != text && !isspace((unsigned char)*text) && isfinite(*value) ? end : NULL;
+    *value = pv__strtod(text, &end);
+    return end != text && !pv__is_space(*text) && isfinite(*value) ? end : NULL;
 }
 
 bool pv__parse_real(const char *text, double *value) {
@@ -89,7 +83,7 @@ bool pv__parse_real(const char *text, double *value) {
 static bool parse_int(const char *text, int64_t *value) {
     char *end;
     *value = strtoll(text, &end, 10);
-    return end != text && *end == '\0' && !isspace((unsigned char)*text);
+    return end != text && *end == '\0' && !pv__is_space(*text);
 }
 
 static bool parse_choice(const char *choices, const char *text, int *index) {
@@ -193,24 +187,24 @@ void pv_option_get(const pv_option *row, const void *options, char *text, size_t
     const void *source = (const char *)options + row->offset;
     switch (row->type) {
     case PV_OPTION_FLAG:
-        snprintf(text, size, "%s", *(const bool *)source ? "true" : "false");
+        pv__format(text, size, "%s", *(const bool *)source ? "true" : "false");
         return;
     case PV_OPTION_INT:
-        snprintf(text, size, "%lld", (long long)*(const int64_t *)source);
+        pv__format(text, size, "%lld", (long long)*(const int64_t *)source);
         return;
     case PV_OPTION_REAL:
-        snprintf(text, size, "%.17g", *(const double *)source);
+        pv__format(text, size, "%.17g", *(const double *)source);
         return;
     case PV_OPTION_CHOICE: {
         const char *word = row->choices;
         for (int at = *(const int *)source; at > 0 && *word; at--)
             word += strcspn(word, "|") + 1;
-        snprintf(text, size, "%.*s", (int)strcspn(word, "|"), word);
+        pv__format(text, size, "%.*s", (int)strcspn(word, "|"), word);
         return;
     }
     case PV_OPTION_TEXT: {
         const char *value = *(const char *const *)source;
-        snprintf(text, size, "%s", value ? value : "");
+        pv__format(text, size, "%s", value ? value : "");
         return;
     }
     }

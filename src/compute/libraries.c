@@ -22,10 +22,10 @@ size_t pv_libraries(pv_library *list, size_t room) {
     unsigned xxh = XXH_versionNumber();
     pv_library found[] = {{.name = "oneDNN"}, {.name = "zlib"}, {.name = "xxHash"}, {.name = "jansson"}};
     size_t count = sizeof found / sizeof *found, size = sizeof found->version;
-    snprintf(found[0].version, size, "%d.%d.%d", dnn->major, dnn->minor, dnn->patch);
-    snprintf(found[1].version, size, "%s", zlibVersion());
-    snprintf(found[2].version, size, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
-    snprintf(found[3].version, size, "%s", jansson_version_str());
+    pv__format(found[0].version, size, "%d.%d.%d", dnn->major, dnn->minor, dnn->patch);
+    pv__format(found[1].version, size, "%s", zlibVersion());
+    pv__format(found[2].version, size, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
+    pv__format(found[3].version, size, "%s", jansson_version_str());
     memcpy(list, found, (room < count ? room : count) * sizeof *found);
     return count;
 }

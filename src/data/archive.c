@@ -122,7 +122,7 @@ static pv_status name_array(pv_ctx *ctx, const pv_archive *a, const char *name, 
                         !a->memory            ? "the archive is a file"
                         : array->element == 0 ? "it is no array of numbers"
                                               : "its name is empty, too long or taken, or it has too many dimensions");
-    snprintf(array->name, room, "%s", name);
+    pv__format(array->name, room, "%s", name);
     return pv__array_fit(ctx, a->path, array, SIZE_MAX / 2);
 }
 
@@ -368,7 +368,7 @@ void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
     if (a->type != PV_ARRAY_UNICODE && a->type != PV_ARRAY_BYTES) {
         char number[40];
         pv_format_double(number_at(a, at), number, sizeof number);
-        snprintf(text, size, "%s", number);
+        pv__format(text, size, "%s", number);
         return;
     }
     size_t wide = a->type == PV_ARRAY_UNICODE ? 4 : 1;

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "data/encode.h"
 #include "data/number.h"
@@ -238,7 +237,7 @@ pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding) {
             size_t size = strlen(source->name) + strlen(source->level[k]) + 2;
             char **name = &encoding->feature[encoding->features];
             PV_TRY(pv__alloc(ctx, size, 1, name));
-            snprintf(*name, size, "%s=%s", source->name, source->level[k]);
+            pv__format(*name, size, "%s=%s", source->name, source->level[k]);
             encoding->features++;
         }
     }
@@ -397,7 +396,7 @@ static bool says_positive(const char *label, const char *other) {
                                            {"affected", "unaffected"},
                                            {"present", "absent"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (strcasecmp(label, pairs[i][0]) == 0 && strcasecmp(other, pairs[i][1]) == 0)
+        if (pv__same_letters(label, pairs[i][0], SIZE_MAX) && pv__same_letters(other, pairs[i][1], SIZE_MAX))
             return true;
     return false;
 }

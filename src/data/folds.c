@@ -39,9 +39,9 @@ static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
 static pv__shown label_name(char *const *labels, size_t y) {
     pv__shown name;
     if (labels)
-        snprintf(name.text, sizeof name.text, "'%.66s'", pv__show(labels[y]).text);
+        pv__format(name.text, sizeof name.text, "'%.66s'", pv__show(labels[y]).text);
     else
-        snprintf(name.text, sizeof name.text, "%zu", y + 1);
+        pv__format(name.text, sizeof name.text, "%zu", y + 1);
     return name;
 }
 

@@ -40,9 +40,9 @@ static pv_status add_column(reader *r, const pv_array *array, const char *name, 
     size_t size = strlen(name) + 24;
     PV_TRY(pv__alloc(r->ctx, size, 1, &r->name[r->columns]));
     if (numbered)
-        snprintf(r->name[r->columns], size, "%s.%zu", name, offset + 1);
+        pv__format(r->name[r->columns], size, "%s.%zu", name, offset + 1);
     else
-        snprintf(r->name[r->columns], size, "%s", name);
+        pv__format(r->name[r->columns], size, "%s", name);
     r->array[r->columns] = *array;
     r->offset[r->columns++] = offset;
     return PV_OK;

@@ -28,7 +28,7 @@ static pv_status wrong(const reader *r, const pv_array *array, const char *forma
     char what[400];
     va_list list;
     va_start(list, format);
-    vsnprintf(what, sizeof what, format, list);
+    pv__vformat(what, sizeof what, format, list);
     va_end(list);
     return pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0, "array '%s' %s", pv__show(array->name).text,
                        what);
@@ -51,7 +51,7 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
     for (size_t i = 0; i < n; i++) {
         names[i] = pv_archive_name(archive, i);
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", pv__show(names[i]).text);
+        pv__format(list + used, sizeof list - used, "%s%s", i ? ", " : "", pv__show(names[i]).text);
     }
     const char *near = pv_nearest(name, names, n);
     pv_status status =
@@ -276,7 +276,7 @@ static pv_status name_classes(const reader *r, int classes, const char *const *n
     images->classes = classes;
     for (int y = 0; y < classes; y++) {
         char number[16];
-        snprintf(number, sizeof number, "%d", y + 1);
+        pv__format(number, sizeof number, "%d", y + 1);
         PV_TRY(pv__strdup(r->ctx, names ? names[y] : number, &images->labels[y]));
     }
     return PV_OK;

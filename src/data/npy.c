@@ -28,15 +28,15 @@ size_t pv__npy_describe(const pv_array *array, char *header, size_t size) {
     bool ordered = array->element > 1 && array->type != PV_ARRAY_BYTES;
     char *dict = header + PREFIX;
     size_t room = size - PREFIX, n;
-    n = (size_t)snprintf(dict, room, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (",
-                         !ordered         ? '|'
-                         : array->swapped ? '>'
-                                          : '<',
-                         kind, element, array->fortran ? "True" : "False");
+    n = (size_t)pv__format(dict, room, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (",
+                           !ordered         ? '|'
+                           : array->swapped ? '>'
+                                            : '<',
+                           kind, element, array->fortran ? "True" : "False");
     for (int i = 0; i < array->dims; i++)
-        n += (size_t)snprintf(dict + n, room - n, "%s%zu%s", i ? " " : "", array->shape[i],
-                              i + 1 < array->dims || array->dims == 1 ? "," : "");
-    n += (size_t)snprintf(dict + n, room - n, "), }");
+        n += (size_t)pv__format(dict + n, room - n, "%s%zu%s", i ? " " : "", array->shape[i],
+                                i + 1 < array->dims || array->dims == 1 ? "," : "");
+    n += (size_t)pv__format(dict + n, room - n, "), }");
     size_t padded = (PREFIX + n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - PREFIX;
     memset(dict + n, ' ', padded - n - 1);
     dict[padded - 1] = '\n';
@@ -128,7 +128,7 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
 pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array,
                          size_t *begin) {
     *array = (pv_array){0};
-    snprintf(array->name, sizeof array->name, "%s", name);
+    pv__format(array->name, sizeof array->name, "%s", name);
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
     if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
@@ -192,7 +192,7 @@ bool pv__is_idx(const pv__bytes *bytes) {
 pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, pv_array *array) {
     *array = (pv_array){.swapped = true, .dims = bytes->data[3]};
     const char *slash = strrchr(path, '/');
-    snprintf(array->name, sizeof array->name, "%s", slash ? slash + 1 : path);
+    pv__format(array->name, sizeof array->name, "%s", slash ? slash + 1 : path);
     idx_type(bytes->data[2], array);
     size_t begin = 4 + 4 * (size_t)array->dims;
     if (begin > bytes->size)

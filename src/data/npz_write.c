@@ -74,7 +74,7 @@ pv_status pv__npz_begin(pv__npz *npz, const pv_array *array) {
     PV_TRY(pv__resize(npz->ctx, npz->count + 1, sizeof *npz->entry, &npz->entry));
     pv__npz_entry *e = &npz->entry[npz->count++];
     *e = (pv__npz_entry){.offset = npz->at, .size = length + array->count * array->element};
-    snprintf(e->name, sizeof e->name, "%s.npy", array->name);
+    pv__format(e->name, sizeof e->name, "%s.npy", array->name);
     bool wide = is_wide(e->size);
     fields f = {.size = 0};
     put(&f, 0x04034b50, 4);

@@ -9,12 +9,9 @@
  */
 #include "data/number.h"
 
-#include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <strings.h>
 
+#include "base/base.h"
 #include "prevail/data.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -104,23 +101,14 @@ double pv__scale_decimal(uint64_t mantissa, int exponent) {
     return (double)(quotient | lost) * power_of_two(divisor_up - up - 62 + exponent);
 }
 
-/* strtod in the C locale whatever the program's locale. */
-static double strtod_c(const char *text) {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    double value = c ? strtod_l(text, NULL, c) : strtod(text, NULL);
-    if (c)
-        freelocale(c);
-    return value;
-}
-
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
 static size_t infinity_prefix(const char *text) {
-    if (strncasecmp(text, "infinity", 8) == 0)
+    if (pv__same_letters(text, "infinity", 8))
         return 8;
-    return strncasecmp(text, "inf", 3) == 0 ? 3 : 0;
+    return pv__same_letters(text, "inf", 3) ? 3 : 0;
 }
 
 /* Digits at text into *mantissa as long as 19 significant ones fit; *kept counts those, *seen all of them. */
@@ -165,7 +153,7 @@ size_t pv__number_prefix(const char *text, double *value) {
     if (kept == 0)
         *value = *text == '-' ? -0.0 : 0.0;
     else if (!exact)
-        *value = strtod_c(text);
+        *value = pv__strtod(text, NULL);
     else if (mantissa <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22)
         *value = exponent < 0 ? (double)mantissa / pv__power10[-exponent] : (double)mantissa * pv__power10[exponent];
     else
@@ -196,8 +184,27 @@ static uint64_t scaled_integer(double value, int power) {
     return (uint64_t)quotient;
 }
 
+static int put_word(const char *word, char *text) {
+    size_t length = strlen(word);
+    memcpy(text, word, length + 1);
+    return (int)length;
+}
+
+/* As "e-05", with two digits at least; returns the end. */
+static char *put_exponent(char *at, int exponent) {
+    int size = exponent < 0 ? -exponent : exponent;
+    *at++ = 'e';
+    *at++ = exponent < 0 ? '-' : '+';
+    if (size >= 100)
+        *at++ = (char)('0' + size / 100);
+    *at++ = (char)('0' + size / 10 % 10);
+    *at++ = (char)('0' + size % 10);
+    *at = '\0';
+    return at;
+}
+
 /* mantissa x 10^exponent in positional notation where that is short, else as d.ddde-xx. */
-static int layout(bool negative, uint64_t mantissa, int exponent, char *text, size_t size) {
+static int layout(bool negative, uint64_t mantissa, int exponent, char *text) {
     while (mantissa % 10 == 0) {
         mantissa /= 10;
         exponent++;
@@ -216,7 +223,7 @@ static int layout(bool negative, uint64_t mantissa, int exponent, char *text, si
             *at++ = '.';
         while (n > 0)
             *at++ = digit[--n];
-        return (int)(at - text) + snprintf(at, size - (size_t)(at - text), "e%+03d", leading);
+        return (int)(put_exponent(at, leading) - text);
     }
     if (leading < 0) {
         *at++ = '0';
@@ -235,28 +242,23 @@ static int layout(bool negative, uint64_t mantissa, int exponent, char *text, si
     return (int)(at - text);
 }
 
-/* Where 128 bits do not do. The program's locale may have a comma for the point. */
+/* Where 128 bits do not do. */
 static int format_by_libc(double value, char *text, size_t size) {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = c ? uselocale(c) : (locale_t)0;
     int length = 0;
     /* A subnormal has fewer digits than 15 to be told by. */
     for (int digits = isnormal(value) ? 15 : 1; digits <= 17; digits++) {
-        length = snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        length = pv__format(text, size, "%.*g", digits, value);
+        if (pv__strtod(text, NULL) == value)
             break;
-    }
-    if (c) {
-        uselocale(before);
-        freelocale(c);
     }
     return length;
 }
 
 int pv_format_double(double value, char *text, size_t size) {
     if (isnan(value) || isinf(value))
-        return snprintf(text, size, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return put_word(isnan(value) ? "nan" : value < 0 ? "-inf" : "inf", text);
     if (value == 0)
-        return snprintf(text, size, "%s", signbit(value) ? "-0" : "0");
+        return put_word(signbit(value) ? "-0" : "0", text);
     double magnitude = fabs(value);
     if (isnormal(magnitude) && magnitude < 1e17) {
         int leading = (int)floor(log10(magnitude)); /* one off near a power of ten costs or gains a digit, no more */
@@ -264,7 +266,7 @@ int pv_format_double(double value, char *text, size_t size) {
             int power = digits - 1 - leading;
             uint64_t mantissa = scaled_integer(magnitude, power);
             if (mantissa > 0 && pv__scale_decimal(mantissa, -power) == magnitude)
-                return layout(value < 0, mantissa, -power, text, size);
+                return layout(value < 0, mantissa, -power, text);
         }
     }
     return format_by_libc(value, text, size);

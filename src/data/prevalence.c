@@ -76,7 +76,7 @@ static int longest_label(const request *r, const char *text, size_t *length) {
 
 static pv_status unknown_label(const request *r, const char *text) {
     char given[128];
-    snprintf(given, sizeof given, "%.*s", (int)strcspn(text, "=,"), text);
+    pv__format(given, sizeof given, "%.*s", (int)strcspn(text, "=,"), text);
     const char *near = pv_nearest(given, (const char *const *)r->labels, (size_t)r->classes);
     return pv__fail(r->ctx, PV_ERR_USAGE, "%s: there is no label '%s'; %s%s%s", r->option, pv__show(given).text,
                     near ? "did you mean '" : "the labels are ", near ? pv__show(near).text : r->joined,

@@ -180,7 +180,7 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     size_t room = (usual ? strlen(usual) : strlen(label) + 4) + 1;
     char *other;
     PV_TRY(pv__alloc(ctx, room, 1, &other));
-    snprintf(other, room, "%s%s", usual ? "" : "not ", usual ? usual : label);
+    pv__format(other, room, "%s%s", usual ? "" : "not ", usual ? usual : label);
     return put_first(ctx, other, found);
 }
 

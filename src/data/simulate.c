@@ -171,7 +171,7 @@ static pv_status make_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
         if (gaussian) {
             char name[24] = "y";
             if (j < features)
-                snprintf(name, sizeof name, "x%zu", j + 1);
+                pv__format(name, sizeof name, "x%zu", j + 1);
             PV_TRY(pv__strdup(ctx, name, &column->name));
         }
         PV_TRY(pv__resize(ctx, rows, sizeof *column->number, &column->number));

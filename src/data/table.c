@@ -77,7 +77,7 @@ size_t pv__table_lookup(const pv_table *table, const char *name) {
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size) {
     text[0] = '\0';
     if (table->columns == 0)
-        snprintf(text, size, "; there are none");
+        pv__format(text, size, "; there are none");
     char **names;
     if (table->columns == 0 || pv__alloc(ctx, table->columns, sizeof *names, &names) != PV_OK)
         return; /* the caller is about to report the error that matters */
@@ -85,14 +85,14 @@ void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, ch
         names[c] = table->column[c].name;
     const char *near = pv_nearest(given, (const char *const *)names, table->columns);
     if (near) {
-        snprintf(text, size, "; did you mean '%s'?", pv__show(near).text);
+        pv__format(text, size, "; did you mean '%s'?", pv__show(near).text);
     } else {
         char joined[300];
         size_t most = 12;
         do /* long names: fewer of them, and how many more there are */
             pv__join(names, table->columns, most, joined, sizeof joined);
         while (strlen(joined) + 1 == sizeof joined && --most > 0);
-        snprintf(text, size, "; the columns are %s", joined);
+        pv__format(text, size, "; the columns are %s", joined);
     }
     pv__free(ctx, names);
 }
@@ -102,7 +102,7 @@ pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, 
     if (*column < table->columns)
         return PV_OK;
     char suggestion[340], first[80];
-    snprintf(first, sizeof first, "%.70s.1", name);
+    pv__format(first, sizeof first, "%.70s.1", name);
     if (table->arrays && pv__table_lookup(table, first) < table->columns)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
                            "%s: the array '%s' has several numbers a row; %s, or name one of them, as '%s'", option,

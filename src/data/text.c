@@ -27,9 +27,9 @@ pv__shown pv__show_n(const char *text, size_t n) {
         bool plain = length > 0 && at[0] >= 0x20 && at[0] != 0x7F && !(length == 2 && at[0] == 0xC2 && at[1] < 0xA0);
         char escaped[8];
         if (at[0] == '\n' || at[0] == '\r' || at[0] == '\t')
-            snprintf(escaped, sizeof escaped, "\\%c", at[0] == '\n' ? 'n' : at[0] == '\r' ? 'r' : 't');
+            pv__format(escaped, sizeof escaped, "\\%c", at[0] == '\n' ? 'n' : at[0] == '\r' ? 'r' : 't');
         else
-            snprintf(escaped, sizeof escaped, "\\x%02X", at[0]);
+            pv__format(escaped, sizeof escaped, "\\x%02X", at[0]);
         size_t size = plain ? length : strlen(escaped);
         if (used + size > limit) {
             memcpy(shown.text + used, more, sizeof more);
@@ -50,11 +50,11 @@ void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t si
     size_t used = 0, shown = n < most ? n : most;
     joined[0] = '\0';
     for (size_t i = 0; i < shown && used < size; i++) {
-        int length = snprintf(joined + used, size - used, "%s%s", i == 0 ? "" : ", ", pv__show(words[i]).text);
+        int length = pv__format(joined + used, size - used, "%s%s", i == 0 ? "" : ", ", pv__show(words[i]).text);
         used += length > 0 ? (size_t)length : 0;
     }
     if (n > shown && used < size)
-        snprintf(joined + used, size - used, " and %zu more", n - shown);
+        pv__format(joined + used, size - used, " and %zu more", n - shown);
 }
 
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static void write_options(FILE *stream, const pv_option *table, const void *opti
             memcpy(&value, (const char *)options + row->offset, sizeof value);
             pv_format_double(value, own, sizeof own);
         }
-        fprintf(stream, "--%s=", row->name);
+        pv__print(stream, "--%s=", row->name);
         write_value(stream, text);
     }
 }
@@ -72,7 +72,7 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
                                              .scale = e->scale};
     pv_options_default(pv_image_option_table, &usual);
     write_options(stream, pv_image_option_table, &options, &usual);
-    fprintf(stream, "the field of view (--field)=%s\n", field); /* where not given, the data's */
+    pv__print(stream, "the field of view (--field)=%s\n", field); /* where not given, the data's */
 }
 
 static void write_data(FILE *stream, XXH3_state_t *state, const pv_fit_input *input, const pv_dataset *held) {
@@ -83,13 +83,13 @@ static void write_data(FILE *stream, XXH3_state_t *state, const pv_fit_input *in
         hash_block(state, &input->data_hash, sizeof input->data_hash);
         hash_block(state, scale, sizeof scale);
     }
-    fprintf(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)hash_dataset(state, data));
+    pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)hash_dataset(state, data));
     if (held)
-        fprintf(stream, "the validation rows=%zu, %016llx\n", held->rows,
-                (unsigned long long)hash_dataset(state, held));
+        pv__print(stream, "the validation rows=%zu, %016llx\n", held->rows,
+                  (unsigned long long)hash_dataset(state, held));
     if (input->sample)
-        fprintf(stream, "the population sample=%zu rows, %016llx\n", input->sample->rows,
-                (unsigned long long)hash_dataset(state, input->sample));
+        pv__print(stream, "the population sample=%zu rows, %016llx\n", input->sample->rows,
+                  (unsigned long long)hash_dataset(state, input->sample));
 }
 
 pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, const pv_dataset *held,
@@ -105,13 +105,13 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, c
         XXH3_freeState(state);
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     }
-    fprintf(stream, "version=%s\n%s", PV_VERSION, first);
+    pv__print(stream, "version=%s\n%s", PV_VERSION, first);
     write_options(stream, pv_fit_option_table, options, &usual);
     if (input->data->images)
         write_image(stream, input->data->image);
     write_data(stream, state, input, held);
     if (input->command) {
-        fprintf(stream, "command=");
+        pv__print(stream, "command=");
         write_value(stream, input->command);
     }
     XXH3_freeState(state);
@@ -124,6 +124,6 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, c
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
                         const pv_fit_options *options) {
     char first[160];
-    snprintf(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+    pv__format(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
     return pv__facts(ctx, first, input, held, options);
 }

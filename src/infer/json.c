@@ -54,7 +54,9 @@ pv_status pv__json_dump(pv_ctx *ctx, json_t *object, const char *message, char *
     *text = NULL;
     growing g = {.ctx = ctx};
     bool valid = texts_are_utf8(object);
+    locale_t before = pv__locale_enter();
     bool whole = object && valid && json_dump_callback(object, append, &g, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0;
+    pv__locale_leave(before);
     json_decref(object);
     if (whole && g.status == PV_OK) {
         *text = g.text;

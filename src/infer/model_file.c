@@ -103,7 +103,7 @@ static json_t *sample_of(const pv_classifier *c) {
     char hash[32];
     if (!c->sample_source)
         return json_null();
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->sample_hash);
+    pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->sample_hash);
     return json_pack("{s:o, s:s, s:I, s:b}", "source", pv__json_text(c->sample_source), "hash", hash, "rows",
                      (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
 }
@@ -111,7 +111,7 @@ static json_t *sample_of(const pv_classifier *c) {
 /* Takes record over. */
 static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
     char hash[32];
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
+    pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
@@ -171,7 +171,7 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     PV_GOTO(done, checksum(ctx, header, header_size, arrays, n, &sum));
     PV_GOTO(done, pv_output_open(ctx, path, &output));
     FILE *stream = output.stream;
-    fprintf(stream, MAGIC PV_SIZES_FORMAT "%s\n", header_size, payload, (unsigned long long)sum, header);
+    pv__print(stream, MAGIC PV_SIZES_FORMAT "%s\n", header_size, payload, (unsigned long long)sum, header);
     for (size_t i = 0; i < n; i++)
         if (arrays[i].values)
             fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);

@@ -235,7 +235,7 @@ static pv_status keep(pv_ctx *ctx, const pv_hmc_options *options, chain *chains)
     for (size_t i = 0; i < (size_t)options->chains; i++) {
         pv_field field[FIELDS];
         char key[32];
-        snprintf(key, sizeof key, "hmc/%zu", i);
+        pv__format(key, sizeof key, "hmc/%zu", i);
         size_t n = fields_of(&chains[i], options->draws, field);
         PV_TRY(pv_checkpoint_keep(ctx, key, field, n));
     }
@@ -248,7 +248,7 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
         pv_field field[FIELDS];
         char key[32];
         bool found;
-        snprintf(key, sizeof key, "hmc/%zu", i);
+        pv__format(key, sizeof key, "hmc/%zu", i);
         size_t n = fields_of(c, options->draws, field);
         PV_TRY(pv_checkpoint_recall(ctx, key, field, n, &found));
         c->adapt.mean = c->sums;

@@ -27,7 +27,7 @@ typedef struct pen {
 } pen;
 
 static void put_point(pen *p, char command, long x, long y) {
-    fprintf(p->out, "%c%.1f %.1f", command, (double)x / 10, (double)y / 10);
+    pv__print(p->out, "%c%.1f %.1f", command, (double)x / 10, (double)y / 10);
     p->x = x;
     p->y = y;
 }
@@ -62,12 +62,12 @@ static void pen_to(pen *p, double px, double py) {
 
 static void put_id(const pv__svg *svg, const pv_series *s) {
     if (s->id)
-        fprintf(svg->out, " id=\"%s\"", s->id);
+        pv__print(svg->out, " id=\"%s\"", s->id);
 }
 
 static void draw_line(const pv__svg *svg, const layout *l, const pv_series *s) {
-    fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"%s", pv__ink_word(s->ink),
-            s->size > 0 ? s->size : 1.8, s->dashed ? " stroke-dasharray=\"5 4\"" : "");
+    pv__print(svg->out, "<path class=\"l-%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"%s", pv__ink_word(s->ink),
+              s->size > 0 ? s->size : 1.8, s->dashed ? " stroke-dasharray=\"5 4\"" : "");
     put_id(svg, s);
     fputs(" d=\"", svg->out);
     pen p = {.out = svg->out};
@@ -90,7 +90,7 @@ static double edge(const pv__scale *scale, double value) {
 }
 
 static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
-    fprintf(svg->out, "<path class=\"f-%s\" fill-opacity=\"0.18\"", pv__ink_word(s->ink));
+    pv__print(svg->out, "<path class=\"f-%s\" fill-opacity=\"0.18\"", pv__ink_word(s->ink));
     put_id(svg, s);
     fputs(" d=\"", svg->out);
     for (size_t first = 0; first < s->n && pv__drawing(svg);) { /* runs without a hole */
@@ -114,7 +114,7 @@ static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
 /* ---- points and bars --------------------------------------------------------------------------------------------- */
 
 static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s, bool across) {
-    fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"1.4\" d=\"", pv__ink_word(s->ink));
+    pv__print(svg->out, "<path class=\"l-%s\" stroke-width=\"1.4\" d=\"", pv__ink_word(s->ink));
     const pv__scale *along = across ? &l->x : &l->y;
     for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
@@ -122,9 +122,9 @@ static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s
         if (!isfinite(lo) || !isfinite(hi) || !isfinite(across ? y : x))
             continue;
         if (across)
-            fprintf(svg->out, "M%.1f %.1fH%.1f", lo, y, hi);
+            pv__print(svg->out, "M%.1f %.1fH%.1f", lo, y, hi);
         else
-            fprintf(svg->out, "M%.1f %.1fV%.1f", x, lo, hi);
+            pv__print(svg->out, "M%.1f %.1fV%.1f", x, lo, hi);
     }
     fputs("\"/>\n", svg->out);
 }
@@ -139,13 +139,13 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
     if (s->lo && s->hi)
         put_segments(svg, l, s, s->mark == PV_MARK_SPANS);
     if (is_cloud(s)) {
-        fprintf(svg->out,
-                "<path class=\"l-%s\" stroke-width=\"%g\" stroke-opacity=\"0.35\" stroke-linecap=\"round\" d=\"",
-                pv__ink_word(s->ink), s->size > 0 ? 2 * s->size : 2.4);
+        pv__print(svg->out,
+                  "<path class=\"l-%s\" stroke-width=\"%g\" stroke-opacity=\"0.35\" stroke-linecap=\"round\" d=\"",
+                  pv__ink_word(s->ink), s->size > 0 ? 2 * s->size : 2.4);
         for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
             double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
             if (isfinite(x) && isfinite(y))
-                fprintf(svg->out, "M%.1f %.1fh0", x, y);
+                pv__print(svg->out, "M%.1f %.1fh0", x, y);
         }
         fputs("\"/>\n", svg->out);
         return;
@@ -155,32 +155,32 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
         bool inside = x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5;
         if (!inside && !s->id) /* what a script moves must be there */
             continue;
-        fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"%s", pv__ink_word(s->ink),
-                inside ? x : 0, inside ? y : 0, radius, inside ? "" : " visibility=\"hidden\"");
+        pv__print(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"%s", pv__ink_word(s->ink),
+                  inside ? x : 0, inside ? y : 0, radius, inside ? "" : " visibility=\"hidden\"");
         put_id(svg, s);
         fputs("/>\n", svg->out);
     }
 }
 
 static void draw_bars(const pv__svg *svg, const layout *l, const pv_series *s) {
-    fprintf(svg->out, "<path class=\"f-%s s-%s\" fill-opacity=\"0.4\" stroke-width=\"1\" d=\"", pv__ink_word(s->ink),
-            pv__ink_word(s->ink));
+    pv__print(svg->out, "<path class=\"f-%s s-%s\" fill-opacity=\"0.4\" stroke-width=\"1\" d=\"", pv__ink_word(s->ink),
+              pv__ink_word(s->ink));
     for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double y = pv__scale_at(&l->y, pv__at(s->y, s, i)), x0 = edge(&l->x, pv__at(s->lo, s, i));
         double x1 = edge(&l->x, pv__at(s->hi, s, i)), base = l->y.log ? l->y.from : pv__scale_at(&l->y, 0);
         if (isfinite(y) && isfinite(x0) && isfinite(x1) && fabs(y - base) > 0.05)
-            fprintf(svg->out, "M%.1f %.1fV%.1fH%.1fV%.1fz", x0, base, y, x1, base);
+            pv__print(svg->out, "M%.1f %.1fV%.1fH%.1fV%.1fz", x0, base, y, x1, base);
     }
     fputs("\"/>\n", svg->out);
 }
 
 static void draw_rug(const pv__svg *svg, const layout *l, const pv_series *s) {
-    fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"1\" stroke-opacity=\"0.45\" d=\"", pv__ink_word(s->ink));
+    pv__print(svg->out, "<path class=\"l-%s\" stroke-width=\"1\" stroke-opacity=\"0.45\" d=\"", pv__ink_word(s->ink));
     for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i));
         bool low = pv__at(s->y, s, i) == 0;
         if (isfinite(x))
-            fprintf(svg->out, "M%.1f %.1fv%d", x, low ? l->bottom : l->top, low ? -7 : 7);
+            pv__print(svg->out, "M%.1f %.1fv%d", x, low ? l->bottom : l->top, low ? -7 : 7);
     }
     fputs("\"/>\n", svg->out);
 }
@@ -199,10 +199,10 @@ static void draw_heat(const pv__svg *svg, const layout *l, const pv_series *s) {
     }
     if (!(high > low) || ny == 0)
         return;
-    fprintf(svg->out,
-            "<g class=\"f-%s\" transform=\"translate(%.1f %.1f) scale(%.6g %.6g)\" shape-rendering=\"crispEdges\">\n",
-            pv__ink_word(s->ink), l->left, l->top, (l->right - l->left) / (double)nx,
-            (l->bottom - l->top) / (double)ny);
+    pv__print(svg->out,
+              "<g class=\"f-%s\" transform=\"translate(%.1f %.1f) scale(%.6g %.6g)\" shape-rendering=\"crispEdges\">\n",
+              pv__ink_word(s->ink), l->left, l->top, (l->right - l->left) / (double)nx,
+              (l->bottom - l->top) / (double)ny);
     for (int level = 1; level < LEVELS; level++) {
         double threshold = low + (high - low) * level / LEVELS;
         fputs("<path fill-opacity=\"0.09\" d=\"", svg->out);
@@ -212,7 +212,7 @@ static void draw_heat(const pv__svg *svg, const layout *l, const pv_series *s) {
                 while (i < nx && pv__at(s->y, s, j * nx + i) >= threshold)
                     i++;
                 if (i > start)
-                    fprintf(svg->out, "M%zu %zuh%zuv1h-%zuz", start, ny - 1 - j, i - start, i - start);
+                    pv__print(svg->out, "M%zu %zuh%zuv1h-%zuz", start, ny - 1 - j, i - start, i - start);
             }
         fputs("\"/>\n", svg->out);
     }
@@ -311,9 +311,9 @@ static layout lay_out(const pv_panel *panel) {
 static void draw_grid(const pv__svg *svg, const layout *l) {
     fputs("<path class=\"l-grid\" stroke-width=\"1\" d=\"", svg->out);
     for (int i = 0; i < l->x.ticks; i++)
-        fprintf(svg->out, "M%.1f %.1fV%.1f", pv__scale_at(&l->x, l->x.tick[i]), l->top, l->bottom);
+        pv__print(svg->out, "M%.1f %.1fV%.1f", pv__scale_at(&l->x, l->x.tick[i]), l->top, l->bottom);
     for (int i = 0; i < l->y.ticks; i++)
-        fprintf(svg->out, "M%.1f %.1fH%.1f", l->left, pv__scale_at(&l->y, l->y.tick[i]), l->right);
+        pv__print(svg->out, "M%.1f %.1fH%.1f", l->left, pv__scale_at(&l->y, l->y.tick[i]), l->right);
     fputs("\"/>\n", svg->out);
 }
 
@@ -340,17 +340,17 @@ static void draw_ticks(pv__svg *svg, const pv_panel *panel, const layout *l) {
 static void draw_sample(const pv__svg *svg, const pv_series *s, double x, double y) {
     const char *word = pv__ink_word(s->ink);
     if (s->mark == PV_MARK_LINE)
-        fprintf(svg->out, "<path class=\"l-%s\" stroke-width=\"2\"%s d=\"M%.1f %.1fh18\"/>\n", word,
-                s->dashed ? " stroke-dasharray=\"5 4\"" : "", x, y);
+        pv__print(svg->out, "<path class=\"l-%s\" stroke-width=\"2\"%s d=\"M%.1f %.1fh18\"/>\n", word,
+                  s->dashed ? " stroke-dasharray=\"5 4\"" : "", x, y);
     else if (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS)
-        fprintf(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"/>\n", word, x + 9, y,
-                s->size > 0 ? fmin(fmax(s->size, 2.2), 5) : 3.4);
+        pv__print(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"/>\n", word, x + 9, y,
+                  s->size > 0 ? fmin(fmax(s->size, 2.2), 5) : 3.4);
     else if (s->mark == PV_MARK_RUG)
-        fprintf(svg->out, "<path class=\"l-%s\" d=\"M%.1f %.1fv8m5 -8v8m5 -8v8\"/>\n", word, x + 4, y - 4);
+        pv__print(svg->out, "<path class=\"l-%s\" d=\"M%.1f %.1fv8m5 -8v8m5 -8v8\"/>\n", word, x + 4, y - 4);
     else
-        fprintf(svg->out,
-                "<rect class=\"f-%s\" fill-opacity=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n", word,
-                s->mark == PV_MARK_BAND ? "0.25" : "0.5", x, y - 5);
+        pv__print(svg->out,
+                  "<rect class=\"f-%s\" fill-opacity=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\"/>\n", word,
+                  s->mark == PV_MARK_BAND ? "0.25" : "0.5", x, y - 5);
 }
 
 static void draw_key(pv__svg *svg, const pv_panel *panel, const layout *l) {
@@ -374,8 +374,8 @@ static void draw_key(pv__svg *svg, const pv_panel *panel, const layout *l) {
 static void put_scales(const pv__svg *svg, const pv_panel *panel, const layout *l) {
     fputs("<g", svg->out);
     if (panel->id)
-        fprintf(svg->out, " id=\"%s\" data-x=\"%.10g %.10g %.1f %.1f\" data-y=\"%.10g %.10g %.1f %.1f\"", panel->id,
-                l->x.lo, l->x.hi, l->x.from, l->x.to, l->y.lo, l->y.hi, l->y.from, l->y.to);
+        pv__print(svg->out, " id=\"%s\" data-x=\"%.10g %.10g %.1f %.1f\" data-y=\"%.10g %.10g %.1f %.1f\"", panel->id,
+                  l->x.lo, l->x.hi, l->x.from, l->x.to, l->y.lo, l->y.hi, l->y.from, l->y.to);
     fputs(">\n", svg->out);
 }
 
@@ -389,11 +389,11 @@ void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     int id = svg->ids++;
     if (panel->title)
         pv__svg_fitted(svg, 8, 18, 's', TITLE, PV_INK_TEXT, true, false, l.width - 16, panel->title);
-    fprintf(svg->out,
-            "<clipPath id=\"%s-clip%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n",
-            svg->prefix, id, l.left - 1, l.top - 1, l.right - l.left + 2, l.bottom - l.top + 2);
+    pv__print(svg->out,
+              "<clipPath id=\"%s-clip%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n",
+              svg->prefix, id, l.left - 1, l.top - 1, l.right - l.left + 2, l.bottom - l.top + 2);
     draw_grid(svg, &l);
-    fprintf(svg->out, "<g clip-path=\"url(#%s-clip%d)\">\n", svg->prefix, id);
+    pv__print(svg->out, "<g clip-path=\"url(#%s-clip%d)\">\n", svg->prefix, id);
     put_scales(svg, panel, &l);
     for (size_t i = 0; i < panel->n_series && pv__drawing(svg); i++)
         if (!is_whole(&panel->series[i]))
@@ -402,8 +402,8 @@ void pv__panel_draw(pv__svg *svg, const pv_panel *panel) {
     for (size_t i = 0; i < panel->n_series && pv__drawing(svg); i++)
         if (is_whole(&panel->series[i]))
             draw_series(svg, &l, &panel->series[i]);
-    fprintf(svg->out, "<path class=\"l-muted\" stroke-width=\"1\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", l.left, l.top,
-            l.bottom, l.right);
+    pv__print(svg->out, "<path class=\"l-muted\" stroke-width=\"1\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", l.left, l.top,
+              l.bottom, l.right);
     draw_ticks(svg, panel, &l);
     if (panel->x.label) {
         double half = fmin(pv__text_width(panel->x.label, TEXT), l.width - 8) / 2 + 4;

@@ -44,7 +44,7 @@ void pv__put_json(FILE *out, const char *text) {
             fputs(replacement, out);
         else if (code < 0x20 || (code < 0x80 && strchr("\"\\<>&'", (int)code)) || code == 0x7F || code == 0x2028 ||
                  code == 0x2029)
-            fprintf(out, "\\u%04X", (unsigned)code);
+            pv__print(out, "\\u%04X", (unsigned)code);
         else
             fwrite(text, 1, length, out);
         text += length ? length : 1;
@@ -88,9 +88,9 @@ void pv__number_digits(double value, int digits, char *to, size_t size) {
     }
     bool whole = fabs(value) >= 1e4 && fabs(value) < 1e15 && value == round(value);
     if (whole)
-        snprintf(text, sizeof text, "%.0f", fabs(value));
+        pv__format(text, sizeof text, "%.0f", fabs(value));
     else
-        snprintf(text, sizeof text, "%.*g", digits, fabs(value));
+        pv__format(text, sizeof text, "%.*g", digits, fabs(value));
     char *e = strchr(text, 'e');
     if (e) {
         char *power = e + 2;

@@ -100,7 +100,7 @@ static void put_number(FILE *out, double value) {
 }
 
 static void put_array(FILE *out, const char *name, const double *value, const ladder *l) {
-    fprintf(out, ",\n\"%s\":[", name);
+    pv__print(out, ",\n\"%s\":[", name);
     for (size_t i = 0; i < l->count; i++) {
         fputs(i ? "," : "", out);
         put_number(out, value[l->point[i]]);
@@ -109,7 +109,7 @@ static void put_array(FILE *out, const char *name, const double *value, const la
 }
 
 static void put_field(FILE *out, const char *name, double value) {
-    fprintf(out, ",\n\"%s\":", name);
+    pv__print(out, ",\n\"%s\":", name);
     put_number(out, value);
 }
 
@@ -118,8 +118,8 @@ static void put_data(FILE *out, const pv_explorer *e, const ladder *l) {
     char positive[300], negative[300];
     pv__shorten(e->positive, 40, positive, sizeof positive);
     pv__shorten(e->negative ? e->negative : "all others", 40, negative, sizeof negative);
-    fprintf(out, "<script type=\"application/json\" id=\"explorer-data\">{\"exact\":%s,\n\"positive\":",
-            l->exact ? "true" : "false");
+    pv__print(out, "<script type=\"application/json\" id=\"explorer-data\">{\"exact\":%s,\n\"positive\":",
+              l->exact ? "true" : "false");
     pv__put_json(out, positive);
     fputs(",\n\"negative\":", out);
     pv__put_json(out, negative);
@@ -144,7 +144,7 @@ typedef struct control {
 } control;
 
 static void put_control(FILE *out, const control *c) {
-    fprintf(
+    pv__print(
         out,
         "<div class=\"control\"><label for=\"ex-%s\">%s</label><input type=\"number\" id=\"ex-%s\" step=\"any\" "
         "min=\"%s\" max=\"%s\" aria-describedby=\"ex-%s-hint\"><input type=\"range\" id=\"ex-%s-range\" min=\"%g\" "
@@ -181,10 +181,10 @@ static void put_controls(FILE *out, const pv_explorer *e) {
 static void put_value(FILE *out, const char *element, const char *id, double value, int digits) {
     char text[48];
     if (digits >= 0 && !isnan(value))
-        snprintf(text, sizeof text, "%.*f", digits, value);
+        pv__format(text, sizeof text, "%.*f", digits, value);
     else
         pv__number_text(value, text, sizeof text);
-    fprintf(out, "<%s id=\"ex-%s\">%s</%s>", element, id, text, element);
+    pv__print(out, "<%s id=\"ex-%s\">%s</%s>", element, id, text, element);
 }
 
 static void put_confusion(FILE *out, const pv_operating *o, const char *positive, const char *negative) {
@@ -230,7 +230,7 @@ static void put_values(FILE *out, const pv_operating *o) {
           "that means</caption><tbody>\n",
           out);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", rows[i].name);
+        pv__print(out, "<tr><th scope=\"row\">%s</th>", rows[i].name);
         put_value(out, "td", rows[i].id, rows[i].value, -1);
         fputs("</tr>\n", out);
     }
@@ -343,14 +343,14 @@ static double widest_step(const pv_ranking *r, const ladder *l) {
 }
 
 static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
-    fprintf(out, "<p class=\"small\">A person is called positive whose probability%s is at least the threshold. ",
-            isnan(e->offset) ? "" : ", moved to the prevalence chosen,");
+    pv__print(out, "<p class=\"small\">A person is called positive whose probability%s is at least the threshold. ",
+              isnan(e->offset) ? "" : ", moved to the prevalence chosen,");
     if (l->exact)
-        fprintf(out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
-                l->count,
-                isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --prevalence P");
+        pv__print(
+            out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
+            l->count, isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --prevalence P");
     else
-        fprintf(
+        pv__print(
             out,
             "Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A threshold between "
             "two of them counts as the higher one, which is named as the threshold in use; numbers are exact for it, "
@@ -364,18 +364,19 @@ static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
 }
 
 static void put_sentence(FILE *out, const pv_explorer *e, const pv_operating *o) {
-    fprintf(out,
-            "<p id=\"ex-sentence\" role=\"status\">At a prevalence of %.4g, with a false negative that costs %.4g "
-            "times a false "
-            "positive, ",
-            e->prevalence, e->cost_fn / e->cost_fp);
+    pv__print(out,
+              "<p id=\"ex-sentence\" role=\"status\">At a prevalence of %.4g, with a false negative that costs %.4g "
+              "times a false "
+              "positive, ",
+              e->prevalence, e->cost_fn / e->cost_fp);
     if (o->tp + o->fp > 0)
-        fprintf(out,
-                "%.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it %.0f are "
-                "missed.</p>\n",
-                o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
+        pv__print(
+            out,
+            "%.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it %.0f are "
+            "missed.</p>\n",
+            o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
     else
-        fprintf(out, "nobody is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
+        pv__print(out, "nobody is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
 }
 
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {

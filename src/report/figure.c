@@ -25,10 +25,10 @@ static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     enum { HEAD = 30 };
     grid g = find_grid(figure);
     double width = g.width * (double)g.columns, height = HEAD + g.height * (double)g.rows;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" role=\"img\" "
-            "aria-labelledby=\"title desc\" color=\"#1b1f24\" font-family=\"sans-serif\">\n<title id=\"title\">",
-            width, height, width, height);
+    pv__print(out,
+              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" role=\"img\" "
+              "aria-labelledby=\"title desc\" color=\"#1b1f24\" font-family=\"sans-serif\">\n<title id=\"title\">",
+              width, height, width, height);
     pv__put_html(out, figure->title);
     fputs("</title>\n<desc id=\"desc\">", out);
     pv__put_html(out, figure->text);
@@ -39,7 +39,7 @@ static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);
     for (size_t i = 0; i < figure->panels && pv__drawing(&svg); i++) {
         size_t row = i / g.columns, column = i % g.columns;
-        fprintf(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, HEAD + g.height * (double)row);
+        pv__print(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, HEAD + g.height * (double)row);
         pv__panel_draw(&svg, &figure->panel[i]);
         fputs("</g>\n", out);
     }
@@ -80,8 +80,8 @@ static void write_heat(const pv_ctx *ctx, FILE *out, const pv_panel *panel, cons
         pv_csv_field(out, panel->title ? panel->title : "");
         fputc(',', out);
         pv_csv_field(out, s->name ? s->name : "");
-        fprintf(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)column + 0.5) / (double)nx,
-                y.lo + (y.hi - y.lo) * ((double)row + 0.5) / (double)ny, pv__at(s->y, s, i));
+        pv__print(out, ",%.4g,%.4g,%.4g,\n", x.lo + (x.hi - x.lo) * ((double)column + 0.5) / (double)nx,
+                  y.lo + (y.hi - y.lo) * ((double)row + 0.5) / (double)ny, pv__at(s->y, s, i));
     }
 }
 

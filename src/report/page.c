@@ -48,10 +48,10 @@ static pv_status put_policy(pv_ctx *ctx, FILE *out) {
     char script[45], style[45];
     PV_TRY(hash_of(ctx, put_script, script));
     PV_TRY(hash_of(ctx, put_style, style));
-    fprintf(out,
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; "
-            "script-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
-            style, script);
+    pv__print(out,
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; "
+              "script-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+              style, script);
     return PV_OK;
 }
 
@@ -158,7 +158,7 @@ void pv_report_section(pv_report *report, const char *id, const char *title) {
     if (!report->out)
         return;
     end_section(report);
-    fprintf(report->out, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", id, id, id);
+    pv__print(report->out, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", id, id, id);
     pv__put_html(report->out, title);
     fputs("</h2>\n", report->out);
     report->section = true;
@@ -176,7 +176,7 @@ void pv_report_note(pv_report *report, pv_note kind, const char *text) {
     static const char *const words[][2] = {{"good", "Checked"}, {"warning", "Warning"}, {"missing", "Not shown"}};
     if (!report->out)
         return;
-    fprintf(report->out, "<p class=\"note %s\"><strong>%s.</strong> ", words[kind][0], words[kind][1]);
+    pv__print(report->out, "<p class=\"note %s\"><strong>%s.</strong> ", words[kind][0], words[kind][1]);
     pv__put_html(report->out, text);
     fputs("</p>\n", report->out);
 }
@@ -228,7 +228,7 @@ void pv_report_put_table(pv_report *report, const pv_report_table *t) {
     if (t->head)
         fputs("<thead><tr>", out);
     for (size_t c = 0; t->head && c < t->columns; c++) {
-        fprintf(out, "<th scope=\"col\"%s>", t->text >> c & 1 ? " class=\"name\"" : "");
+        pv__print(out, "<th scope=\"col\"%s>", t->text >> c & 1 ? " class=\"name\"" : "");
         put_cell(out, t->head[c], NAME);
         fputs("</th>", out);
     }
@@ -249,12 +249,12 @@ static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__
     const pv_panel *panel = &figure->panel[p];
     pv__size size = pv__panel_size(panel);
     const char *title = panel->title ? panel->title : figure->title;
-    fprintf(out,
-            "<svg viewBox=\"0 0 %g %g\" width=\"%g\" role=\"img\" aria-labelledby=\"%s-t%zu %s-d%zu\">\n"
-            "<title id=\"%s-t%zu\">",
-            size.width, size.height, 1.25 * size.width, figure->name, p, figure->name, p, figure->name, p);
+    pv__print(out,
+              "<svg viewBox=\"0 0 %g %g\" width=\"%g\" role=\"img\" aria-labelledby=\"%s-t%zu %s-d%zu\">\n"
+              "<title id=\"%s-t%zu\">",
+              size.width, size.height, 1.25 * size.width, figure->name, p, figure->name, p, figure->name, p);
     pv__put_html(out, title);
-    fprintf(out, "</title>\n<desc id=\"%s-d%zu\">", figure->name, p);
+    pv__print(out, "</title>\n<desc id=\"%s-d%zu\">", figure->name, p);
     pv__put_html(out, panel->y.label ? panel->y.label : "");
     fputs(panel->y.label && panel->x.label ? " against " : "", out);
     pv__put_html(out, panel->x.label ? panel->x.label : "");
@@ -266,14 +266,14 @@ static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__
 void pv__page_figure(pv_report *report, const pv_figure *figure) {
     FILE *out = report->out;
     pv__svg svg = {.out = out, .ctx = report->ctx, .prefix = figure->name};
-    fprintf(out, "<figure id=\"fig-%s\">\n<figcaption>", figure->name);
+    pv__print(out, "<figure id=\"fig-%s\">\n<figcaption>", figure->name);
     fputs("<strong>", out);
     pv__put_html(out, figure->title);
     fputs("</strong> ", out);
     pv__put_html(out, figure->text);
     fputs("</figcaption>\n", out);
     if (figure->columns)
-        fprintf(out, "<div class=\"panels fixed c%zu\">\n", figure->columns < COLUMNS ? figure->columns : COLUMNS);
+        pv__print(out, "<div class=\"panels fixed c%zu\">\n", figure->columns < COLUMNS ? figure->columns : COLUMNS);
     else
         fputs("<div class=\"panels\">\n", out);
     for (size_t p = 0; p < figure->panels; p++)
@@ -285,7 +285,7 @@ static void put_number_cell(FILE *out, const double *values, const pv_series *s,
     char text[48] = "";
     if (values)
         pv__number_text(pv__at(values, s, i), text, sizeof text);
-    fprintf(out, "<td>%s</td>", text);
+    pv__print(out, "<td>%s</td>", text);
 }
 
 static bool has_table(const pv_series *s) {
@@ -300,12 +300,13 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
     pv__shorten(figure->title, 60, title, sizeof title);
     fputs("<details class=\"numbers\"><summary>Numbers: ", out);
     pv__put_html(out, title);
-    fprintf(out,
-            "</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Numbers of %s\"><table>\n"
-            "<thead><tr><th scope=\"col\" class=\"name\">chart</th><th scope=\"col\" class=\"name\">series</th>"
-            "<th scope=\"col\">x</th><th scope=\"col\">y</th><th scope=\"col\">from</th><th scope=\"col\">to</th></tr>"
-            "</thead>\n<tbody>\n",
-            figure->name);
+    pv__print(
+        out,
+        "</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Numbers of %s\"><table>\n"
+        "<thead><tr><th scope=\"col\" class=\"name\">chart</th><th scope=\"col\" class=\"name\">series</th>"
+        "<th scope=\"col\">x</th><th scope=\"col\">y</th><th scope=\"col\">from</th><th scope=\"col\">to</th></tr>"
+        "</thead>\n<tbody>\n",
+        figure->name);
     for (size_t p = 0; p < figure->panels; p++)
         for (size_t k = 0; k < figure->panel[p].n_series && !pv__interrupted(report->ctx); k++) {
             const pv_series *s = &figure->panel[p].series[k];
@@ -328,10 +329,10 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
                 fputs("</tr>\n", out);
             }
         }
-    fprintf(out,
-            "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; --figures "
-            "writes all of them as CSV.</p></details>\n",
-            most);
+    pv__print(out,
+              "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; --figures "
+              "writes all of them as CSV.</p></details>\n",
+              most);
 }
 
 pv_status pv__figure_files(pv_ctx *ctx, const pv_report *report, const pv_figure *figure) {
@@ -340,9 +341,9 @@ pv_status pv__figure_files(pv_ctx *ctx, const pv_report *report, const pv_figure
     size_t size = strlen(report->figures) + strlen(figure->name) + 8;
     char *path;
     PV_TRY(pv__alloc(ctx, size, 1, &path));
-    snprintf(path, size, "%s/%s.svg", report->figures, figure->name);
+    pv__format(path, size, "%s/%s.svg", report->figures, figure->name);
     pv_status status = pv_figure_write_svg(ctx, figure, path);
-    snprintf(path, size, "%s/%s.csv", report->figures, figure->name);
+    pv__format(path, size, "%s/%s.csv", report->figures, figure->name);
     if (status == PV_OK)
         status = pv_figure_write_csv(ctx, figure, path);
     pv__free(ctx, path);

@@ -25,9 +25,9 @@ const char *pv__ink_word(pv_ink which) {
 }
 
 void pv__put_palette(FILE *out, const char *root, bool dark) {
-    fprintf(out, "%s{", root);
+    pv__print(out, "%s{", root);
     for (int i = 0; i < PV_INKS; i++)
-        fprintf(out, "--%s:%s;", inks[i].word, dark ? inks[i].dark : inks[i].light);
+        pv__print(out, "--%s:%s;", inks[i].word, dark ? inks[i].dark : inks[i].light);
     fputs("}\n", out);
 }
 
@@ -35,9 +35,9 @@ void pv__put_classes(FILE *out, bool fixed) {
     for (int i = 0; i < PV_INKS; i++) {
         const char *word = inks[i].word;
         char colour[32];
-        snprintf(colour, sizeof colour, fixed ? "%s" : "var(--%s)", fixed ? inks[i].light : word);
-        fprintf(out, ".l-%s{stroke:%s;fill:none}.f-%s{fill:%s}.s-%s{stroke:%s}\n", word, colour, word, colour, word,
-                colour);
+        pv__format(colour, sizeof colour, fixed ? "%s" : "var(--%s)", fixed ? inks[i].light : word);
+        pv__print(out, ".l-%s{stroke:%s;fill:none}.f-%s{fill:%s}.s-%s{stroke:%s}\n", word, colour, word, colour, word,
+                  colour);
     }
 }
 
@@ -87,12 +87,12 @@ void pv__put_glyphs(const pv__svg *svg) {
     for (size_t g = 0; g < PV_GLYPHS; g++) {
         if (!svg->used[g])
             continue;
-        fprintf(svg->out, "<path id=\"g%zu\" d=\"", g);
+        pv__print(svg->out, "<path id=\"g%zu\" d=\"", g);
         const int16_t *p = pv_glyph_outline + pv_glyphs[g].start;
         for (bool open = false; *p; open = true) {
-            fprintf(svg->out, "%s%c%d %d", *p == 'M' && open ? "z" : "", (char)*p, p[1], -p[2]);
+            pv__print(svg->out, "%s%c%d %d", *p == 'M' && open ? "z" : "", (char)*p, p[1], -p[2]);
             if (*p == 'Q')
-                fprintf(svg->out, " %d %d", p[3], -p[4]);
+                pv__print(svg->out, " %d %d", p[3], -p[4]);
             p += *p == 'Q' ? 5 : 3;
         }
         fputs("z\"/>\n", svg->out);
@@ -104,13 +104,13 @@ static void put_path_text(pv__svg *svg, double x, double y, char anchor, double 
                           bool turned, const char *text) {
     double scale = size / PV_GLYPH_EM, width = pv__text_width(text, size) / scale;
     long at = lround(anchor == 's' ? 0 : anchor == 'm' ? -width / 2 : -width);
-    fprintf(svg->out, "<g class=\"f-%s\"%s transform=\"translate(%.1f %.1f)%s scale(%.5g)\">", inks[color].word,
-            bold ? " stroke=\"currentColor\" stroke-width=\"70\"" : "", x, y, turned ? " rotate(-90)" : "", scale);
+    pv__print(svg->out, "<g class=\"f-%s\"%s transform=\"translate(%.1f %.1f)%s scale(%.5g)\">", inks[color].word,
+              bold ? " stroke=\"currentColor\" stroke-width=\"70\"" : "", x, y, turned ? " rotate(-90)" : "", scale);
     while (*text) {
         const struct pv_glyph *glyph = find_glyph(next_character(&text));
         if (pv_glyph_outline[glyph->start]) { /* a space has none */
             svg->used[glyph - pv_glyphs] = true;
-            fprintf(svg->out, "<use href=\"#g%zu\" x=\"%ld\"/>", (size_t)(glyph - pv_glyphs), at);
+            pv__print(svg->out, "<use href=\"#g%zu\" x=\"%ld\"/>", (size_t)(glyph - pv_glyphs), at);
         }
         at += glyph->advance;
     }
@@ -124,15 +124,15 @@ static void put_text(pv__svg *svg, double x, double y, char anchor, double size,
         return;
     }
     static const char *const anchors[] = {"start", "middle", "end"};
-    fprintf(svg->out, "<text class=\"f-%s\" text-anchor=\"%s\" font-size=\"%g\"%s", inks[color].word,
-            anchors[anchor == 's'   ? 0
-                    : anchor == 'm' ? 1
-                                    : 2],
-            size, bold ? " font-weight=\"600\"" : "");
+    pv__print(svg->out, "<text class=\"f-%s\" text-anchor=\"%s\" font-size=\"%g\"%s", inks[color].word,
+              anchors[anchor == 's'   ? 0
+                      : anchor == 'm' ? 1
+                                      : 2],
+              size, bold ? " font-weight=\"600\"" : "");
     if (turned)
-        fprintf(svg->out, " transform=\"translate(%.1f %.1f) rotate(-90)\">", x, y);
+        pv__print(svg->out, " transform=\"translate(%.1f %.1f) rotate(-90)\">", x, y);
     else
-        fprintf(svg->out, " x=\"%.1f\" y=\"%.1f\">", x, y);
+        pv__print(svg->out, " x=\"%.1f\" y=\"%.1f\">", x, y);
     pv__put_html(svg->out, text);
     if (whole) {
         char shown[1024];

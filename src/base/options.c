@@ -34,7 +34,7 @@ static size_t edit_distance(const char *a, const char *b) {
     for (size_t i = 1; i <= n; i++) {
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            int ca = pv__lower(a[i - 1]), cb = pv__lower(b[j - 1]);
+            char ca = pv__lower(a[i - 1]), cb = pv__lower(b[j - 1]);
             size_t best = last[j - 1] + (ca != cb);
             if (last[j] + 1 < best)
                 best = last[j] + 1;

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "fuzz.h"
-#include "infer/json.h"
+#include "base/json.h"
 
 /* Numbers of more characters than are taken here. */
 static bool has_long_number(const uint8_t *data, size_t size) {

@@ -1,5 +1,5 @@
 /* Numbers as text against strtod, and back; texts in messages, names and fields. */
-#include "data/number.h"
+#include "base/number.h"
 #include "fuzz.h"
 
 /* What strtod would read beyond our grammar. */

@@ -37,7 +37,7 @@ while IFS= read -r file; do
     [ "$file" = src/base/format.c ] && continue
     complain "$file" "text must not depend on the locale: use pv__format, pv__print, pv__strtod, pv__lower (src/base/base.h)" \
         < <(unfit "$printing|$scanning|$letters|$words|$locales" <"$file")
-    [ "$file" = src/infer/json.c ] || complain "$file" "use pv__json_dump and pv__json_parse (src/infer/json.h)" < <(unfit "$json" <"$file")
+    [ "$file" = src/base/json.c ] || complain "$file" "use pv__json_dump and pv__json_parse (src/base/json.h)" < <(unfit "$json" <"$file")
 done < <(find src -name '*.[ch]')
 while IFS= read -r file; do
     files=$((files + 1))

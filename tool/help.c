@@ -1,5 +1,4 @@
 /* --help and the man pages, made from the commands' structs and their option tables. */
-#include "studies/studies.h"
 #include "tool/command.h"
 
 #include <ctype.h>

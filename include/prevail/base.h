@@ -226,6 +226,14 @@ void pv_outputs_abandon(pv_ctx *ctx);
  * *code, where not NULL, is its character. */
 size_t pv_utf8_next(const char *text, uint32_t *code);
 
+/* Writes a double as the shortest text that reads back exactly; returns its length. size >= 32. */
+int pv_format_double(double value, char *text, size_t size);
+/* Appends a CSV field to stream (FILE *), quoted where needed. */
+void pv_csv_field(void *stream, const char *text);
+/* The same into memory: quoted has room for 2 strlen(text) + 2 bytes; returns how many were written, no NUL. */
+size_t pv_csv_quote(const char *text, char *quoted);
+void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
+
 /* ---- option tables -------------------------------------------------------------------------------------------------
  * Options are plain structs. One table of rows describes each struct: the command line, --help, the man page and the
  * record kept with a model are all made from it.

@@ -72,13 +72,6 @@ PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv
  * standard output. */
 PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output);
 
-/* Writes a double as the shortest text that reads back exactly; returns its length. size >= 32. */
-int pv_format_double(double value, char *text, size_t size);
-/* Appends a CSV field to stream (FILE *), quoted where needed. */
-void pv_csv_field(void *stream, const char *text);
-/* The same into memory: quoted has room for 2 strlen(text) + 2 bytes; returns how many were written, no NUL. */
-size_t pv_csv_quote(const char *text, char *quoted);
-
 /* ---- from a table to a matrix --------------------------------------------------------------------------------------
  * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
  * COLUMN=LEVEL, against a reference level (the first in sorted order) and are not standardised. What was learned is
@@ -122,7 +115,6 @@ PV_MUST_USE pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, 
 /* The same for a table that pv_dataset_apply is to encode: the encoding's text columns, and target where not NULL. */
 PV_MUST_USE pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target,
                                                char ***list, size_t *n);
-void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
 
 /* A matrix with what belongs to its rows. */
 typedef struct pv_dataset {

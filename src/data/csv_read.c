@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "data/csv.h"
-#include "data/number.h"
+#include "base/number.h"
 
 enum { UNDECIDED, NUMBER, TEXT };
 enum { FREE, FORCED_TEXT, SKIPPED };

@@ -5,45 +5,6 @@
 
 #include "data/data.h"
 
-/* Quotes where the reader would see something else: structure, blanks it would drop, a delimiter it might detect, a
- * byte-order mark it would skip, the beginning of an archive (NPY's byte 0x93; the others have control characters). */
-static bool needs_quotes(const char *text, size_t n) {
-    bool quotes = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF' || text[0] == '\x93');
-    for (size_t i = 0; i < n && !quotes; i++)
-        quotes = (unsigned char)text[i] < ' ' || text[i] == ',' || text[i] == ';' || text[i] == '"';
-    return quotes;
-}
-
-size_t pv_csv_quote(const char *text, char *quoted) {
-    size_t n = strlen(text), at = 0;
-    if (!needs_quotes(text, n)) {
-        return (size_t)(stpcpy(quoted, text) - quoted);
-    }
-    quoted[at++] = '"';
-    for (; *text; text++) {
-        if (*text == '"')
-            quoted[at++] = '"';
-        quoted[at++] = *text;
-    }
-    quoted[at++] = '"';
-    return at;
-}
-
-void pv_csv_field(void *stream, const char *text) {
-    size_t n = strlen(text);
-    if (!needs_quotes(text, n)) {
-        fwrite(text, 1, n, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 static void write_cell(FILE *stream, const pv_column *column, size_t row) {
     if (pv__cell_missing(column, row)) {
         fwrite("NA", 1, 2, stream); /* an empty cell alone on its line would be a blank line */

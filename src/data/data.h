@@ -1,39 +1,11 @@
-/* src/data/data.h: what the files of this part share: text in messages, name lists, dictionaries, table building. */
+/* src/data/data.h: what the files of this part share: dictionaries, table building. */
 #ifndef PV_SRC_DATA_H
 #define PV_SRC_DATA_H
 
-#include "base/base.h"
+#include "base/text.h"
 #include "prevail/data.h"
 
 enum { PV__LABELS_MAX = 1000 }; /* of a model: grades, columns of probabilities. A column's have fewer (encode.h) */
-
-/* ---- text (text.c) ----------------------------------------------------------------------------------------------- */
-
-/* Text from outside made fit for a message: control characters and invalid UTF-8 escaped, cut where long. Returned by
- * value so that pv__show(name).text can stand among printf's arguments. */
-typedef struct pv__shown {
-    char text[72];
-} pv__shown;
-
-pv__shown pv__show(const char *text);
-pv__shown pv__show_n(const char *text, size_t n);
-
-/* "a, b, c and 4 more" of at most size bytes. */
-void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size);
-
-/* Splits "a,b" (CSV quoting) into names. option names the option in messages. NULL or empty text: none. The caller
- * frees with pv_string_list_free. */
-PV_MUST_USE pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n);
-bool pv__names_have(char *const *list, size_t n, const char *name);
-
-/* Sorts in place: as numbers where all are, else by bytes. order [n], where not NULL, receives the index each came
- * from. */
-PV_MUST_USE pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order);
-/* The label equal to text [length]: by bytes, else as a number; -1 where there is none. */
-int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t length);
-
-/* The first index whose name occurs earlier, with *earlier; n where all differ. */
-PV_MUST_USE pv_status pv__names_duplicate(pv_ctx *ctx, char *const *names, size_t n, size_t *at, size_t *earlier);
 
 /* ---- dictionaries (dictionary.c) --------------------------------------------------------------------------------- */
 

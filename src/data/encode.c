@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "data/encode.h"
-#include "data/number.h"
+#include "base/number.h"
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
     if (!dataset)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/number.h"
+#include "base/number.h"
 
 /* What is being parsed, for messages. */
 typedef struct request {

@@ -17,7 +17,7 @@
 #include "data/encode.h"
 #include "infer/classifier.h"
 #include "infer/infer.h"
-#include "infer/json.h"
+#include "base/json.h"
 #include "model/model.h"
 
 #define MAGIC "prevail-model 1\n"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "infer/infer.h"
-#include "infer/json.h"
+#include "base/json.h"
 
 #define AT(field) offsetof(pv_fit_options, field)
 

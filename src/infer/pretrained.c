@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "data/data.h"
+#include "base/text.h"
 #include "infer/infer.h"
 #include "model/network.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/number.h"
+#include "base/number.h"
 #include "predict/predict.h"
 
 enum { ACTIONS_MAX = 1000 };

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/data.h"
-#include "data/number.h"
+#include "base/text.h"
+#include "base/number.h"
 #include "predict/target.h"
 
 static pv_status not_understood(pv_ctx *ctx, const char *text) {

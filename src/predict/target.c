@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "base/text.h"
 #include "predict/predict.h"
 
 /* ---- before any work --------------------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "assess/curves.h"
-#include "prevail/data.h"
 #include "report/page.h"
 
 enum { LADDER = 8192, DRAWN = 700 };

@@ -1,7 +1,6 @@
 /* Figures as files: panels side by side as one SVG, and their numbers as CSV. */
 #include <math.h>
 
-#include "prevail/data.h"
 #include "report/page.h"
 
 typedef struct grid {

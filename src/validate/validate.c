@@ -11,7 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "data/data.h"
+#include "base/text.h"
 #include "infer/infer.h"
 
 pv_validation_options pv_validation_options_default(void) {

@@ -7,12 +7,11 @@
  * Writing: the fewest of 15, 16 and 17 significant digits that read back; since any decimal of at most 15 digits
  * survives the way through a double, dropping trailing zeros then gives the shortest form.
  */
-#include "data/number.h"
+#include "base/number.h"
 
 #include <math.h>
 
 #include "base/base.h"
-#include "prevail/data.h"
 
 __extension__ typedef unsigned __int128 wide;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/json.h"
+#include "base/json.h"
 
 enum { DEPTH_MAX = 2048, NUMBER_MAX = 1024 };
 

@@ -1,5 +1,5 @@
 /* JSON out. Jansson reports a lack of memory as it reports bad text: here the two are told apart. */
-#include "infer/json.h"
+#include "base/json.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-/* src/data/number.h: decimal text to double and back, exactly.
+/* src/base/number.h: decimal text to double and back, exactly.
  *
  * The grammar is [+-] digits [. digits] [e|E [+-] digits] with at least one digit before the exponent, or inf or
  * infinity in any case. No hexadecimal, no nan (a missing value to the readers), no leading blanks.
  */
-#ifndef PV_SRC_DATA_NUMBER_H
-#define PV_SRC_DATA_NUMBER_H
+#ifndef PV_SRC_BASE_NUMBER_H
+#define PV_SRC_BASE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

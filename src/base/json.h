@@ -1,6 +1,6 @@
-/* src/infer/json.h: JSON in and out, a lack of memory told from text that cannot be said in it. */
-#ifndef PV_SRC_INFER_JSON_H
-#define PV_SRC_INFER_JSON_H
+/* src/base/json.h: JSON in and out, a lack of memory told from text that cannot be said in it. */
+#ifndef PV_SRC_BASE_JSON_H
+#define PV_SRC_BASE_JSON_H
 
 #include <jansson.h>
 

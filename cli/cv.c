@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/predictions.h"
 #include "cli/report_sections.h"
+#include "cli/stated.h"
 #include "cli/target.h"
 #include "cli/validation.h"
 #include "prevail/prevail.h"
@@ -44,7 +45,7 @@ static const pv_option cv_table[] = {
      "unknown is inferred from each fold's rows without a look at their labels. holdout_nll and information_gain do "
      "not "
      "depend on it, nor do nell and nell_upper unless --stated-for is given."},
-    CLI_OPTION_STATED(cv_options, stated_for),
+    CLI_OPTION_STATED(cv_options, stated_for, "metrics are", ", but nell for the true population"),
     CLI_OPTION_INTERVAL(cv_options, interval, "0.9", "The level of the intervals of pooled metrics."),
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "

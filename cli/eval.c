@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/ensemble.h"
 #include "cli/eval.h"
+#include "cli/stated.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -35,9 +36,7 @@ static const pv_option option_table[] = {
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
      "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
      "as they are, known:P or unknown."},
-    {"prevalence", PV_OPTION_TEXT, offsetof(eval_options, prevalence), "rows", 0, 0, NULL, "P",
-     "The population that metrics and curves are stated for: rows, the rows as they are; population, that of "
-     "--population; or a prevalence as for fit --prevalence. Rows are then weighted label by label."},
+    CLI_OPTION_STATED(eval_options, stated_for, "metrics and curves are", ""),
     CLI_OPTION_INTERVAL(eval_options, interval, "0.9", "The level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
@@ -208,11 +207,11 @@ static const cli_group groups[] = {
 
 static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
-    {"prevail eval study.model holdout.csv --prevalence population --curves curves",
+    {"prevail eval study.model holdout.csv --stated-for population --curves curves",
      "The metrics stated for the true population, and curves as CSV files."},
-    {"prevail eval study.model holdout.csv --prevalence population --training study.csv --report report.html",
+    {"prevail eval study.model holdout.csv --stated-for population --training study.csv --report report.html",
      "The same as a page to look at."},
-    {"prevail eval study.model clinic.csv --population known:0.2 --prevalence 0.2 --json",
+    {"prevail eval study.model clinic.csv --population known:0.2 --stated-for 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval seed1.model test.npz --ensemble seed2.model,seed3.model --binarise 3",
      "The mean of three models of readers' grades, judged as benign (below 3) against malignant (above)."},
@@ -220,22 +219,25 @@ static const cli_example examples[] = {
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
 
+static const cli_hint hints[] = {{"prevalence", "stated-for"}, {NULL, NULL}};
+
 const cli_command cli_eval = {
     .name = "eval",
     .summary = "metrics and curves of predictions on labelled data",
-    .usage = "MODEL DATA | --probs FILE [--target COL] [--population NAME] [--prevalence P] [--curves DIR] [options]",
+    .usage = "MODEL DATA | --probs FILE [--target COL] [--population NAME] [--stated-for P] [--curves DIR] [options]",
     .text =
         "Judges a model, or another model's probabilities, on rows whose labels are known. Two populations play a "
-        "part. --population is the one the predictions are made for. --prevalence is the one the metrics are stated "
+        "part. --population is the one the predictions are made for. --stated-for is the one the metrics are stated "
         "for: by default the rows as they are, whose label shares may be those of a study, not of a population. Those "
         "metrics that change with the prevalence are marked in the table. By default nell alone is stated for the "
-        "population of the predictions; with --prevalence it is stated as the others are. holdout_nll adapts the "
+        "population of the predictions; with --stated-for it is stated as the others are. holdout_nll adapts the "
         "predictions to the label shares it is stated for. With a posterior the predictions judged are its means.\n"
         "Rows whose label is missing are refused with their place, or left out and counted (--missing drop).\n"
         "Intervals are percentiles of bootstrap replicates drawn within labels; that of ece is turned about the value, "
         "since resampling adds to it.",
     .arguments = arguments,
     .groups = groups,
+    .hints = hints,
     .options_size = sizeof(eval_options),
     .output =
         "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "

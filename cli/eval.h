@@ -13,7 +13,7 @@ typedef struct eval_options {
     const char *from;
     const char *positive;
     const char *population;
-    const char *prevalence;
+    const char *stated_for;
     const char *votes;
     const char *binarise; /* the middle grade */
     const char *ensemble;

@@ -341,21 +341,21 @@ static int set_shares(cli_call *call, const eval_options *options, eval_inputs *
         total += inputs->observed[y];
     for (size_t y = 0; y < classes; y++)
         inputs->observed[y] /= total;
-    if (strcmp(options->prevalence, "rows") == 0)
+    if (strcmp(options->stated_for, "rows") == 0)
         return CLI_OK;
-    if (strcmp(options->prevalence, "population") == 0) {
+    if (strcmp(options->stated_for, "population") == 0) {
         if (!inputs->prevalence)
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--prevalence population: that of these probabilities is unknown; say it with --from P");
+                             "--stated-for population: that of these probabilities is unknown; say it with --from P");
         inputs->stated = copy_of(inputs->prevalence, classes);
         return CLI_OK;
     }
-    if (!strpbrk(options->prevalence, "=0123456789"))
+    if (!strpbrk(options->stated_for, "=0123456789"))
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--prevalence: '%s' is no population; give rows, population, or a prevalence such as 0.01",
-                         options->prevalence);
+                         "--stated-for: '%s' is no population; give rows, population, or a prevalence such as 0.01",
+                         options->stated_for);
     inputs->stated = cli_alloc(classes, sizeof(double));
-    return parse_prevalence(call, "--prevalence", options->prevalence, inputs, inputs->stated);
+    return parse_prevalence(call, "--stated-for", options->stated_for, inputs, inputs->stated);
 }
 
 int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) {

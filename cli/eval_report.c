@@ -107,7 +107,7 @@ static void print_footer(const eval_options *options, const eval_inputs *inputs,
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
                inputs->prevalence ? " (nell: of the population)" : "");
     if (inputs->prevalence && eval_shares_differ(inputs))
-        printf("  The population judged has %.4g: --prevalence population states the metrics for it.\n",
+        printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
                inputs->prevalence[inputs->positive]);
 }
 

@@ -138,7 +138,7 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                  "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
                  "probabilities are for "
                  "a population "
-                 "where %.4g have it. Add --prevalence population to state them for it.",
+                 "where %.4g have it. Add --stated-for population to state them for it.",
                  inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
         judged.advice = advice;
     }

@@ -2,6 +2,7 @@
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/report_sections.h"
+#include "cli/stated.h"
 #include "cli/validation.h"
 #include "prevail/prevail.h"
 #include "tool/checkpoint.h"
@@ -52,7 +53,7 @@ static const pv_option sweep_table[] = {
      "be compared; true, each one's own; known:P; unknown, inferred from the rows judged without a look at their "
      "labels. "
      "holdout_nll and information_gain do not depend on it, nor does nell unless --stated-for is given."},
-    CLI_OPTION_STATED(sweep_options, stated_for),
+    CLI_OPTION_STATED(sweep_options, stated_for, "metrics are", ", but nell for the true population"),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
      "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
     {"mixture-prior", PV_OPTION_TEXT, AT(mixture_prior), NULL, 0, 0, NULL, "LIST",

@@ -6,14 +6,6 @@
 #include "tool/command.h"
 #include "tool/json.h"
 
-#define CLI_OPTION_STATED(type, field)                                                                                 \
-    {                                                                                                                  \
-        "stated-for", PV_OPTION_TEXT, offsetof(type, field), "rows", 0, 0, NULL, "P",                                  \
-            "The population that metrics are stated for, as eval --prevalence: rows, the rows as they are, but nell "  \
-            "for the true population; population, that of --population; or a prevalence as for fit --prevalence. "     \
-            "Rows are then weighted label by label."                                                                   \
-    }
-
 /* "0.1234" or "-" where undefined; size >= 16. */
 const char *cli_metric_text(double value, char *text, size_t size);
 /* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it; lo and hi of value

@@ -104,6 +104,13 @@ static int relatives_option(cli_call *call, const char *name) {
     return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s", name, call->command->name);
 }
 
+static const char *hinted(const cli_command *command, const char *name) {
+    for (const cli_hint *hint = command->hints; hint && hint->word; hint++)
+        if (strcmp(hint->word, name) == 0)
+            return hint->option;
+    return NULL;
+}
+
 static int unknown_option(cli_call *call, const char *name) {
     const char *words[NAMES_MAX];
     size_t count = 0;
@@ -114,7 +121,9 @@ static int unknown_option(cli_call *call, const char *name) {
             if (cli_has(call->command, group, row))
                 words[count++] = row->name;
     words[count++] = "help";
-    const char *near = pv_nearest(name, words, count);
+    const char *near = hinted(call->command, name);
+    if (!near)
+        near = pv_nearest(name, words, count);
     if (near)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; did you mean --%s?", name, near);
     return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; prevail %s --help lists the options", name,

@@ -27,6 +27,11 @@ typedef struct cli_example {
     const char *text;
 } cli_example; /* a list ends with a NULL command */
 
+/* A word that people may try for an option whose name is another. */
+typedef struct cli_hint {
+    const char *word, *option;
+} cli_hint; /* a list ends with a NULL word */
+
 typedef struct cli_command cli_command;
 struct cli_command {
     const char *name;    /* "fit"; that of a member has its command's before it: "study bias" */
@@ -36,6 +41,7 @@ struct cli_command {
     const cli_argument *arguments;
     const cli_group *groups;    /* an option that two groups have is the first one's */
     const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
+    const cli_hint *hints;      /* NULL: none */
     size_t options_size;
     const char *output; /* what is written, and the columns; paragraphs as in text */
     const cli_example *examples;

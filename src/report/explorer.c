@@ -347,7 +347,7 @@ static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
     if (l->exact)
         pv__print(
             out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
-            l->count, isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --prevalence P");
+            l->count, isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --stated-for P");
     else
         pv__print(
             out,

@@ -84,7 +84,7 @@ def mean_over_prevalence(prevail, model, data):
 def judge(prevail, work, method, seed):
     """The test set resampled to the prevalence: rows weighted label by label, which is the mean over resamples."""
     model = file_of(work, method, seed)
-    found = json.loads(subprocess.run([prevail, "eval", model, work / "test.npz", "--prevalence", str(PREVALENCE),
+    found = json.loads(subprocess.run([prevail, "eval", model, work / "test.npz", "--stated-for", str(PREVALENCE),
                                        "--bootstrap", "0", "--json"], check=True, capture_output=True).stdout)
     calibration, error = mean_over_prevalence(prevail, model, work / "test.npz")
     rest, rest_error = mean_over_prevalence(prevail, model, work / f"rest-{seed}.npz")

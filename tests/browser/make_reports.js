@@ -39,9 +39,9 @@ function makeReports(run, folder) {
   run("simulate", "nodules", "--rows", "20000", "--prevalence", "0.05", "--seed", "3", "-o", "many.csv");
   run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "-o", "exact.model");
   run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--infer", "laplace", "-o", "laplace.model");
-  run("eval", "exact.model", "test.csv", "--prevalence", "population", "--training", "train.csv", "--report", "exact.html", "--figures", "figures");
+  run("eval", "exact.model", "test.csv", "--stated-for", "population", "--training", "train.csv", "--report", "exact.html", "--figures", "figures");
   run("eval", "exact.model", "many.csv", "--bootstrap", "0", "--report", "thinned.html");
-  run("eval", "laplace.model", "train.csv", "--prevalence", "population", "--report", "laplace.html");
+  run("eval", "laplace.model", "train.csv", "--stated-for", "population", "--report", "laplace.html");
   hostile(folder);
   run("fit", "hostile.csv", "--target", "y</title><i>", "--positive", hostileLabels[1], "--prevalence", "0.1", "-o", "hostile.model");
   run("eval", "hostile.model", "hostile.csv", "--report", "hostile.html");

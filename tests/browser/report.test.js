@@ -83,14 +83,14 @@ test("explorer: prevalence and equal costs, against eval", async () => {
   for (const pi of [0.002, 0.03, 0.25, 0.5, 0.9]) {
     await set(page, "pi", pi);
     compareWithMetrics(await shown(page), pi,
-      evalJson(["exact.model", "test.csv", "--population", "known:" + pi, "--prevalence", String(pi)]).metrics);
+      evalJson(["exact.model", "test.csv", "--population", "known:" + pi, "--stated-for", String(pi)]).metrics);
   }
   await close(page);
 });
 
 test("explorer: each slider, against eval", async () => {
   const page = await open("exact.html");
-  const args = (pi) => ["exact.model", "test.csv", "--population", "known:" + pi, "--prevalence", String(pi), "--points", "0", "--curves", "-"];
+  const args = (pi) => ["exact.model", "test.csv", "--population", "known:" + pi, "--stated-for", String(pi), "--points", "0", "--curves", "-"];
   await set(page, "pi", 0.3);
   for (const [id, keys] of [["fp", 12], ["fn", 30], ["pi", 9]]) {
     await page.focus(`#ex-${id}-range`);
@@ -123,7 +123,7 @@ async function compareRates(page, args, unlocked) {
 test("explorer: net benefit, against the decision curve", async () => {
   const page = await open("exact.html");
   await set(page, "pi", 0.3);
-  const curve = evalJson(["exact.model", "test.csv", "--population", "known:0.3", "--prevalence", "0.3", "--curves", "-"]).curves.net_benefit;
+  const curve = evalJson(["exact.model", "test.csv", "--population", "known:0.3", "--stated-for", "0.3", "--curves", "-"]).curves.net_benefit;
   for (const i of [9, 19, 49, 79]) {
     const t = curve.threshold[i];
     await set(page, "fp", t);

@@ -27,7 +27,7 @@ static const cli_command *find_member(const cli_command *command, const char *wo
     const cli_command *found = word ? cli_member(command, word) : NULL;
     if (found)
         return found;
-    for (; command->members[count] && count < MEMBERS_MAX; count++) {
+    for (; count < MEMBERS_MAX && command->members[count]; count++) {
         names[count] = cli_member_name(command->members[count]);
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", count ? ", " : "", names[count]);
     }

@@ -36,18 +36,18 @@ typedef struct method {
     pv_loss loss;
     pv_marginal marginal;
     const char *prevalence_n;
-    pv_target_population population;
+    const char *population;
 } method;
 
 enum { PROFILE, PLUGIN, IW, PLAIN, UNCORRECTED, TRUTH, METHODS };
 
 static const method methods[METHODS] = {
-    [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
-    [PLUGIN] = {"ig plug-in (paper)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "rows", PV_POPULATION_TRUE},
-    [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
-    [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_TRUE},
-    [UNCORRECTED] = {"plain as it stands", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", PV_POPULATION_DESIGN},
-    [TRUTH] = {"(the truth)", false, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, NULL, PV_POPULATION_TRUE}};
+    [PROFILE] = {"ig profile", true, PV_LOSS_IG, PV_MARGINAL_PROFILE, "rows", "true"},
+    [PLUGIN] = {"ig plug-in (paper)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "rows", "true"},
+    [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", "true"},
+    [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", "true"},
+    [UNCORRECTED] = {"plain as it stands", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", "design"},
+    [TRUTH] = {"(the truth)", false, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, NULL, "true"}};
 
 typedef struct result {
     double calibration; /* mean predicted risk over observed share */
@@ -139,6 +139,15 @@ static void predict_truth(const work *held, double *log_p) {
     }
 }
 
+static pv_status predict(pv_ctx *ctx, const pv_classifier *classifier, const char *where, work *held) {
+    pv_prediction *said;
+    pv_status status = pv_predict_in(ctx, classifier, held->test, where, NULL, &said);
+    if (status == PV_OK)
+        memcpy(held->log_p, said->log_p, 2 * said->rows * sizeof *held->log_p);
+    pv_prediction_free(ctx, said);
+    return status;
+}
+
 static pv_status fit_and_predict(cli_call *call, const method *how, work *held, double *coefficients) {
     pv_fit_options options = pv_fit_options_default();
     char text[32];
@@ -161,9 +170,7 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
     if (status == PV_OK)
         status = pv_classifier_coefficients(call->ctx, classifier, coefficients);
     if (status == PV_OK)
-        status = pv_predict_loglik(call->ctx, classifier, held->test, held->log_p);
-    if (status == PV_OK)
-        pv_predict_population(classifier, how->population, NULL, held->test->rows, held->log_p, held->log_p);
+        status = predict(call->ctx, classifier, how->population, held);
     if (status == PV_OK && how == &methods[PROFILE]) {
         size_t size = 2 * held->test->rows * sizeof(double);
         held->shown_log_p = cli_alloc(2 * held->test->rows, sizeof(double));

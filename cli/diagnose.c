@@ -137,9 +137,11 @@ static void centres(const pv_classifier *c, double *centre, double *unit) {
  * their standard deviation over the rows as the unit. */
 static pv_status log_odds(cli_call *call, const work *held, const pv_classifier *c, double *centre, double *unit) {
     size_t classes = (size_t)c->classes, rows = held->data->rows;
-    pv_status status = pv_predict_posterior(call->ctx, c, held->data, PV_POPULATION_TRUE, NULL, 0, centre, NULL, NULL);
+    pv_prediction *said; /* in any population: a shift of all log odds is no change */
+    pv_status status = pv_predict_in(call->ctx, c, held->data, c->prevalence ? "true" : "design", NULL, &said);
     for (size_t i = 0; status == PV_OK && i < rows * classes; i++)
-        centre[i] = pv_logit(fmin(fmax(centre[i], 1e-12), 1 - 1e-12));
+        centre[i] = pv_logit(fmin(fmax(said->p[i], 1e-12), 1 - 1e-12));
+    pv_prediction_free(call->ctx, said);
     for (size_t y = 0; status == PV_OK && unit && y < classes; y++) {
         double sum = 0, squares = 0;
         for (size_t n = 0; n < rows; n++)

@@ -4,7 +4,6 @@
 #include "tool/console.h"
 #include "tool/json.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,43 +19,34 @@ static char **split(const char *list, size_t *count) {
     return names;
 }
 
-/* What one member adds: its probabilities in the population asked for and in the true one, and its marginal. */
+static pv_status predict_member(cli_call *call, const cli_ensemble *e, const pv_classifier *c, const char *path,
+                                pv_dataset **data, pv_prediction **said) {
+    const pv_predict_options wanted = {.likelihood = e->mean->loglik != NULL};
+    pv_population *same = NULL; /* the first model's design is not the member's */
+    pv_status status = pv_ensemble_check(call->ctx, e->first, c, path, e->population);
+    if (status == PV_OK && e->population->kind != PV_POPULATION_TRUE)
+        status = pv_population_known(call->ctx, c->classes, e->population->prevalence, &same);
+    if (status == PV_OK)
+        status = pv_dataset_apply(call->ctx, e->table, e->roles, c->encoding, c->labels, c->classes, data);
+    if (status == PV_OK)
+        status = pv_predict(call->ctx, c, *data, same, &wanted, said);
+    pv_population_free(call->ctx, same);
+    return status;
+}
+
 static int add_member(cli_call *call, const cli_ensemble *e, const char *path, size_t members) {
-    const pv_classifier *first = e->first;
-    size_t count = e->rows * (size_t)first->classes;
     pv_classifier *c = NULL;
     pv_dataset *data = NULL;
-    double *loglik = cli_alloc(count, sizeof *loglik), *log_p = cli_alloc(count, sizeof *log_p);
-    double *marginal = cli_alloc((size_t)first->classes, sizeof *marginal);
+    pv_prediction *said = NULL;
     pv_status status = pv_classifier_load(call->ctx, path, &c);
     if (status == PV_OK)
-        status = pv_ensemble_check(call->ctx, first, c, path, e->population);
+        status = predict_member(call, e, c, path, &data, &said);
     if (status == PV_OK)
-        status = pv_dataset_apply(call->ctx, e->table, e->roles, c->encoding, c->labels, c->classes, &data);
-    bool moved = e->population != PV_POPULATION_TRUE;
-    if (status == PV_OK && data->rows == e->rows)
-        status = pv_predict_judged(call->ctx, c, data, moved ? PV_POPULATION_KNOWN : PV_POPULATION_TRUE,
-                                   moved ? e->prevalence : NULL, loglik, log_p, marginal, NULL, NULL);
-    int code = CLI_OK;
-    if (status != PV_OK)
-        code = cli_fail(call, status);
-    else if (data->rows != e->rows)
-        code = cli_error(call, PV_ERR_INPUT, path,
-                         "uses %zu of the rows, the first model %zu; fit them with the same --votes-min and --binarise",
-                         data->rows, e->rows);
-    if (code == CLI_OK) {
-        pv_ensemble_add(count, members, log_p, e->log_p);
-        if (e->loglik)
-            pv_ensemble_add(count, members, loglik, e->loglik);
-        if (e->log_marginal)
-            pv_ensemble_add((size_t)first->classes, members, marginal, e->log_marginal);
-    }
-    free(loglik);
-    free(log_p);
-    free(marginal);
+        status = pv_ensemble_join(call->ctx, e->mean, members, said, path);
+    pv_prediction_free(call->ctx, said);
     pv_dataset_free(call->ctx, data);
     pv_classifier_free(call->ctx, c);
-    return code;
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensemble) {

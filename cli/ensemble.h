@@ -18,12 +18,8 @@ typedef struct cli_ensemble {
     const pv_classifier *first;
     const pv_table *table;
     const pv_roles *roles; /* as the first model's rows were read */
-    size_t rows;           /* that it used */
-    pv_target_population population;
-    const double *prevalence; /* [classes] of the population asked for, where it is not the true one */
-    double *log_p;            /* [rows][classes], the mean so far, in the population asked for */
-    double *loglik;           /* [rows][classes], the same in the true one; NULL: not wanted */
-    double *log_marginal;     /* [classes] of loglik; NULL: not wanted */
+    const pv_population *population;
+    pv_prediction *mean; /* so far */
 } cli_ensemble;
 
 /* Adds the models in a list of names; NULL: none. Returns an exit code. */

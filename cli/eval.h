@@ -54,6 +54,7 @@ typedef struct eval_inputs {
     pv_table *table;
     pv_dataset *data;
     pv_probs *probs;
+    pv_prediction *said; /* of a model: log_p and the rest lie in it */
     double *frequency, *weight;
     pv_target_prevalence *target; /* --population unknown: what was inferred */
 } eval_inputs;

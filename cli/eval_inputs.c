@@ -11,11 +11,6 @@
 
 /* ---- predictions in a population --------------------------------------------------------------------------------- */
 
-/* The true population: the stated prevalence, or that of the training data where none was stated. */
-static const double *true_prevalence(const pv_classifier *classifier) {
-    return classifier->prevalence ? classifier->prevalence : classifier->design;
-}
-
 static double *copy_of(const double *values, size_t n) {
     double *copy = cli_alloc(n, sizeof *copy);
     memcpy(copy, values, n * sizeof *copy);
@@ -33,42 +28,35 @@ static int target_options(cli_call *call, const eval_options *options, pv_target
     return CLI_OK;
 }
 
-/* The one place that knows populations of a model: fills log_p, loglik, their marginal and prevalence. */
+/* Fills log_p, loglik, their marginal and prevalence. */
 static int predict_population(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
+    const pv_predict_options wanted = {.likelihood = true};
     const pv_classifier *classifier = inputs->classifier;
-    size_t classes = (size_t)classifier->classes;
-    pv_target_population population;
-    pv_target_options target;
-    inputs->prevalence = cli_alloc(classes, sizeof(double));
-    inputs->log_marginal = cli_alloc(classes, sizeof(double));
-    pv_status status =
-        pv_target_population_parse(call->ctx, options->population, classifier, &population, inputs->prevalence);
+    pv_target_options unknown;
+    pv_population *population;
+    pv_status status = pv_population_new(call->ctx, classifier, options->population, NULL, &population);
     if (status != PV_OK)
         return cli_fail(call, status);
-    int code = target_options(call, options, &target);
-    if (code != CLI_OK)
-        return code;
-    if (population == PV_POPULATION_TRUE)
-        memcpy(inputs->prevalence, true_prevalence(classifier), classes * sizeof(double));
-    else if (population == PV_POPULATION_DESIGN)
-        memcpy(inputs->prevalence, classifier->design, classes * sizeof(double));
-    status = pv_predict_judged(call->ctx, classifier, inputs->data, population,
-                               population == PV_POPULATION_KNOWN ? inputs->prevalence : NULL, inputs->loglik,
-                               inputs->log_p, inputs->log_marginal, &target, &inputs->target);
-    if (inputs->target)
-        memcpy(inputs->prevalence, inputs->target->value, classes * sizeof(double));
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    cli_ensemble ensemble = {.first = classifier,
-                             .table = inputs->table,
-                             .roles = roles,
-                             .rows = inputs->data->rows,
-                             .population = population,
-                             .prevalence = inputs->prevalence,
-                             .log_p = inputs->log_p,
-                             .loglik = inputs->loglik,
-                             .log_marginal = inputs->log_marginal};
-    return cli_ensemble_add(call, options->ensemble, &ensemble);
+    int code = target_options(call, options, &unknown);
+    if (code == CLI_OK) {
+        population->unknown = unknown;
+        status = pv_predict(call->ctx, classifier, inputs->data, population, &wanted, &inputs->said);
+        cli_ensemble ensemble = {.first = classifier,
+                                 .table = inputs->table,
+                                 .roles = roles,
+                                 .population = population,
+                                 .mean = inputs->said};
+        code = status == PV_OK ? cli_ensemble_add(call, options->ensemble, &ensemble) : cli_fail(call, status);
+    }
+    pv_population_free(call->ctx, population);
+    if (code == CLI_OK) {
+        inputs->log_p = inputs->said->log_p;
+        inputs->loglik = inputs->said->loglik;
+        inputs->log_marginal = inputs->said->log_marginal;
+        inputs->prevalence = inputs->said->prevalence;
+        inputs->target = inputs->said->inferred;
+    }
+    return code;
 }
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
@@ -142,9 +130,6 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
                               classifier->classes, &inputs->data);
     if (status != PV_OK)
         return cli_fail(call, status);
-    size_t count = inputs->data->rows * (size_t)classifier->classes;
-    inputs->loglik = cli_alloc(count, sizeof(double));
-    inputs->log_p = cli_alloc(count, sizeof(double));
     return predict_population(call, options, &roles, inputs);
 }
 
@@ -374,17 +359,20 @@ int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs) 
 }
 
 void eval_clear(cli_call *call, eval_inputs *inputs) {
-    free(inputs->log_p);
-    free(inputs->loglik);
-    free(inputs->log_marginal);
-    free(inputs->prevalence);
+    if (!inputs->said) { /* of --probs */
+        free(inputs->log_p);
+        free(inputs->loglik);
+        free(inputs->log_marginal);
+        free(inputs->prevalence);
+        pv_target_prevalence_free(call->ctx, inputs->target);
+    }
+    pv_prediction_free(call->ctx, inputs->said);
     free(inputs->stated);
     free(inputs->observed);
     free(inputs->frequency);
     free(inputs->weight);
     free(inputs->sides[0]);
     free(inputs->sides[1]);
-    pv_target_prevalence_free(call->ctx, inputs->target);
     pv_probs_free(call->ctx, inputs->probs);
     pv_dataset_free(call->ctx, inputs->data);
     pv_table_free(call->ctx, inputs->table);

@@ -66,13 +66,10 @@ typedef struct work {
     pv_table *table;
     pv_dataset *data;
     pv_costs *costs;
-    pv_target_population population;
-    double *prevalence;           /* [classes] of a known population */
-    int32_t *label;               /* [rows]; NULL: none known */
-    double *confusion;            /* [classes][classes]; NULL: not needed */
-    double *p;                    /* [rows][classes] */
-    double *lo, *hi;              /* [rows][classes]; NULL: no interval asked for */
-    pv_target_prevalence *target; /* of an unknown population */
+    pv_population *population;
+    int32_t *label;    /* [rows]; NULL: none known */
+    double *confusion; /* [classes][classes]; NULL: not needed */
+    pv_prediction *said;
 } work;
 
 /* Options that would do nothing are refused. */
@@ -108,9 +105,7 @@ static int load_model(cli_call *call, const predict_options *options, work *held
     if (held->classifier->stop == PV_STOP_INTERRUPTED || held->classifier->stop == PV_STOP_DIVERGED)
         cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
                  held->classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
-    held->prevalence = cli_alloc((size_t)held->classifier->classes, sizeof *held->prevalence);
-    status = pv_target_population_parse(call->ctx, options->population, held->classifier, &held->population,
-                                        held->prevalence);
+    status = pv_population_new(call->ctx, held->classifier, options->population, &options->target, &held->population);
     if (status != PV_OK)
         return cli_fail(call, status);
     return cli_read_costs(call, options->costs, held->classifier->labels, held->classifier->classes, &held->costs);
@@ -120,7 +115,7 @@ static int read_data(cli_call *call, const predict_options *options, work *held)
     const pv_classifier *classifier = held->classifier;
     pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
     pv_roles reading = roles;
-    bool unknown = held->population == PV_POPULATION_UNKNOWN;
+    bool unknown = held->population->kind == PV_POPULATION_UNKNOWN;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
     if (unknown)                      /* nothing else asks for weights */
         reading.weights = options->weights ? options->weights : classifier->weights;
@@ -176,48 +171,20 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, predict_options *options, work *held) {
-    const pv_classifier *classifier = held->classifier;
-    size_t count = held->data->rows * (size_t)classifier->classes;
-    held->p = cli_alloc(count, sizeof *held->p);
-    if (options->interval > 0) {
-        held->lo = cli_alloc(count, sizeof *held->lo);
-        held->hi = cli_alloc(count, sizeof *held->hi);
-    }
-    pv_status status;
-    if (held->population == PV_POPULATION_UNKNOWN) {
-        options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
-        options->target.confusion = held->confusion;
-        status = pv_predict_unknown(call->ctx, classifier, held->data, held->label, &options->target, held->p, NULL,
-                                    held->lo, held->hi, &held->target);
-    } else {
-        status = pv_predict_posterior(call->ctx, classifier, held->data, held->population,
-                                      held->population == PV_POPULATION_KNOWN ? held->prevalence : NULL,
-                                      options->interval, held->p, held->lo, held->hi);
-    }
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
-}
-
-/* Adds the other models' probabilities to the first one's. */
-static int add_ensemble(cli_call *call, const predict_options *options, work *held) {
-    const pv_classifier *c = held->classifier;
+static int compute(cli_call *call, const predict_options *options, work *held) {
+    const pv_predict_options wanted = {.level = options->interval, .label = held->label};
+    held->population->unknown.level = CLI_LEVEL;
+    held->population->unknown.confusion = held->confusion;
+    pv_status status = pv_predict(call->ctx, held->classifier, held->data, held->population, &wanted, &held->said);
+    if (status != PV_OK)
+        return cli_fail(call, status);
     pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
-    size_t count = held->data->rows * (size_t)c->classes;
-    if (!options->ensemble)
-        return CLI_OK;
-    for (size_t i = 0; i < count; i++)
-        held->p[i] = log(held->p[i]);
-    cli_ensemble ensemble = {.first = c,
+    cli_ensemble ensemble = {.first = held->classifier,
                              .table = held->table,
                              .roles = &roles,
-                             .rows = held->data->rows,
                              .population = held->population,
-                             .prevalence = held->population == PV_POPULATION_DESIGN ? c->design : held->prevalence,
-                             .log_p = held->p};
-    int code = cli_ensemble_add(call, options->ensemble, &ensemble);
-    for (size_t i = 0; i < count; i++)
-        held->p[i] = exp(held->p[i]);
-    return code;
+                             .mean = held->said};
+    return cli_ensemble_add(call, options->ensemble, &ensemble);
 }
 
 static int write_predictions(cli_call *call, const predict_options *options, const work *held) {
@@ -230,9 +197,9 @@ static int write_predictions(cli_call *call, const predict_options *options, con
     cli_predictions predictions = {.labels = held->classifier->labels,
                                    .classes = held->classifier->classes,
                                    .rows = held->data->rows,
-                                   .p = held->p,
-                                   .lo = held->lo,
-                                   .hi = held->hi,
+                                   .p = held->said->p,
+                                   .lo = held->said->lo,
+                                   .hi = held->said->hi,
                                    .costs = held->costs,
                                    .table = held->table,
                                    .row = held->data->table_row,
@@ -243,21 +210,17 @@ static int write_predictions(cli_call *call, const predict_options *options, con
 
 static void report(cli_call *call, const predict_options *options, const work *held) {
     const pv_classifier *c = held->classifier;
-    if (held->target)
-        cli_note_target(call, held->target, c->labels, held->data->rows);
+    if (held->said->inferred)
+        cli_note_target(call, held->said->inferred, c->labels, held->data->rows);
     cli_note_costs(call, held->costs, c->labels);
     cli_note_dropped(call, NULL, held->data);
     if (!options->running.json)
         return;
     json_t *object = cli_json_object();
     cli_json_set(object, "population", cli_json_text(options->population));
-    const double *prevalence = held->population == PV_POPULATION_KNOWN    ? held->prevalence
-                               : held->population == PV_POPULATION_DESIGN ? c->design
-                               : held->target                             ? held->target->value
-                                                                          : c->prevalence;
-    cli_json_set(object, "prevalence", cli_json_by_label(c->labels, c->classes, prevalence));
-    if (held->target)
-        cli_json_target(object, held->target, c->labels);
+    cli_json_set(object, "prevalence", cli_json_by_label(c->labels, c->classes, held->said->prevalence));
+    if (held->said->inferred)
+        cli_json_target(object, held->said->inferred, c->labels);
     cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, c->labels));
@@ -284,18 +247,13 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = compute(call, options, &held);
     if (code == CLI_OK)
-        code = add_ensemble(call, options, &held);
-    if (code == CLI_OK)
         code = write_predictions(call, options, &held);
     if (code == CLI_OK)
         report(call, options, &held);
-    free(held.p);
-    free(held.lo);
-    free(held.hi);
     free(held.label);
     free(held.confusion);
-    free(held.prevalence);
-    pv_target_prevalence_free(call->ctx, held.target);
+    pv_prediction_free(call->ctx, held.said);
+    pv_population_free(call->ctx, held.population);
     pv_costs_free(call->ctx, held.costs);
     pv_dataset_free(call->ctx, held.data);
     pv_table_free(call->ctx, held.table);

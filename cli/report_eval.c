@@ -77,7 +77,6 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
         .target = c->target, .weights = c->weights && *c->weights ? c->weights : NULL, .drop_missing = true};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
-    double *log_p = NULL;
     int code = cli_read_for_model(call, c->encoding, options->training, &roles, &table);
     if (code != CLI_OK)
         return code;
@@ -86,17 +85,13 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
                  options->training, c->data_hash);
     pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
     if (status == PV_OK) {
-        size_t count = data->rows * (size_t)c->classes;
-        double *marginal = cli_alloc((size_t)c->classes, sizeof *marginal), *loglik = cli_alloc(count, sizeof *loglik);
         pv_targets targets = pv_dataset_targets(data);
-        log_p = cli_alloc(count, sizeof *log_p);
-        status = pv_predict_judged(call->ctx, c, data, PV_POPULATION_TRUE, NULL, loglik, log_p, marginal, NULL, NULL);
+        pv_prediction *said = NULL;
+        status = pv_predict(call->ctx, c, data, NULL, NULL, &said);
         if (status == PV_OK)
-            status = pv_ranking_new(call->ctx, &targets, log_p, inputs->positive, stated, ranking);
-        free(loglik);
-        free(marginal);
+            status = pv_ranking_new(call->ctx, &targets, said->log_p, inputs->positive, stated, ranking);
+        pv_prediction_free(call->ctx, said);
     }
-    free(log_p);
     pv_dataset_free(call->ctx, data);
     pv_table_free(call->ctx, table);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);

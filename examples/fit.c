@@ -1,8 +1,6 @@
 /* Fits a case-control table and prints the risk of each of its rows in the true population.
  * cc fit.c $(pkg-config --cflags --libs prevail) && ./a.out study.csv outcome 0.01 */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <prevail/prevail.h>
 
@@ -15,7 +13,7 @@ int main(int argc, char **argv) {
     pv_dataset *data = NULL;
     pv_classifier *model = NULL;
     char **labels = NULL;
-    double *log_p = NULL;
+    pv_prediction *said = NULL;
     if (pv_ctx_new(NULL, &ctx) != PV_OK)
         return 1;
 
@@ -31,18 +29,15 @@ int main(int argc, char **argv) {
     pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = argv[2]};
     if (status == PV_OK)
         status = pv_fit(ctx, &input, &options, &model);
-    if (status == PV_OK && !(log_p = malloc(data->rows * (size_t)data->classes * sizeof *log_p)))
-        status = PV_ERR_MEMORY;
     if (status == PV_OK)
-        status = pv_predict_loglik(ctx, model, data, log_p);
+        status = pv_predict(ctx, model, data, NULL, NULL, &said);
     if (status == PV_OK) {
-        pv_predict_population(model, PV_POPULATION_TRUE, NULL, data->rows, log_p, log_p);
-        for (size_t i = 0; i < data->rows; i++)
-            printf("%.6g\n", exp(log_p[i * (size_t)data->classes + (size_t)data->classes - 1]));
+        for (size_t i = 0; i < said->rows; i++)
+            printf("%.6g\n", said->p[i * (size_t)said->classes + (size_t)said->classes - 1]);
     } else {
         fprintf(stderr, "%s\n", pv_ctx_error(ctx)->message);
     }
-    free(log_p);
+    pv_prediction_free(ctx, said);
     pv_classifier_free(ctx, model);
     pv_string_list_free(ctx, labels, data ? (size_t)data->classes : 0);
     pv_dataset_free(ctx, data);

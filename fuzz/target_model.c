@@ -38,16 +38,19 @@ static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
     size_t k = (size_t)c->classes, d = (size_t)c->encoding->features;
     if (c->encoding->image || d > 1000 || k > 100 || pv_model_params(c->model) > 100000)
         return;
-    double *x = fuzz_room(ROWS * d, sizeof *x), *p = fuzz_room(3 * ROWS * k, sizeof *p);
+    double *x = fuzz_room(ROWS * d, sizeof *x);
     for (size_t i = 0; i < ROWS * d; i++)
         x[i] = (double)(i % 5) - 2;
     pv_dataset data = {.rows = ROWS, .features = (int)d, .x = x};
-    FUZZ_CHECK(pv_predict_loglik(ctx, c, &data, p) == PV_OK, "%s", pv_ctx_error(ctx)->message);
-    pv_predict_population(c, PV_POPULATION_DESIGN, NULL, ROWS, p, p + ROWS * k);
-    pv_status status = pv_predict_posterior(ctx, c, &data, PV_POPULATION_DESIGN, NULL, 0.9, p,
-                                            c->posterior ? p + ROWS * k : NULL, c->posterior ? p + 2 * ROWS * k : NULL);
+    const pv_predict_options wanted = {.level = c->posterior ? 0.9 : 0, .likelihood = true};
+    pv_population *population;
+    pv_prediction *said = NULL;
+    FUZZ_CHECK(pv_population_new(ctx, c, "design", NULL, &population) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    pv_status status = pv_predict(ctx, c, &data, population, &wanted, &said);
     if (status != PV_OK)
         fuzz_refused(ctx, status);
+    pv_prediction_free(ctx, said);
+    pv_population_free(ctx, population);
     double *coefficients = fuzz_room((k - 1) * (d + 1), sizeof *coefficients);
     if (pv_model_is_linear(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
         fuzz_refused(ctx, status);

@@ -33,16 +33,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FUZZ_CHECK(fuzz_same_bits(b[i], a[2 * order[i / 2] + i % 2]), "row %zu: %.17g is not %.17g", i / 2, b[i],
                    a[2 * order[i / 2] + i % 2]);
     pv_target_options options = pv_target_options_default();
-    pv_target_prevalence *first, *second;
+    pv_population *population;
+    pv_prediction *first, *second;
     options.method = method;
-    pv_status one = pv_predict_unknown(ctx, c, &rows, NULL, &options, a, NULL, NULL, NULL, &first);
-    pv_status two = pv_predict_unknown(ctx, c, &moved, NULL, &options, b, NULL, NULL, NULL, &second);
+    FUZZ_CHECK(pv_population_new(ctx, c, "unknown", &options, &population) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    pv_status one = pv_predict(ctx, c, &rows, population, NULL, &first);
+    pv_status two = pv_predict(ctx, c, &moved, population, NULL, &second);
     FUZZ_CHECK(one == two, "%s, then %s", pv_status_name(one), pv_status_name(two));
     for (size_t i = 0; one == PV_OK && i < ROWS * 2; i++)
-        FUZZ_CHECK(fabs(b[i] - a[2 * order[i / 2] + i % 2]) <= 1e-6, "row %zu: %.17g is not %.17g", i / 2, b[i],
-                   a[2 * order[i / 2] + i % 2]);
-    pv_target_prevalence_free(ctx, first);
-    pv_target_prevalence_free(ctx, second);
+        FUZZ_CHECK(fabs(second->p[i] - first->p[2 * order[i / 2] + i % 2]) <= 1e-6, "row %zu: %.17g is not %.17g",
+                   i / 2, second->p[i], first->p[2 * order[i / 2] + i % 2]);
+    pv_prediction_free(ctx, first);
+    pv_prediction_free(ctx, second);
+    pv_population_free(ctx, population);
     fuzz_end(ctx);
     return 0;
 }

@@ -73,13 +73,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_prevalence(ctx, prevalence ? prevalence : "", label, n);
         check_priors(ctx, prior ? prior : "", label, n);
     }
-    pv_target_population kind;
-    double p[2] = {0};
-    pv_status status = pv_target_population_parse(ctx, population ? population : "", fuzz_classifier(false), &kind, p);
+    pv_population *where;
+    pv_status status = pv_population_new(ctx, fuzz_classifier(false), population ? population : "", NULL, &where);
     if (status != PV_OK)
         fuzz_refused(ctx, status);
-    else if (kind == PV_POPULATION_KNOWN)
-        fuzz_sound_probabilities(1, 2, p);
+    else if (where->prevalence)
+        fuzz_sound_probabilities(1, 2, where->prevalence);
+    pv_population_free(ctx, where);
     fuzz_end(ctx);
     return 0;
 }

@@ -8,49 +8,22 @@
 extern "C" {
 #endif
 
-/* TRUE: the stated prevalence. KNOWN: another label distribution. DESIGN: that of the training data. UNKNOWN: inferred
- * from the rows themselves (pv_predict_unknown). */
-typedef enum pv_target_population {
-    PV_POPULATION_TRUE,
-    PV_POPULATION_KNOWN,
-    PV_POPULATION_DESIGN,
-    PV_POPULATION_UNKNOWN
-} pv_target_population;
-
-/* "true", "design", "unknown" or "known:P" with P as in pv_prevalence_parse; prevalence [classes] is set for KNOWN. */
-PV_MUST_USE pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
-                                                 pv_target_population *population, double *prevalence);
-
-/* What follows hands out probabilities or fails: a row whose numbers overflow is refused (PV_ERR_NUMERIC) by its number
- * in the table, with the column farthest from the mean. */
-
-/* loglik [rows][classes]: log p(y|x,w), the classifier's own output, as trained. */
-PV_MUST_USE pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        double *loglik);
-
-/* Eq. likelihood with selection: log_p(y) = loglik(y) - log_marginal(y) + log prevalence(y), normalised. In place is
- * fine. */
-void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
-              double *log_p);
-
-/* log probabilities [rows][classes] in a population. prevalence: for KNOWN, else NULL. TRUE leaves ig and iw as they
- * are and corrects plain from the design to the stated prevalence (King and Zeng); without a stated prevalence it
- * leaves plain as it is, and pv_target_population_parse refuses TRUE. UNKNOWN gives NaN: it needs pv_predict_unknown.
- * In place (loglik == log_p) is fine. */
-void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
-                           size_t n, const double *loglik, double *log_p);
-
-/* The same with the posterior carried through: p [rows][classes] is the mean over draws of the probability in the
- * population, lo and hi [rows][classes] (NULL: not wanted) its central interval of the given level over them. Without a
- * posterior p is the point prediction, and asking for intervals is refused with the remedy. */
-PV_MUST_USE pv_status pv_predict_posterior(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                           pv_target_population population, const double *prevalence, double level,
-                                           double *p, double *lo, double *hi);
-
-/* ---- populations of unknown prevalence -----------------------------------------------------------------------------
- * The target sample's own rows tell its label distribution pi: with r_n(y) = p(y|x_n,w)/p(y|w) a row's likelihood is
- * sum_y pi_y r_n(y). docs/method.md, section "Unknown prevalence".
+/* ---- populations ---------------------------------------------------------------------------------------------------
+ * Where predictions are to hold.
  */
+#define PV_POPULATION_LIST(X)                                                                                          \
+    X(TRUE, "true", "the one with the prevalence stated in the fit")                                                   \
+    X(KNOWN, "known", "one with another prevalence")                                                                   \
+    X(DESIGN, "design", "one with the label shares of the training data")                                              \
+    X(UNKNOWN, "unknown", "the one that the rows were drawn from, its prevalence inferred from them")
+typedef enum pv_population_kind {
+#define PV_POPULATION_ENUM(name, word, text) PV_POPULATION_##name,
+    PV_POPULATION_LIST(PV_POPULATION_ENUM)
+#undef PV_POPULATION_ENUM
+} pv_population_kind;
+const char *pv_population_kind_name(pv_population_kind kind); /* "true"; never NULL */
+
+/* How an unknown prevalence is inferred: docs/method.md, section "Unknown prevalence". */
 #define PV_TARGET_METHOD_LIST(X)                                                                                       \
     X(EXACT, "exact", "the posterior of pi with the labels summed out; probabilities averaged over it")                \
     X(VB, "vb", "the paper's variational Dirichlet updates (Appendix G)")                                              \
@@ -76,6 +49,79 @@ typedef struct pv_target_options {
 extern const pv_option pv_target_option_table[];   /* ends with a NULL name */
 pv_target_options pv_target_options_default(void); /* level 0.9 */
 
+/* Made by pv_population_new; read the fields. */
+typedef struct pv_population {
+    pv_population_kind kind;
+    int classes;
+    double *prevalence;        /* [classes]; NULL for UNKNOWN, which the rows are to tell */
+    pv_target_options unknown; /* for UNKNOWN: how */
+} pv_population;
+
+/* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse. unknown: how an
+ * unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated prevalence
+ * has no true population. The caller frees *population. */
+PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
+                                        const pv_target_options *unknown, pv_population **population);
+/* The one of a given prevalence [classes]. */
+PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence,
+                                          pv_population **population);
+void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is fine */
+
+typedef struct pv_target_prevalence pv_target_prevalence; /* below */
+
+/* ---- predictions ---------------------------------------------------------------------------------------------------
+ */
+
+typedef struct pv_predict_options {
+    double level;         /* of the intervals; 0: none. They need a posterior, or an unknown population */
+    bool likelihood;      /* loglik and log_marginal are wanted too: what judging asks for */
+    const int32_t *label; /* [rows], UNKNOWN: labels that are known, -1 where not; NULL: none. They count as observed */
+} pv_predict_options;
+
+pv_predict_options pv_predict_options_default(void); /* neither */
+
+/* What a classifier says of some rows. With a posterior, probabilities are means over its draws. */
+typedef struct pv_prediction {
+    size_t rows;
+    int classes;
+    double *p;                      /* [rows][classes], in the population */
+    double *log_p;                  /* [rows][classes], their logarithms, without underflow */
+    double *lo, *hi;                /* [rows][classes], central intervals; NULL: not asked for */
+    double *prevalence;             /* [classes], of the population: stated, known, or as inferred */
+    pv_target_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
+    double *loglik;                 /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
+                                       corrected to it, or without a stated prevalence as trained */
+    double *log_marginal;           /* [classes], log p(y) there; NULL with loglik */
+    bool elsewhere;                 /* the population is not the true one */
+} pv_prediction;
+
+/* Predicts. The model goes forward once over the rows, whatever is asked for; with a posterior and an unknown
+ * prevalence twice over its draws. population NULL: the true one. options may be NULL. The caller frees *prediction.
+ * Refused: intervals without a posterior; data that are not the classifier's; a row whose numbers overflow
+ * (PV_ERR_NUMERIC), by its number in the table and the column farthest from the mean. */
+PV_MUST_USE pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                 const pv_population *population, const pv_predict_options *options,
+                                 pv_prediction **prediction);
+/* The same in a population named by its text, as in pv_population_new. */
+PV_MUST_USE pv_status pv_predict_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                    const char *population, const pv_predict_options *options,
+                                    pv_prediction **prediction);
+void pv_prediction_free(pv_ctx *ctx, pv_prediction *prediction); /* NULL is fine */
+
+/* ---- the low tier: for those who bring log-likelihoods or probabilities of their own --------------------------------
+ */
+
+/* loglik [rows][classes]: log p(y|x,w), the classifier's own output at w, as trained. */
+PV_MUST_USE pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                        double *loglik);
+
+/* Eq. likelihood with selection: log_p(y) = loglik(y) - log_marginal(y) + log prevalence(y), normalised. In place is
+ * fine. */
+void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
+              double *log_p);
+
+/* The rows' own prevalence pi: with r_n(y) = p(y|x_n,w)/p(y|w) a row's likelihood is sum_y pi_y r_n(y).
+ */
 /* A sample from the population. Borrowed. */
 typedef struct pv_target_sample {
     size_t n;
@@ -87,7 +133,7 @@ typedef struct pv_target_sample {
     const double *weight;        /* [n], >= 0, as repeated rows; NULL: all 1 */
 } pv_target_sample;
 
-typedef struct pv_target_prevalence {
+struct pv_target_prevalence {
     int classes;
     pv_target_method method;
     double *value;      /* [classes]: posterior mean (exact, vb), or the estimate */
@@ -111,7 +157,7 @@ typedef struct pv_target_prevalence {
     double *pi;     /* [points][classes] */
     double *weight; /* [points] */
     double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
-} pv_target_prevalence;
+};
 
 /* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
  * range, rows without any weight, bbse without a confusion matrix, a prior that is not understood. labels [classes] are
@@ -126,12 +172,6 @@ void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence);
 PV_MUST_USE pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample,
                                         const pv_target_prevalence *prevalence, double *p, double *log_p, double *lo,
                                         double *hi);
-
-/* Both for a classifier's rows, its posterior draws of w carried through: each draw has its own posterior of pi, and
- * one pi is drawn for each. label [rows] as in pv_target_sample. p [rows][classes]; lo and hi may be NULL. */
-PV_MUST_USE pv_status pv_predict_unknown(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                         const int32_t *label, const pv_target_options *options, double *p,
-                                         double *log_p, double *lo, double *hi, pv_target_prevalence **prevalence);
 
 /* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. Of labelled
  * rows (label not NULL) by count, whatever their label shares; else by the probabilities exp(loglik) themselves, for

@@ -14,7 +14,7 @@
  *   report.h   one HTML page of text, tables, charts, and an explorer of populations
  *
  * The short way: pv_table_read, pv_dataset_learn, pv_fit, pv_classifier_save; later pv_classifier_load,
- * pv_dataset_apply, pv_predict_loglik, pv_predict_population.
+ * pv_dataset_apply, pv_predict_in.
  */
 #ifndef PREVAIL_H
 #define PREVAIL_H

@@ -11,24 +11,15 @@
 extern "C" {
 #endif
 
-/* What pv_assess needs of a classifier, [rows][classes] and [classes]: its probabilities in the true population, those
- * in the population asked for (prevalence: for KNOWN, else NULL), and the marginal p(y|w) of the former. With a
- * posterior all are means over its draws. For plain the true population is the corrected one, whose marginal is the
- * stated prevalence; without a stated one, that of the training data. UNKNOWN: the rows are the sample whose prevalence
- * is inferred (unknown: how, NULL: by default), their labels not being looked at; *found, where not NULL, is what was
- * inferred, or NULL, and the caller's to free. */
-PV_MUST_USE pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        pv_target_population population, const double *prevalence, double *loglik,
-                                        double *log_p, double *log_marginal, const pv_target_options *unknown,
-                                        pv_target_prevalence **found);
-
 /* ---- ensembles -----------------------------------------------------------------------------------------------------
  * The mean of several classifiers' probabilities in one population. Whether other may join first: the same labels and
  * columns (or arrays), and for TRUE the same stated prevalence. name is other's, for messages. */
 PV_MUST_USE pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other,
-                                        const char *name, pv_target_population population);
-/* mean [count], the logarithm of the mean of so many members' probabilities, becomes that with log_p's one more. */
-void pv_ensemble_add(size_t count, size_t members, const double *log_p, double *mean);
+                                        const char *name, const pv_population *population);
+/* mean, the mean of so many members' predictions, becomes that with other's, of the same rows in the same population,
+ * as one more. */
+PV_MUST_USE pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, const pv_prediction *other,
+                                       const char *name);
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +27,7 @@ typedef struct pv_validation_options {
     int64_t folds;                    /* 3 */
     int64_t repeats;                  /* 1: how often, with other folds */
     const int32_t *group;             /* [rows], as for pv_folds_make; NULL: none */
-    const char *population;           /* as for pv_target_population_parse; "true" */
+    const char *population;           /* as for pv_population_new; "true" */
     const pv_target_options *unknown; /* how population "unknown" is inferred; NULL: by default */
     const char *stated_for;           /* the population the metrics are stated for, as pv_assess_options.prevalence:
                                          "rows" as they are; "population", that of the predictions; or a prevalence as for

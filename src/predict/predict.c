@@ -1,133 +1,234 @@
-/* Probabilities in a population (section 7 of the paper).
+/* Predictions in a population (section 7 of the paper). The model goes forward once over the rows; all that is asked
+ * for is made from its log-likelihoods.
  *
  *   true          p(y|x,w): what ig and iw output. plain outputs the probabilities of the training sample, so it is
  *                 corrected from the design to the stated prevalence (King and Zeng 2001).
  *   known, design p_{s=1}(y|x,w) proportional to p(y|x,w)/p(y|w) . p~(y)          (Eq. likelihood with selection)
  *   unknown       the same with p~ inferred from the rows: unknown.c
+ *
+ * With a posterior, probabilities are means over its draws: draws.c. An unknown prevalence then takes two passes over
+ * the draws: a draw's ratios must be known for all rows before the first row can be predicted.
  */
+#include "predict/predict.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "model/model.h"
-#include "predict/predict.h"
 
-pv_status pv_target_population_parse(pv_ctx *ctx, const char *text, const pv_classifier *classifier,
-                                     pv_target_population *population, double *prevalence) {
-    double low, high;
-    if (strcmp(text, "true") == 0) {
-        *population = PV_POPULATION_TRUE;
-        if (!classifier->prevalence)
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "the model was fitted without --prevalence, so the true population is unknown to it: use "
-                            "--population known:P, or design for that of its training data");
-        return PV_OK;
-    }
-    if (strcmp(text, "design") == 0) {
-        *population = PV_POPULATION_DESIGN;
-        return PV_OK;
-    }
-    if (strcmp(text, "unknown") == 0) {
-        *population = PV_POPULATION_UNKNOWN;
-        return PV_OK;
-    }
-    if (strncmp(text, "known:", 6) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
-                        strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
-    *population = PV_POPULATION_KNOWN;
-    PV_TRY(pv_prevalence_parse(ctx, "--population known", text + 6, classifier->labels, classifier->classes, prevalence,
-                               &low, &high));
-    if (!isnan(low))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: give one prevalence, not an interval", text);
-    return PV_OK;
+pv_predict_options pv_predict_options_default(void) {
+    return (pv_predict_options){0};
 }
 
-/* A network runs its own threads over each chunk. */
-static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
-    const pv_model *model = classifier->model;
-    size_t chunk = pv__model_rows(model, 32);
-    pv_model_work *work = NULL;
-    double *buffer;
-    PV_TRY(pv__alloc(ctx, chunk, (size_t)pv_model_inputs(model) * sizeof *buffer, &buffer));
-    pv_status status = pv_model_work_new(ctx, model, chunk, &work);
-    for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += chunk) {
-        size_t rows = data->rows - begin < chunk ? data->rows - begin : chunk;
-        pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
-                         loglik + begin * (size_t)classifier->classes);
-        status = pv__model_work_check(ctx, work);
-        if (status == PV_OK && pv__interrupted(ctx))
-            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
+/* ---- the struct -------------------------------------------------------------------------------------------------- */
+
+void pv_prediction_free(pv_ctx *ctx, pv_prediction *made) {
+    if (!made)
+        return;
+    pv__free(ctx, made->p);
+    pv__free(ctx, made->log_p);
+    pv__free(ctx, made->lo);
+    pv__free(ctx, made->hi);
+    pv__free(ctx, made->prevalence);
+    pv__free(ctx, made->loglik);
+    pv__free(ctx, made->log_marginal);
+    pv_target_prevalence_free(ctx, made->inferred);
+    pv__free(ctx, made);
+}
+
+static pv_status prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_predict_options *options,
+                                pv_prediction **prediction) {
+    size_t k = (size_t)classes;
+    pv_prediction *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->rows = rows;
+    made->classes = classes;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->p));
+    PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->log_p));
+    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->prevalence));
+    if (options->level > 0) {
+        PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->lo));
+        PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->hi));
     }
-    pv_model_work_free(ctx, work);
-    pv__free(ctx, buffer);
+    if (options->likelihood) {
+        PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->loglik));
+        PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_marginal));
+    }
+    *prediction = made;
+    return PV_OK;
+fail:
+    pv_prediction_free(ctx, made);
     return status;
 }
 
-pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
-    enum { CHUNK = 512 };
-    const pv_model *model = classifier->model;
-    size_t k = (size_t)classifier->classes, d = (size_t)pv_model_inputs(model),
-           chunks = (data->rows + CHUNK - 1) / CHUNK;
-    if (data->features != pv_model_inputs(model))
-        return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
-                        pv_model_inputs(model));
-    if (data->images) {
-        PV_TRY(images_loglik(ctx, classifier, data, loglik));
-        return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
-    }
-    int threads = pv_ctx_threads(ctx);
-    pv_model_work **work;
-    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
-    pv_status status = PV_OK;
-    for (int t = 0; t < threads && status == PV_OK; t++)
-        status = pv_model_work_new(ctx, model, CHUNK, &work[t]);
-    if (status == PV_OK) {
-#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
-        for (int t = 0; t < threads; t++)
-            for (size_t c = (size_t)t * chunks / (size_t)threads; c < (size_t)(t + 1) * chunks / (size_t)threads; c++) {
-                size_t begin = c * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
-                pv_model_forward(model, work[t], classifier->w, rows, data->x + begin * d, loglik + begin * k);
-            }
-    }
-    for (int t = 0; t < threads; t++)
-        pv_model_work_free(ctx, work[t]);
-    pv__free(ctx, work);
-    PV_TRY(status);
-    return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
+/* ---- the true population ----------------------------------------------------------------------------------------- */
+
+/* The label distribution that the likelihood is to be moved to for the true population; NULL: it holds there. */
+static const double *true_target(const pv_classifier *c) {
+    return c->loss == PV_LOSS_PLAIN ? c->prevalence : NULL;
 }
 
-void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
-              double *log_p) {
-    size_t k = (size_t)classes;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t y = 0; y < k; y++)
-            log_p[i * k + y] = loglik[i * k + y] - log_marginal[y] + log(prevalence[y]);
-        pv_log_softmax(classes, log_p + i * k, log_p + i * k);
+/* log p(y) of the likelihood in the true population; with a posterior, of its mean over the draws. */
+static void true_marginal(const pv_classifier *c, double *log_marginal) {
+    size_t k = (size_t)c->classes;
+    for (size_t y = 0; y < k; y++) {
+        double sum = 0;
+        if (c->loss == PV_LOSS_PLAIN) {
+            log_marginal[y] = log(c->prevalence ? c->prevalence[y] : c->design[y]);
+        } else if (!c->posterior) {
+            log_marginal[y] = c->log_marginal[y];
+        } else {
+            for (size_t s = 0; s < c->posterior->count; s++)
+                sum += exp(c->draw_log_marginal[s * k + y]);
+            log_marginal[y] = log(sum / (double)c->posterior->count);
+        }
     }
 }
 
-const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population population, const double *prevalence) {
-    switch (population) {
-    case PV_POPULATION_KNOWN:
-        return prevalence;
-    case PV_POPULATION_DESIGN:
-        return classifier->design;
-    case PV_POPULATION_UNKNOWN: /* pv_predict_unknown's */
-    case PV_POPULATION_TRUE:
-        break;
-    }
-    return classifier->loss == PV_LOSS_PLAIN ? classifier->prevalence : NULL;
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
+
+static const double *target_of(const pv_classifier *c, const pv_population *population) {
+    return population->kind == PV_POPULATION_TRUE ? true_target(c) : population->prevalence;
 }
 
-void pv_predict_population(const pv_classifier *classifier, pv_target_population population, const double *prevalence,
-                           size_t n, const double *loglik, double *log_p) {
-    const double *target = pv__adapt_to(classifier, population, prevalence);
-    for (size_t i = 0; population == PV_POPULATION_UNKNOWN && i < n * (size_t)classifier->classes; i++)
-        log_p[i] = (double)NAN; /* the rows' own prevalence is to be inferred first: nothing here may pass for it */
-    if (population == PV_POPULATION_UNKNOWN)
-        return;
+/* In place is fine. target NULL: as it is. */
+static void move(const pv_classifier *c, size_t rows, const double *loglik, const double *target, double *log_p) {
     if (target)
-        pv_adapt(n, classifier->classes, loglik, classifier->log_marginal, target, log_p);
+        pv_adapt(rows, c->classes, loglik, c->log_marginal, target, log_p);
     else if (log_p != loglik)
-        memcpy(log_p, loglik, n * (size_t)classifier->classes * sizeof *log_p);
+        memcpy(log_p, loglik, rows * (size_t)c->classes * sizeof *log_p);
+}
+
+static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_target_options *how,
+                             const int32_t *label, const double *loglik, pv_prediction *out) {
+    pv_target_sample sample = {.n = data->rows,
+                               .classes = c->classes,
+                               .loglik = loglik,
+                               .log_marginal = c->log_marginal,
+                               .true_marginal = true_target(c),
+                               .label = label,
+                               .weight = data->weight};
+    PV_TRY(pv_target_infer(ctx, &sample, c->labels, how, &out->inferred));
+    return pv_target_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
+}
+
+/* Without a posterior. */
+static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                               const pv_population *population, const pv_target_options *how,
+                               const pv_predict_options *options, pv_prediction *out) {
+    size_t count = data->rows * (size_t)c->classes;
+    bool unknown = population->kind == PV_POPULATION_UNKNOWN;
+    double *scratch = NULL, *raw = out->loglik ? out->loglik : out->log_p;
+    pv_status status;
+    if (unknown && !out->loglik) {
+        PV_GOTO(done, pv__alloc(ctx, count, sizeof *scratch, &scratch));
+        raw = scratch;
+    }
+    PV_GOTO(done, pv_predict_loglik(ctx, c, data, raw));
+    if (unknown) {
+        PV_GOTO(done, infer_point(ctx, c, data, how, options->label, raw, out));
+    } else {
+        move(c, data->rows, raw, target_of(c, population), out->log_p);
+        for (size_t i = 0; i < count; i++)
+            out->p[i] = exp(out->log_p[i]);
+    }
+    if (out->loglik)
+        move(c, data->rows, out->loglik, true_target(c), out->loglik);
+done:
+    pv__free(ctx, scratch);
+    return status;
+}
+
+static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                               const pv_population *population, const pv_target_options *how,
+                               const pv_predict_options *options, pv_prediction *out) {
+    enum { ASKED, SPREAD, HOME, OUTPUTS };
+    size_t k = (size_t)c->classes;
+    pv__draws_output output[OUTPUTS] = {
+        [ASKED] = {.p = out->p, .log_p = out->log_p, .lo = out->lo, .hi = out->hi},
+        [HOME] = {.target = true_target(c), .log_p = population->kind == PV_POPULATION_TRUE ? NULL : out->loglik}};
+    double *pi = NULL;
+    pv_status status = PV_OK;
+    if (population->kind == PV_POPULATION_UNKNOWN) {
+        const double *plugin;
+        PV_GOTO(done, pv__unknown_draws(ctx, c, data, options->label, how, &pi, &plugin, &out->inferred));
+        output[ASKED].target = plugin ? plugin : pi;
+        output[ASKED].stride = k;
+        if (plugin && out->lo) { /* the mean goes by the one, the interval by the other */
+            output[SPREAD] = (pv__draws_output){.target = pi, .stride = k, .lo = out->lo, .hi = out->hi};
+            output[ASKED].lo = output[ASKED].hi = NULL;
+        }
+    } else {
+        output[ASKED].target = target_of(c, population);
+    }
+    PV_GOTO(done, pv__predict_draws(ctx, c, data, how->level, output, OUTPUTS));
+    if (out->loglik && population->kind == PV_POPULATION_TRUE)
+        memcpy(out->loglik, out->log_p, out->rows * k * sizeof *out->loglik);
+done:
+    pv__free(ctx, pi);
+    return status;
+}
+
+static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population *population,
+                       const pv_predict_options *options) {
+    if (population->classes != c->classes)
+        return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the model %d", population->classes,
+                        c->classes);
+    if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+    if (!(options->level >= 0 && options->level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
+    return PV_OK;
+}
+
+static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_population *population,
+                         const pv_predict_options *options, pv_prediction **prediction) {
+    PV_TRY(check(ctx, c, population, options));
+    pv_target_options how = population->unknown;
+    if (options->level > 0)
+        how.level = options->level;
+    pv_prediction *made;
+    PV_TRY(prediction_new(ctx, data->rows, c->classes, options, &made));
+    pv_status status;
+    PV_GOTO(fail, (c->posterior ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
+    PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, made->p));
+    PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->log_p));
+    PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->loglik));
+    PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, made->lo));
+    PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, made->hi));
+    memcpy(made->prevalence, made->inferred ? made->inferred->value : population->prevalence,
+           (size_t)c->classes * sizeof(double));
+    made->elsewhere = population->kind != PV_POPULATION_TRUE;
+    if (made->log_marginal)
+        true_marginal(c, made->log_marginal);
+    *prediction = made;
+    return PV_OK;
+fail:
+    pv_prediction_free(ctx, made);
+    return status;
+}
+
+pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                     const pv_population *population, const pv_predict_options *options, pv_prediction **prediction) {
+    const pv_predict_options none = {0};
+    pv_population *home = NULL;
+    *prediction = NULL;
+    if (!population)
+        PV_TRY(pv_population_new(ctx, classifier, "true", NULL, &home));
+    pv_status status =
+        predict(ctx, classifier, data, population ? population : home, options ? options : &none, prediction);
+    pv_population_free(ctx, home);
+    return status;
+}
+
+pv_status pv_predict_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, const char *text,
+                        const pv_predict_options *options, pv_prediction **prediction) {
+    pv_population *population;
+    *prediction = NULL;
+    PV_TRY(pv_population_new(ctx, classifier, text, NULL, &population));
+    pv_status status = pv_predict(ctx, classifier, data, population, options, prediction);
+    pv_population_free(ctx, population);
+    return status;
 }

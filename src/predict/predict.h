@@ -5,14 +5,24 @@
 #include "predict/target.h"
 #include "prevail/predict.h"
 
-/* The label distribution to adapt to, or NULL where the model's likelihood is already that of the population. */
-const double *pv__adapt_to(const pv_classifier *classifier, pv_target_population population, const double *prevalence);
+/* What is wanted of the draws in one label distribution. target: that of draw s at s x stride (0: one for all); NULL:
+ * the model's own. Each of the others may be NULL: the mean over the draws, its logarithm without underflow, and the
+ * ends of the central interval, which come together. */
+typedef struct pv__draws_output {
+    const double *target;
+    size_t stride;
+    double *p, *log_p, *lo, *hi; /* [rows][classes] */
+} pv__draws_output;
 
-/* The mean over the draws of w, and its interval where lo is not NULL. target: the label distribution for draw s at
- * s x stride (0: one for all); NULL: the model's own. log_p: the logarithm of the mean, without underflow, or NULL. */
+/* Fills the outputs, those that want nothing left alone, in one pass over the draws. level: of the intervals. */
 PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        const double *target, size_t stride, double level, double *p, double *log_p,
-                                        double *lo, double *hi);
+                                        double level, const pv__draws_output *output, size_t outputs);
+
+/* One draw of pi for each draw of w, and what they say together. *pi [draws][classes] is freed by the caller; *plugin,
+ * inside of it, is what stands for pi in predictions where that is something else (vb), or NULL. */
+PV_MUST_USE pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                        const int32_t *label, const pv_target_options *options, double **pi,
+                                        const double **plugin, pv_target_prevalence **inferred);
 
 /* The gate (gate.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {

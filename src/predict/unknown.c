@@ -1,9 +1,9 @@
 /* Predictions of a classifier in a population of unknown prevalence, its posterior draws carried through.
  *
- * Without draws: pv_target_infer and pv_target_predict at the estimate. With draws w_s of the posterior given the
- * training data, each has its own ratios r_n and so its own posterior of pi. One pi_s is drawn from each, by inverting
- * its distribution function at evenly spaced levels in random order (two classes) or by a short Metropolis chain
- * (more; sampler.c); (w_s, pi_s) then are joint draws, and the probabilities of a row are means over them:
+ * Each draw w_s of the posterior given the training data has its own ratios r_n, and so its own posterior of pi. One
+ * pi_s is drawn from each, by inverting its distribution function at evenly spaced levels in random order (two classes)
+ * or by a short Metropolis chain (more; sampler.c). (w_s, pi_s) then are joint draws, and the probabilities of a row
+ * are means over them (draws.c):
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *
@@ -18,27 +18,6 @@ enum { ROWS = 512, STREAM_LEVELS = 0x7075 };
 
 static const double *true_marginal(const pv_classifier *c) {
     return c->loss == PV_LOSS_PLAIN ? c->prevalence : NULL;
-}
-
-static pv_status point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                       const pv_target_options *options, double *p, double *log_p, double *lo, double *hi,
-                       pv_target_prevalence **prevalence) {
-    double *loglik;
-    PV_TRY(pv__alloc(ctx, data->rows * (size_t)c->classes, sizeof *loglik, &loglik));
-    pv_target_sample sample = {.n = data->rows,
-                               .classes = c->classes,
-                               .loglik = loglik,
-                               .log_marginal = c->log_marginal,
-                               .true_marginal = true_marginal(c),
-                               .label = label,
-                               .weight = data->weight};
-    pv_status status;
-    PV_GOTO(done, pv_predict_loglik(ctx, c, data, loglik));
-    PV_GOTO(done, pv_target_infer(ctx, &sample, c->labels, options, prevalence));
-    PV_GOTO(done, pv_target_predict(ctx, &sample, *prevalence, p, log_p, lo, hi));
-done:
-    pv__free(ctx, loglik);
-    return status;
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
@@ -230,10 +209,10 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *ou
 static pv_status joint_new(pv_ctx *ctx, joint *j) {
     size_t draws = j->classifier->posterior->count, k = (size_t)j->classifier->classes;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->level, &j->level));
-    PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->value));
-    j->pi = j->value + draws * k;
+    PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->pi)); /* all of them; freed by it */
     j->plugin = j->pi + draws * k;
-    j->sd = j->plugin + draws * k;
+    j->value = j->plugin + draws * k;
+    j->sd = j->value + draws * k;
     j->worth = j->sd + draws * k;
     j->movement = j->worth + draws;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->swayed, &j->swayed));
@@ -246,45 +225,31 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
     return PV_OK;
 }
 
-static pv_status with_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                            const pv_target_options *options, double *p, double *log_p, double *lo, double *hi,
-                            pv_target_prevalence **prevalence) {
+pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
+                            const pv_target_options *options, double **pi, const double **plugin,
+                            pv_target_prevalence **inferred) {
+    *pi = NULL;
+    *inferred = NULL;
     pv_target_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
     PV_TRY(pv__target_check(ctx, &shape, options));
     joint j = {.classifier = c, .data = data, .options = options};
-    size_t k = (size_t)c->classes;
     pv_target_prevalence *made = NULL;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
     PV_GOTO(done, solve_draws(ctx, &j, label));
     PV_GOTO(done, pv__target_new(ctx, c->classes, options, &made));
     PV_GOTO(done, summarise(ctx, &j, made));
-    PV_GOTO(done, pv__predict_draws(ctx, c, data, j.pi, k, options->level, p, log_p, lo, hi));
-    if (options->method == PV_TARGET_VB)
-        PV_GOTO(done, pv__predict_draws(ctx, c, data, j.plugin, k, options->level, p, log_p, NULL, NULL));
-    *prevalence = made;
+    *pi = j.pi;
+    *plugin = options->method == PV_TARGET_VB ? j.plugin : NULL;
+    *inferred = made;
+    j.pi = NULL;
     made = NULL;
 done:
     pv_target_prevalence_free(ctx, made);
     pv__free(ctx, j.level);
-    pv__free(ctx, j.value);
+    pv__free(ctx, j.pi);
     pv__free(ctx, j.iterations);
     pv__free(ctx, j.stop);
     pv__free(ctx, j.swayed);
     return status;
-}
-
-pv_status pv_predict_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                             const pv_target_options *options, double *p, double *log_p, double *lo, double *hi,
-                             pv_target_prevalence **prevalence) {
-    *prevalence = NULL;
-    if (!c->posterior) {
-        pv_status status = point(ctx, c, data, label, options, p, log_p, lo, hi, prevalence);
-        if (status != PV_OK) {
-            pv_target_prevalence_free(ctx, *prevalence);
-            *prevalence = NULL;
-        }
-        return status;
-    }
-    return with_draws(ctx, c, data, label, options, p, log_p, lo, hi, prevalence);
 }

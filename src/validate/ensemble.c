@@ -64,14 +64,14 @@ static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_
 }
 
 pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name,
-                            pv_target_population population) {
+                            const pv_population *population) {
     PV_TRY(check_labels(ctx, first, other, name));
     PV_TRY(check_features(ctx, first->encoding, other->encoding, name));
-    if (population == PV_POPULATION_UNKNOWN)
+    if (population->kind == PV_POPULATION_UNKNOWN)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "an ensemble averages in a population of known prevalence: --population true, known:P or design");
-    if (population != PV_POPULATION_TRUE)
+    if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
         return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
@@ -87,9 +87,30 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
     return PV_OK;
 }
 
-void pv_ensemble_add(size_t count, size_t members, const double *log_p, double *mean) {
+/* mean [count], the logarithm of a mean of so many members, becomes that with one more. */
+static void add_log(size_t count, size_t members, const double *log_p, double *mean) {
     for (size_t i = 0; i < count; i++) {
         double pair[2] = {mean[i] + log((double)members), log_p[i]};
         mean[i] = pv_log_sum_exp(2, pair) - log((double)members + 1);
     }
+}
+
+pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, const pv_prediction *other,
+                           const char *name) {
+    if (other->rows != mean->rows || other->classes != mean->classes)
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "uses %zu of the rows, the first model %zu; fit them with the same "
+                           "--votes-min and --binarise",
+                           other->rows, mean->rows);
+    if (mean->lo || mean->inferred)
+        return pv__fail(ctx, PV_ERR_USAGE, "an ensemble has no intervals, and a population of known prevalence");
+    size_t count = mean->rows * (size_t)mean->classes;
+    add_log(count, members, other->log_p, mean->log_p);
+    for (size_t i = 0; i < count; i++)
+        mean->p[i] = exp(mean->log_p[i]);
+    if (mean->loglik && other->loglik) {
+        add_log(count, members, other->loglik, mean->loglik);
+        add_log((size_t)mean->classes, members, other->log_marginal, mean->log_marginal);
+    }
+    return PV_OK;
 }

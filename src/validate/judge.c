@@ -1,4 +1,4 @@
-/* What is judged of a classifier, and metrics by fold and of all folds together.
+/* Metrics by fold, and of all folds together.
  *
  * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
  * holdout_nll and information_gain depend on log p(y|x,w) - log p(y|w) alone: these are computed from that difference,
@@ -10,73 +10,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "predict/predict.h"
-
-/* ---- predictions ------------------------------------------------------------------------------------------------- */
-
-/* log of the probabilities in a population; with a posterior, of their mean over its draws. */
-static pv_status predict_log(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                             pv_target_population population, const double *prevalence, double *log_p) {
-    if (!c->posterior) {
-        PV_TRY(pv_predict_loglik(ctx, c, data, log_p));
-        pv_predict_population(c, population, prevalence, data->rows, log_p, log_p);
-        return pv__gate_predicted(ctx, PV__GATE_LOG, c, data, log_p);
-    }
-    PV_TRY(pv_predict_posterior(ctx, c, data, population, prevalence, 0, log_p, NULL, NULL));
-    for (size_t i = 0; i < data->rows * (size_t)c->classes; i++)
-        log_p[i] = log(log_p[i]);
-    return PV_OK;
-}
-
-static void mean_marginal(const pv_classifier *c, double *log_marginal) {
-    size_t classes = (size_t)c->classes;
-    if (c->loss == PV_LOSS_PLAIN) {
-        for (size_t y = 0; y < classes; y++)
-            log_marginal[y] = log(c->prevalence ? c->prevalence[y] : c->design[y]);
-    } else if (!c->posterior) {
-        memcpy(log_marginal, c->log_marginal, classes * sizeof *log_marginal);
-    } else {
-        for (size_t y = 0; y < classes; y++) {
-            double sum = 0;
-            for (size_t i = 0; i < c->posterior->count; i++)
-                sum += exp(c->draw_log_marginal[i * classes + y]);
-            log_marginal[y] = log(sum / (double)c->posterior->count);
-        }
-    }
-}
-
-/* The rows are the sample that the prevalence is inferred from. */
-static pv_status predict_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                                 const pv_target_options *options, double *log_p, pv_target_prevalence **found) {
-    pv_target_options chosen = options ? *options : pv_target_options_default();
-    pv_target_prevalence *inferred = NULL;
-    double *p;
-    PV_TRY(pv__alloc(ctx, data->rows * (size_t)c->classes, sizeof *p, &p));
-    pv_status status = pv_predict_unknown(ctx, c, data, NULL, &chosen, p, log_p, NULL, NULL, &inferred);
-    if (found)
-        *found = inferred;
-    else
-        pv_target_prevalence_free(ctx, inferred);
-    pv__free(ctx, p);
-    return status;
-}
-
-pv_status pv_predict_judged(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                            pv_target_population population, const double *prevalence, double *loglik, double *log_p,
-                            double *log_marginal, const pv_target_options *unknown, pv_target_prevalence **found) {
-    if (found)
-        *found = NULL;
-    PV_TRY(predict_log(ctx, classifier, data, PV_POPULATION_TRUE, NULL, loglik));
-    if (population == PV_POPULATION_TRUE)
-        memcpy(log_p, loglik, data->rows * (size_t)classifier->classes * sizeof *log_p);
-    else if (population == PV_POPULATION_UNKNOWN)
-        PV_TRY(predict_unknown(ctx, classifier, data, unknown, log_p, found));
-    else
-        PV_TRY(predict_log(ctx, classifier, data, population, prevalence, log_p));
-    mean_marginal(classifier, log_marginal);
-    return PV_OK;
-}
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 

@@ -53,52 +53,44 @@ static pv_stop last_stop(const pv_classifier *c) {
     return c->posterior && fine ? c->posterior->stop : c->stop;
 }
 
-/* The prevalence of the population that a fit was asked to predict for. */
-static void keep_population(const work *w, const pv_classifier *c, pv_target_population population, const double *known,
-                            size_t at) {
-    size_t classes = (size_t)c->classes;
-    const pv_target_prevalence *target = w->v->target ? w->v->target[at] : NULL;
-    const double *from = population == PV_POPULATION_KNOWN    ? known
-                         : population == PV_POPULATION_DESIGN ? c->design
-                         : target                             ? target->value
-                         : c->prevalence                      ? c->prevalence
-                                                              : c->design;
-    memcpy(w->population + at * classes, from, classes * sizeof *from);
+/* What the fit of a fold says of its rows, each to its own place in the validation (place NULL: in their order). */
+static void keep(const work *w, const pv_classifier *c, pv_prediction *said, const size_t *place, size_t at) {
+    pv_validation *v = w->v;
+    size_t classes = (size_t)c->classes, repeat = at / v->folds;
+    for (size_t i = 0; i < said->rows; i++) {
+        size_t to = (repeat * v->data->rows + (place ? place[i] : i)) * classes;
+        memcpy(v->loglik + to, said->loglik + i * classes, classes * sizeof *v->loglik);
+        memcpy(v->log_p + to, said->log_p + i * classes, classes * sizeof *v->log_p);
+    }
+    memcpy(v->log_marginal + at * classes, said->log_marginal, classes * sizeof *v->log_marginal);
+    memcpy(w->population + at * classes, said->prevalence, classes * sizeof *w->population);
     if (w->prevalence && c->prevalence)
         memcpy(w->prevalence + at * classes, c->prevalence, classes * sizeof *c->prevalence);
+    if (v->target) {
+        v->target[at] = said->inferred;
+        said->inferred = NULL;
+    }
+    v->stop[at] = last_stop(c);
 }
 
-/* Fits and predicts; the predictions of part row i go to place[i] of the validation (NULL: to i). */
 static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input *input, const pv_dataset *part,
                                  const size_t *place, size_t at) {
-    size_t classes = (size_t)part->classes, repeat = at / w->v->folds;
+    const pv_predict_options wanted = {.likelihood = true};
     pv_classifier *c = NULL;
-    double *loglik = NULL, *log_p = NULL, *prevalence = NULL;
-    pv_target_population population;
+    pv_population *population = NULL;
+    pv_prediction *said = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, part->rows * classes, sizeof *loglik, &loglik));
-    PV_GOTO(done, pv__alloc(ctx, part->rows * classes, sizeof *log_p, &log_p));
-    PV_GOTO(done, pv__alloc(ctx, classes, sizeof *prevalence, &prevalence));
     PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
     if (pv__interrupted(ctx)) /* c may be half a fit */
         PV_GOTO(done,
                 pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));
-    PV_GOTO(done, pv_target_population_parse(ctx, w->how->population, c, &population, prevalence));
-    PV_GOTO(done, pv_predict_judged(ctx, c, part, population, population == PV_POPULATION_KNOWN ? prevalence : NULL,
-                                    loglik, log_p, w->v->log_marginal + at * classes, w->how->unknown,
-                                    w->v->target ? &w->v->target[at] : NULL));
-    for (size_t i = 0; i < part->rows; i++) {
-        size_t to = (repeat * w->v->data->rows + (place ? place[i] : i)) * classes;
-        memcpy(w->v->loglik + to, loglik + i * classes, classes * sizeof *loglik);
-        memcpy(w->v->log_p + to, log_p + i * classes, classes * sizeof *log_p);
-    }
-    w->v->stop[at] = last_stop(c);
-    keep_population(w, c, population, prevalence, at);
+    PV_GOTO(done, pv_population_new(ctx, c, w->how->population, w->how->unknown, &population));
+    PV_GOTO(done, pv_predict(ctx, c, part, population, &wanted, &said));
+    keep(w, c, said, place, at);
 done:
+    pv_prediction_free(ctx, said);
+    pv_population_free(ctx, population);
     pv_classifier_free(ctx, c);
-    pv__free(ctx, loglik);
-    pv__free(ctx, log_p);
-    pv__free(ctx, prevalence);
     return status;
 }
 

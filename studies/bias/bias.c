@@ -86,17 +86,16 @@ static pv_status model_new(pv_ctx *ctx, size_t index, const pv_table *table, con
     return study_fit(ctx, index, &input, options, &m->fit);
 }
 
-static pv_status predict(pv_ctx *ctx, const model *m, const pv_table *table, pv_target_population population,
-                         double *p) {
+static pv_status predict(pv_ctx *ctx, const model *m, const pv_table *table, const char *population, double *p) {
     pv_roles roles = {0};
     pv_dataset *rows = NULL;
     pv_status status = pv_dataset_apply(ctx, table, &roles, m->encoding, m->labels, 2, &rows);
-    double *both = cli_alloc(2 * table->rows, sizeof *both);
+    pv_prediction *said = NULL;
     if (status == PV_OK)
-        status = pv_predict_posterior(ctx, m->fit, rows, population, NULL, 0, both, NULL, NULL);
+        status = pv_predict_in(ctx, m->fit, rows, population, NULL, &said);
     for (size_t i = 0; status == PV_OK && i < table->rows; i++)
-        p[i] = both[2 * i + 1];
-    free(both);
+        p[i] = said->p[2 * i + 1];
+    pv_prediction_free(ctx, said);
     pv_dataset_free(ctx, rows);
     return status;
 }
@@ -174,9 +173,9 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
         model m = {0};
         status = model_new(ctx, (size_t)l, table, "malignant", &options, &m);
         if (status == PV_OK && l == 0) { /* as it is */
-            status = predict(ctx, &m, table, PV_POPULATION_DESIGN, own);
+            status = predict(ctx, &m, table, "design", own);
             if (status == PV_OK)
-                status = predict(ctx, &m, other, PV_POPULATION_DESIGN, p);
+                status = predict(ctx, &m, other, "design", p);
             double moved = status == PV_OK ? operating_point(b, own) : 0.5;
             rate(b, p, 0.5, v + LEAD_PLAIN * LEAD_QUANTITIES);
             rate(b, p, moved, v + LEAD_MOVED * LEAD_QUANTITIES);
@@ -186,7 +185,7 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
             }
         }
         if (status == PV_OK)
-            status = predict(ctx, &m, other, PV_POPULATION_TRUE, p);
+            status = predict(ctx, &m, other, "true", p);
         if (status == PV_OK)
             rate(b, p, 0.5, v + rules[l] * LEAD_QUANTITIES);
         if (status == PV_OK && replicate == 0 && l == 2)
@@ -253,7 +252,7 @@ static pv_status run_method(pv_ctx *ctx, bias *b, size_t replicate, int selectio
     size_t index = LEAD_RULES + (size_t)selection * BIAS_METHODS + (size_t)method;
     pv_status status = model_new(ctx, index, sample, "y", &options, &m);
     if (status == PV_OK)
-        status = predict(ctx, &m, population, method == BIAS_PLAIN ? PV_POPULATION_DESIGN : PV_POPULATION_TRUE, p);
+        status = predict(ctx, &m, population, method == BIAS_PLAIN ? "design" : "true", p);
     if (status == PV_OK)
         status = pv_classifier_coefficients(ctx, m.fit, w);
     if (status == PV_OK) {

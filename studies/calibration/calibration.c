@@ -174,20 +174,30 @@ static void predict_truth(const calibration *c, size_t k, const sample *s, predi
 }
 
 static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const sample *s, predictions *p) {
-    double share[2], none[2], *unused = cli_alloc(2 * TRAINING, sizeof *unused);
+    const pv_predict_options wanted = {.likelihood = true};
+    double share[2];
     test_shares(s, share);
-    pv_status status =
-        pv_predict_judged(ctx, fit, s->training, PV_POPULATION_TRUE, NULL, p->training, unused, none, NULL, NULL);
+    pv_population *shares = NULL;
+    pv_prediction *training = NULL, *testing = NULL, *population = NULL;
+    pv_status status = pv_population_known(ctx, 2, share, &shares);
     if (status == PV_OK)
-        status = pv_predict_judged(ctx, fit, s->testing, PV_POPULATION_KNOWN, share, p->testing, p->adapted,
-                                   p->log_marginal, NULL, NULL);
-    double *both = cli_alloc(2 * s->population.rows, sizeof *both);
+        status = pv_predict(ctx, fit, s->training, NULL, NULL, &training);
     if (status == PV_OK)
-        status = pv_predict_posterior(ctx, fit, &s->population, PV_POPULATION_TRUE, NULL, 0, both, NULL, NULL);
-    for (size_t i = 0; status == PV_OK && i < s->population.rows; i++)
-        p->population[i] = both[2 * i + 1];
-    free(both);
-    free(unused);
+        status = pv_predict(ctx, fit, s->testing, shares, &wanted, &testing);
+    if (status == PV_OK)
+        status = pv_predict(ctx, fit, &s->population, NULL, NULL, &population);
+    if (status == PV_OK) {
+        memcpy(p->training, training->log_p, 2 * training->rows * sizeof(double));
+        memcpy(p->testing, testing->loglik, 2 * testing->rows * sizeof(double));
+        memcpy(p->adapted, testing->log_p, 2 * testing->rows * sizeof(double));
+        memcpy(p->log_marginal, testing->log_marginal, 2 * sizeof(double));
+        for (size_t i = 0; i < population->rows; i++)
+            p->population[i] = population->p[2 * i + 1];
+    }
+    pv_prediction_free(ctx, training);
+    pv_prediction_free(ctx, testing);
+    pv_prediction_free(ctx, population);
+    pv_population_free(ctx, shares);
     return status;
 }
 

@@ -101,16 +101,17 @@ static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
 static pv_status judge(pv_ctx *ctx, const work *w, const halves *h, const pv_classifier *fit, bool corrected,
                        double *value, judge_bins *bins) {
     size_t n = h->judging->rows;
-    double *loglik = cli_alloc(2 * n, sizeof *loglik), *log_p = cli_alloc(2 * n, sizeof *log_p), log_marginal[2];
+    const pv_predict_options wanted = {.likelihood = true};
+    pv_prediction *said = NULL;
     double *p = cli_alloc(n, sizeof *p), *y = cli_alloc(n, sizeof *y), unused;
     const double prevalence[2] = {1 - w->result->prevalence, w->result->prevalence};
     pv_targets targets = pv_dataset_targets(h->judging);
     pv_metrics m;
-    pv_status status = pv_predict_judged(ctx, fit, h->judging, corrected ? PV_POPULATION_TRUE : PV_POPULATION_DESIGN,
-                                         NULL, loglik, log_p, log_marginal, NULL, NULL);
+    pv_status status = pv_predict_in(ctx, fit, h->judging, corrected ? "true" : "design", &wanted, &said);
     if (status == PV_OK)
-        status = pv_assess(ctx, &targets, loglik, log_marginal, log_p, prevalence, &m);
+        status = pv_assess(ctx, &targets, said->loglik, said->log_marginal, said->log_p, prevalence, &m);
     if (status == PV_OK) {
+        const double *log_p = said->log_p;
         double nll = 0;
         for (size_t i = 0; i < n; i++) {
             p[i] = exp(log_p[2 * i + 1]);
@@ -127,8 +128,7 @@ static pv_status judge(pv_ctx *ctx, const work *w, const halves *h, const pv_cla
         judge_gaps(&rows, &value[NOD_gap_fpr], &value[NOD_gap_fnr]);
         judge_bins_add(bins, &rows, 0);
     }
-    free(loglik);
-    free(log_p);
+    pv_prediction_free(ctx, said);
     free(p);
     free(y);
     return status;

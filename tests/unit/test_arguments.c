@@ -2,6 +2,7 @@
  * every long function hears. */
 #include "data/encode.h"
 #include "fixture.h"
+#include "predicting.h"
 #include "problem.h"
 
 #define REFUSED(call, status, part)                                                                                    \
@@ -156,23 +157,30 @@ static void wrong_questions(void **state) {
     options.model = "mlp:2";
     options.max_iter = 3;
     pv_classifier *c = fit(ctx, &p, &options);
-    double out[60 * 2], lo[60 * 2], hi[60 * 2];
+    double out[60 * 2];
     REFUSED(pv_classifier_coefficients(ctx, c, out), PV_ERR_USAGE, "model mlp:2 has no coefficients");
     REFUSED(pv_classifier_draw_coefficients(ctx, c, 0, out), PV_ERR_USAGE, "the model has no draw 0: it has 0");
-    pv_predict_population(c, PV_POPULATION_UNKNOWN, NULL, p.data->rows, out, out);
-    assert_true(isnan(out[0]) && isnan(out[2 * p.data->rows - 1])); /* nothing may pass for an answer */
     pv_dataset narrow = *p.data;
     narrow.features = 3;
     REFUSED(pv_predict_loglik(ctx, c, &narrow, out), PV_ERR_USAGE, "the data have 3 features, the model 7");
-    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_UNKNOWN, NULL, 0.9, out, NULL, NULL), PV_ERR_USAGE,
-            "infer it first (pv_predict_unknown)");
+    pv_predict_options wanted = {.level = 0.9};
+    pv_prediction *said;
+    REFUSED(predict_in(ctx, c, &narrow, "design", NULL, NULL, &said), PV_ERR_USAGE, "the data have 3 features");
+    REFUSED(predict_in(ctx, c, p.data, "true", NULL, &wanted, &said), PV_ERR_USAGE, "the model has no posterior");
+    pv_population *three;
+    ok(pv_population_known(ctx, 3, (const double[]){0.2, 0.3, 0.5}, &three));
+    REFUSED(pv_predict(ctx, c, p.data, three, NULL, &said), PV_ERR_USAGE, "the population has 3 labels, the model 2");
+    pv_population_free(ctx, three);
+    REFUSED(pv_population_known(ctx, 2, (const double[]){0.2, 0.3}, &three), PV_ERR_USAGE, "");
     pv_classifier_free(ctx, c);
     options.model = "linear";
     options.infer = PV_INFER_LAPLACE;
     options.draws = 100;
     c = fit(ctx, &p, &options);
-    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 90, out, lo, hi), PV_ERR_USAGE,
+    wanted.level = 90;
+    REFUSED(predict_in(ctx, c, p.data, "true", NULL, &wanted, &said), PV_ERR_USAGE,
             "an interval's level must lie between 0 and 1, not 90");
+    REFUSED(predict_in(ctx, c, &narrow, "true", NULL, NULL, &said), PV_ERR_USAGE, "the data have 3 features");
     pv_classifier_free(ctx, c);
     pv_validation_options how = pv_validation_options_default();
     pv_fit_input input = input_of(&p);
@@ -211,36 +219,37 @@ static void wrong_ensembles(void **state) {
     pv_encoding one = {.sources = 1, .source = &mine}, two = {.sources = 1, .source = &yours},
                 image = {.image = &pixels}, scan = {.image = &scans};
     double stated[] = {0.9, 0.1};
+    const pv_population home = {.kind = PV_POPULATION_TRUE}, unknown = {.kind = PV_POPULATION_UNKNOWN};
     pv_classifier first = {.classes = 2, .labels = labels, .encoding = &one, .prevalence = stated}, other = first;
-    ok(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE));
+    ok(pv_ensemble_check(ctx, &first, &other, "b.model", &home));
     assert_memory_equal(stated, prevalence, sizeof stated);
     other.classes = 3;
-    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "has 3 labels, the first model 2; an ensemble has the same in all");
     other = first;
     other.encoding = &two;
-    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "uses the column 'z' where the first model uses 'x'");
     other.encoding = &image;
-    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "was fitted to images, the first model to a table");
     pv_classifier third = first;
     third.encoding = &scan;
-    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
             "was fitted to other arrays than the first model");
     scans = pixels;
     scans.layout = PV_IMAGES_VOLUMES;
-    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
             "was fitted to volumes, the first model to images");
     scans = pixels;
     scans.binarise = 3;
-    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", PV_POPULATION_TRUE), PV_ERR_INPUT,
+    REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
             "was fitted with --binarise 3, the first model with 0");
     other = first;
-    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_UNKNOWN), PV_ERR_USAGE,
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &unknown), PV_ERR_USAGE,
             "in a population of known prevalence");
     other.prevalence = NULL;
-    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", PV_POPULATION_TRUE), PV_ERR_USAGE,
+    REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_USAGE,
             "states no prevalence; --population known:P says where to average");
 }
 
@@ -256,7 +265,8 @@ static void everything_stops(void **state) {
     options.draws = 100;
     pv_classifier *c = fit(ctx, &p, &options);
     size_t n = p.data->rows;
-    double *loglik = calloc(4 * n, sizeof *loglik), *out = loglik + 2 * n;
+    double *loglik = calloc(2 * n, sizeof *loglik);
+    pv_prediction *said;
     assert_non_null(loglik);
     ok(pv_predict_loglik(ctx, c, p.data, loglik));
     pv_targets targets = pv_dataset_targets(p.data);
@@ -277,15 +287,13 @@ static void everything_stops(void **state) {
     REFUSED(pv_simulate_ct(ctx, &few, &archive, NULL), PV_ERR_INTERRUPTED, "the simulation was interrupted");
     REFUSED(pv_table_read(ctx, path, NULL, &table), PV_ERR_INTERRUPTED, "reading was interrupted");
     REFUSED(pv_table_write(ctx, p.table, &output), PV_ERR_INTERRUPTED, "writing was interrupted");
-    REFUSED(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 0.9, out, NULL, NULL), PV_ERR_INTERRUPTED,
-            "stopped on request");
+    REFUSED(pv_predict(ctx, c, p.data, NULL, NULL, &said), PV_ERR_INTERRUPTED, "stopped on request");
     REFUSED(pv_assess_intervals(ctx, &targets, &judged, &assess, &assessment), PV_ERR_INTERRUPTED,
             "interrupted while intervals were computed");
     for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
         target.method = method;
         REFUSED(pv_target_infer(ctx, &sample, c->labels, &target, &found), PV_ERR_INTERRUPTED, "stopped on request");
-        REFUSED(pv_predict_unknown(ctx, c, p.data, NULL, &target, out, NULL, NULL, NULL, &found), PV_ERR_INTERRUPTED,
-                "stopped on request");
+        REFUSED(predict_in(ctx, c, p.data, "unknown", &target, NULL, &said), PV_ERR_INTERRUPTED, "stopped on request");
     }
     pv_ctx_clear_interrupt(ctx);
     pv_output_discard(ctx, &output);

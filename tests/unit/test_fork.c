@@ -16,6 +16,13 @@ typedef struct result {
     double folds[2 * 80];
 } result;
 
+static void predict(pv_ctx *own, const pv_classifier *c, const pv_dataset *data, double *p) {
+    pv_prediction *said;
+    CHECK_OK(own, pv_predict(own, c, data, NULL, NULL, &said));
+    memcpy(p, said->p, said->rows * (size_t)said->classes * sizeof *p);
+    pv_prediction_free(own, said);
+}
+
 /* All kinds of regions: chunks of rows, chains, jobs, predictions. */
 static void work(pv_ctx *own, const problem *p, const problem *small, result *r) {
     pv_fit_options options = pv_fit_options_default();
@@ -26,7 +33,7 @@ static void work(pv_ctx *own, const problem *p, const problem *small, result *r)
     r->params = pv_model_params(c->model);
     assert_true(r->params <= 64);
     memcpy(r->w, c->w, r->params * sizeof *r->w);
-    CHECK_OK(own, pv_predict_posterior(own, c, p->data, PV_POPULATION_TRUE, NULL, 0, r->p, NULL, NULL));
+    predict(own, c, p->data, r->p);
     pv_classifier_free(own, c);
     options = pv_fit_options_default();
     options.prevalence = "0.02";
@@ -35,7 +42,7 @@ static void work(pv_ctx *own, const problem *p, const problem *small, result *r)
     options.draws = 100;
     options.warmup = 30;
     c = fit(own, small, &options);
-    CHECK_OK(own, pv_predict_posterior(own, c, small->data, PV_POPULATION_TRUE, NULL, 0, r->folds, NULL, NULL));
+    predict(own, c, small->data, r->folds);
     pv_classifier_free(own, c);
 }
 

@@ -70,9 +70,8 @@ static void parameters_overflow(void **state) {
     (void)state;
     problem p = nodules(ctx, 60, 4);
     size_t n = p.data->rows;
-    double *out = calloc(2 * n, 4 * sizeof *out), *lo = out + 2 * n, *hi = lo + 2 * n, *log_p = hi + 2 * n, marginal[2];
+    double *out = calloc(2 * n, sizeof *out);
     assert_non_null(out);
-    pv_target_options target = pv_target_options_default();
     const char *const models[] = {"linear", "mlp:4", "linear"};
     for (int m = 0; m < 3; m++) {
         pv_fit_options options = pv_fit_options_default();
@@ -87,36 +86,32 @@ static void parameters_overflow(void **state) {
         w[1] = 1e308;
         w[2] = -1e308;
         p.data->x[1] = p.data->x[0] = 10; /* infinity less infinity */
-        pv_target_prevalence *found;
         const char *part = "row 1: the model's probabilities overflow";
         if (m < 2) {
             refused(pv_predict_loglik(ctx, c, p.data, out), part);
             says("column 'age'");
         }
-        for (int population = PV_POPULATION_TRUE; population <= PV_POPULATION_DESIGN; population++) {
-            const double known[] = {0.9, 0.1};
-            const double *given = population == PV_POPULATION_KNOWN ? known : NULL;
-            refused(pv_predict_posterior(ctx, c, p.data, (pv_target_population)population, given, 0.9, out,
-                                         m == 2 ? lo : NULL, m == 2 ? hi : NULL),
-                    part);
-            refused(pv_predict_judged(ctx, c, p.data, (pv_target_population)population, given, out, log_p, marginal,
-                                      NULL, NULL),
-                    part);
+        const char *const populations[] = {"true", "known:0.1", "design", "unknown"};
+        const pv_predict_options all = {.level = m == 2 ? 0.9 : 0, .likelihood = true};
+        pv_prediction *said;
+        for (int i = 0; i < 4; i++) {
+            refused(pv_predict_in(ctx, c, p.data, populations[i], NULL, &said), part);
+            assert_null(said);
+            refused(pv_predict_in(ctx, c, p.data, populations[i], &all, &said), part);
+            assert_null(said);
         }
-        refused(pv_predict_unknown(ctx, c, p.data, NULL, &target, out, log_p, NULL, NULL, &found), part);
-        assert_null(found);
-        refused(pv_predict_judged(ctx, c, p.data, PV_POPULATION_UNKNOWN, NULL, out, log_p, marginal, &target, NULL),
-                part);
         w[1] = was[0];
         w[2] = was[1];
-        ok(pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 0, out, NULL, NULL));
+        ok(pv_predict(ctx, c, p.data, NULL, NULL, &said));
+        pv_prediction_free(ctx, said);
         /* One alone: a log odds of infinity is a probability of 0 or 1, which is right. */
         for (size_t j = 0; j < params && m == 0; j++) {
             double kept = w[j];
             w[j] = 1e308;
-            pv_status status = pv_predict_posterior(ctx, c, p.data, PV_POPULATION_TRUE, NULL, 0, out, NULL, NULL);
+            pv_status status = pv_predict(ctx, c, p.data, NULL, NULL, &said);
             for (size_t i = 0; status == PV_OK && i < 2 * n; i++)
-                assert_true(out[i] >= 0 && out[i] <= 1 && fabs(out[i] + out[i ^ 1] - 1) < 1e-9);
+                assert_true(said->p[i] >= 0 && said->p[i] <= 1 && fabs(said->p[i] + said->p[i ^ 1] - 1) < 1e-9);
+            pv_prediction_free(ctx, said);
             w[j] = kept;
         }
         pv_classifier_free(ctx, c);

@@ -57,13 +57,18 @@ static void probabilities_take_sides(void **state) {
 static void members_are_averaged(void **state) {
     (void)state;
     const double p[3][2] = {{0.2, 0.8}, {0.5, 0.5}, {0, 1}};
-    double mean[2] = {log(0.2), log(0.8)};
+    double log_mean[2] = {log(0.2), log(0.8)}, mean[2] = {0.2, 0.8};
+    pv_prediction ensemble = {.rows = 1, .classes = 2, .p = mean, .log_p = log_mean};
     for (size_t m = 1; m < 3; m++) {
         double log_p[2] = {log(p[m][0]), log(p[m][1])};
-        pv_ensemble_add(2, m, log_p, mean);
+        pv_prediction member = {.rows = 1, .classes = 2, .log_p = log_p};
+        ok(pv_ensemble_join(ctx, &ensemble, m, &member, "b.model"));
     }
-    near(exp(mean[0]), 0.7 / 3, 1e-15);
-    near(exp(mean[1]), 2.3 / 3, 1e-15);
+    near(exp(log_mean[0]), 0.7 / 3, 1e-15);
+    near(mean[0], 0.7 / 3, 1e-15);
+    near(mean[1], 2.3 / 3, 1e-15);
+    pv_prediction longer = {.rows = 2, .classes = 2};
+    assert_int_equal(pv_ensemble_join(ctx, &ensemble, 3, &longer, "b.model"), PV_ERR_INPUT);
 }
 
 int main(void) {

@@ -44,8 +44,10 @@ static void test_esoph(void **state) {
 /* ---- profile with a known prevalence is prior correction, where theory says so ----------------------------------- */
 
 static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, double *log_p) {
-    CHECK_OK(ctx, pv_predict_loglik(ctx, c, p->data, log_p));
-    pv_predict_population(c, PV_POPULATION_TRUE, NULL, p->data->rows, log_p, log_p);
+    pv_prediction *said;
+    CHECK_OK(ctx, pv_predict(ctx, c, p->data, NULL, NULL, &said));
+    memcpy(log_p, said->log_p, said->rows * (size_t)said->classes * sizeof *log_p);
+    pv_prediction_free(ctx, said);
 }
 
 /* The loss itself has no gradient at the fit: by core's function, through the rows. scale: the mass it is judged by. */

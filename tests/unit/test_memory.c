@@ -164,14 +164,21 @@ static pv_status fit_batches_poorly(pv_ctx *poor) {
 }
 
 static pv_status predict_poorly(pv_ctx *poor) {
-    double p[16], log_p[16], lo[16], hi[16], loglik[16], log_marginal[2];
-    pv_target_prevalence *found = NULL, *judged = NULL;
-    pv_target_options how = pv_target_options_default();
-    pv_status status = pv_predict_unknown(poor, fitted, data, NULL, &how, p, log_p, lo, hi, &found);
-    TRY(pv_predict_judged(poor, fitted, data, PV_POPULATION_UNKNOWN, NULL, loglik, log_p, log_marginal, NULL, &judged));
-    TRY(pv_predict_posterior(poor, fitted, data, PV_POPULATION_TRUE, NULL, 0.9, p, lo, hi));
-    pv_target_prevalence_free(poor, judged);
-    pv_target_prevalence_free(poor, found);
+    const pv_predict_options all = {.level = 0.9, .likelihood = true};
+    pv_target_options vb = pv_target_options_default();
+    vb.method = PV_TARGET_VB;
+    pv_population *known = NULL, *open = NULL;
+    pv_prediction *home = NULL, *moved = NULL, *unknown = NULL;
+    pv_status status = pv_population_known(poor, 2, (const double[]){0.8, 0.2}, &known);
+    TRY(pv_population_new(poor, fitted, "unknown", &vb, &open));
+    TRY(pv_predict_in(poor, fitted, data, "true", &all, &home));
+    TRY(pv_predict(poor, fitted, data, known, &all, &moved));
+    TRY(pv_predict(poor, fitted, data, open, &all, &unknown));
+    pv_prediction_free(poor, home);
+    pv_prediction_free(poor, moved);
+    pv_prediction_free(poor, unknown);
+    pv_population_free(poor, known);
+    pv_population_free(poor, open);
     return status;
 }
 

@@ -2,6 +2,7 @@
  */
 #include "predict/target.h"
 
+#include "predicting.h"
 #include "problem.h"
 #include "target.h"
 
@@ -55,11 +56,15 @@ static void test_draws(void **state) {
         size_t n = f.target->rows, k = (size_t)classes, draws = c->posterior->count;
         pv_target_options options = pv_target_options_default();
         options.draws = 400;
-        pv_target_prevalence *joint, *single;
-        double *p = calloc(6 * n * k, sizeof *p), *lo = p + n * k, *hi = lo + n * k, *mean = hi + n * k,
-               *loglik = mean + n * k, *own = loglik + n * k, value[3] = {0}, squares[3] = {0}, movement = 0;
-        assert_non_null(p);
-        ok(pv_predict_unknown(ctx, c, f.target, NULL, &options, p, NULL, lo, hi, &joint));
+        const pv_predict_options wanted = {.level = 0.9};
+        pv_prediction *said, *other;
+        pv_target_prevalence *single;
+        double *mean = calloc(3 * n * k, sizeof *mean), *loglik = mean + n * k, *own = loglik + n * k, value[3] = {0},
+               squares[3] = {0}, movement = 0;
+        assert_non_null(mean);
+        ok(predict_in(ctx, c, f.target, "unknown", &options, &wanted, &said));
+        const pv_target_prevalence *joint = said->inferred;
+        const double *p = said->p, *lo = said->lo, *hi = said->hi;
         pv_classifier at = *c;
         for (size_t s = 0; s < draws; s++) {
             at.w = c->posterior->draws + s * c->posterior->dims;
@@ -92,20 +97,21 @@ static void test_draws(void **state) {
         options.seed = 1;
         near(joint->movement, movement, classes == 2 ? 1e-6 : 0.2 * movement);
         pv_ctx *wide = check_ctx(3);
-        CHECK_OK(wide, pv_predict_unknown(wide, c, f.target, NULL, &options, own, NULL, NULL, NULL, &single));
-        assert_memory_equal(own, p, n * k * sizeof *p);
-        pv_target_prevalence_free(wide, single);
+        CHECK_OK(wide, predict_in(wide, c, f.target, "unknown", &options, NULL, &other));
+        assert_memory_equal(other->p, p, n * k * sizeof *p);
+        pv_prediction_free(wide, other);
         pv_ctx_free(wide);
         for (int method = PV_TARGET_VB; method <= PV_TARGET_EM; method++) {
             options.method = method;
-            ok(pv_predict_unknown(ctx, c, f.target, NULL, &options, own, mean, lo, hi, &single));
-            near(single->value[1], joint->value[1], 0.1);
-            assert_true(isnan(single->movement) == (method == PV_TARGET_EM));
-            near(exp(mean[1]), own[1], 1e-14);
-            pv_target_prevalence_free(ctx, single);
+            ok(predict_in(ctx, c, f.target, "unknown", &options, &wanted, &other));
+            near(other->inferred->value[1], joint->value[1], 0.1);
+            assert_true(isnan(other->inferred->movement) == (method == PV_TARGET_EM));
+            near(exp(other->log_p[1]), other->p[1], 1e-14);
+            assert_true(other->lo[1] <= other->hi[1]);
+            pv_prediction_free(ctx, other);
         }
-        pv_target_prevalence_free(ctx, joint);
-        free(p);
+        pv_prediction_free(ctx, said);
+        free(mean);
         fitted_free(&f);
     }
 }
@@ -117,29 +123,26 @@ static void test_log_of_draws(void **state) {
     size_t n = f.target->rows, d = (size_t)pv_model_inputs(f.classifier->model);
     for (size_t i = 0; i < d; i++)
         f.target->x[i] *= 1e4;
-    double *p = calloc(4 * n, sizeof *p), *log_p = p + 2 * n;
-    assert_non_null(p);
     f.classifier->posterior->count = 2;
     memcpy(f.classifier->posterior->draws + f.classifier->posterior->dims, f.classifier->posterior->draws,
-           f.classifier->posterior->dims * sizeof *p);
-    memcpy(f.classifier->draw_log_marginal + 2, f.classifier->draw_log_marginal, 2 * sizeof *p);
+           f.classifier->posterior->dims * sizeof(double));
+    memcpy(f.classifier->draw_log_marginal + 2, f.classifier->draw_log_marginal, 2 * sizeof(double));
     pv_target_options options = pv_target_options_default();
     options.method = PV_TARGET_EM; /* one pi for both draws */
-    pv_target_prevalence *found;
-    ok(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, log_p, NULL, NULL, &found));
+    pv_prediction *said;
+    ok(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said));
     double *loglik = calloc(2 * n, sizeof *loglik);
     assert_non_null(loglik);
     pv_classifier at = *f.classifier;
     at.w = f.classifier->posterior->draws;
     ok(pv_predict_loglik(ctx, &at, f.target, loglik));
-    pv_adapt(n, 2, loglik, f.classifier->draw_log_marginal, found->value, loglik);
+    pv_adapt(n, 2, loglik, f.classifier->draw_log_marginal, said->prevalence, loglik);
     int least = loglik[0] < loglik[1] ? 0 : 1;
     assert_true(loglik[least] < -1000);
     for (size_t i = 0; i < 2 * n; i++)
-        near(log_p[i], loglik[i], 1e-9 * (1 + fabs(loglik[i])));
-    pv_target_prevalence_free(ctx, found);
+        near(said->log_p[i], loglik[i], 1e-9 * (1 + fabs(loglik[i])));
+    pv_prediction_free(ctx, said);
     free(loglik);
-    free(p);
     fitted_free(&f);
 }
 
@@ -236,6 +239,8 @@ static void test_refused_masses(void **state) {
     fitted f = fit_nodules(2);
     double *p = calloc(2 * f.target->rows, sizeof *p), *kept = f.target->weight;
     int32_t *known = calloc(f.target->rows, sizeof *known);
+    const pv_predict_options with_labels = {.label = known};
+    pv_prediction *said;
     f.target->weight = calloc(f.target->rows, sizeof *p);
     assert_true(p && known && f.target->weight);
     const double bad[] = {-1, (double)NAN, (double)INFINITY};
@@ -244,16 +249,14 @@ static void test_refused_masses(void **state) {
         assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
         says("row 5: a weight of");
         assert_int_equal(pv_confusion(ctx, &sample, labels, p), PV_ERR_INPUT);
-        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
-                         PV_ERR_INPUT);
+        assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_INPUT);
         says("row 5: a weight of");
     }
     memset(weight, 0, sizeof weight);
     f.target->weight[4] = 0;
     assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
     says("add up to 0");
-    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
-                     PV_ERR_INPUT);
+    assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_INPUT);
     says("add up to 0");
     free(f.target->weight);
     f.target->weight = kept;
@@ -263,14 +266,13 @@ static void test_refused_masses(void **state) {
         label[3] = known[3] = wrong[i];
         assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
         says("is no label");
-        assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, known, &options, p, NULL, NULL, NULL, &found),
+        assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, &with_labels, &said),
                          PV_ERR_INPUT);
         says("row 4:");
     }
     size_t dims = f.classifier->posterior->dims;
     f.classifier->posterior->draws[5 * dims] = (double)NAN; /* the sixth draw's rows */
-    assert_int_equal(pv_predict_unknown(ctx, f.classifier, f.target, NULL, &options, p, NULL, NULL, NULL, &found),
-                     PV_ERR_NUMERIC);
+    assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_NUMERIC);
     says("row 1: the model's probabilities overflow");
     free(known);
     free(p);
@@ -287,24 +289,21 @@ static void test_memory(void **state) {
     pv_ctx_options options = pv_ctx_options_default();
     options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
     options.threads = 1;
-    double *p = calloc(f.target->rows, 2 * sizeof *p);
-    assert_non_null(p);
     pv_status status = PV_ERR_MEMORY;
     for (size_t limit = 1; status != PV_OK; limit++) {
         pv_ctx *poor;
-        pv_target_prevalence *found;
+        pv_prediction *said;
         pv_target_options target = pv_target_options_default();
         allowed = limit;
         held = 0;
         assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);
-        status = pv_predict_unknown(poor, f.classifier, f.target, NULL, &target, p, NULL, NULL, NULL, &found);
+        status = predict_in(poor, f.classifier, f.target, "unknown", &target, NULL, &said);
         assert_true(status == PV_OK || status == PV_ERR_MEMORY);
-        pv_target_prevalence_free(poor, found);
+        pv_prediction_free(poor, said);
         pv_ctx_free(poor);
         assert_int_equal(held, 0);
         assert_true(limit < 1000);
     }
-    free(p);
     fitted_free(&f);
 }
 

@@ -113,9 +113,9 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
     pv_dataset *judge;
     ok(pv_dataset_apply(ctx, &parts[1], &roles, outside.encoding, outside.labels, 2, &judge));
     pv_classifier *c = fit(ctx, &outside, options);
-    double *loglik = calloc(2 * judge->rows, sizeof *loglik);
-    ok(pv_predict_loglik(ctx, c, judge, loglik));
-    pv_predict_population(c, PV_POPULATION_TRUE, NULL, judge->rows, loglik, loglik);
+    pv_prediction *said;
+    ok(pv_predict(ctx, c, judge, NULL, NULL, &said));
+    const double *loglik = said->log_p;
     for (size_t i = 0, j = 0; i < n; i++)
         if (v->fold[i] == fold) {
             CHECK_NEAR(v->log_p[2 * i + 1], loglik[2 * j + 1], 1e-6);
@@ -130,7 +130,7 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
     CHECK_NEAR(v->metrics[fold].information_gain, m.information_gain, 1e-5);
     CHECK_NEAR(v->metrics[fold].holdout_nll, m.holdout_nll, 1e-6);
     CHECK_NEAR(v->metrics[fold].auc, m.auc, 1e-12);
-    free(loglik);
+    pv_prediction_free(ctx, said);
     pv_classifier_free(ctx, c);
     pv_dataset_free(ctx, judge);
     outside.table = NULL; /* ours */

@@ -1,0 +1,122 @@
+/* Predictions with the posterior carried through: the mean over draws of w of the probability in a population, which is
+ * the posterior predictive (section 7 of the paper), and its central interval.
+ *
+ *   p(y|x) = 1/S sum_s p_pop(y|x,w_s),   with p(y|w_s) of each draw in the selection's formula.
+ *
+ * Several populations may be asked for at once: the model goes forward once for each row and draw.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "predict/predict.h"
+
+enum { ROWS = 32 };              /* worked on together: their values over all draws stay in the cache */
+static const double DEEP = -640; /* the exponential of no more than this could underflow in a mean */
+
+typedef struct job {
+    const pv_classifier *classifier;
+    const pv_dataset *data;
+    double level;
+    pv__draws_output output[3];
+    size_t outputs;
+} job;
+
+typedef struct worker {
+    pv_model_work *work;
+    double *loglik, *moved; /* [ROWS][classes] */
+    double *values;         /* [outputs][ROWS][classes][draws] */
+} worker;
+
+/* The logarithms of all draws, side by side for each output, row and label. */
+static void run_draws(const job *j, size_t rows, const double *x, worker *own) {
+    const pv_classifier *c = j->classifier;
+    size_t k = (size_t)c->classes, draws = c->posterior->count, params = c->posterior->dims;
+    for (size_t s = 0; s < draws; s++) {
+        pv_model_forward(c->model, own->work, c->posterior->draws + s * params, rows, x, own->loglik);
+        for (size_t o = 0; o < j->outputs; o++) {
+            const pv__draws_output *out = &j->output[o];
+            const double *log_p = own->loglik;
+            double *values = own->values + o * ROWS * k * draws;
+            if (out->target) {
+                pv_adapt(rows, c->classes, own->loglik, c->draw_log_marginal + s * k, out->target + s * out->stride,
+                         own->moved);
+                log_p = own->moved;
+            }
+            for (size_t i = 0; i < rows * k; i++)
+                values[i * draws + s] = log_p[i];
+        }
+    }
+}
+
+/* Of one row and label: values [draws] are logarithms, and are used up. */
+static void summarise(const pv__draws_output *out, double level, size_t draws, double *values, size_t at) {
+    double top = -HUGE_VAL, sum = 0, deep = 0;
+    for (size_t s = 0; s < draws; s++)
+        top = fmax(top, values[s]);
+    if (out->log_p && top < DEEP)
+        deep = pv_log_sum_exp(draws, values) - log((double)draws);
+    for (size_t s = 0; s < draws; s++)
+        sum += values[s] = exp(values[s]);
+    if (out->p)
+        out->p[at] = sum / (double)draws;
+    if (out->log_p)
+        out->log_p[at] = top < DEEP ? deep : log(sum / (double)draws);
+    if (out->lo) {
+        out->lo[at] = pv_quantile(draws, values, 0.5 - 0.5 * level);
+        out->hi[at] = pv_quantile(draws, values, 0.5 + 0.5 * level);
+    }
+}
+
+static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
+    const pv_classifier *c = j->classifier;
+    size_t k = (size_t)c->classes, draws = c->posterior->count, d = (size_t)pv_model_inputs(c->model);
+    run_draws(j, rows, j->data->x + begin * d, own);
+    for (size_t o = 0; o < j->outputs; o++)
+        for (size_t i = 0; i < rows * k; i++)
+            summarise(&j->output[o], j->level, draws, own->values + (o * ROWS * k + i) * draws, begin * k + i);
+}
+
+static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *workers) {
+    const pv_classifier *c = j->classifier;
+    size_t k = (size_t)c->classes;
+    for (int t = 0; t < count; t++) {
+        PV_TRY(pv_model_work_new(ctx, c->model, ROWS, &workers[t].work));
+        PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].loglik));
+        PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].moved));
+        PV_TRY(pv__alloc(ctx, j->outputs * ROWS * k, c->posterior->count * sizeof(double), &workers[t].values));
+    }
+    return PV_OK;
+}
+
+pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level,
+                            const pv__draws_output *output, size_t outputs) {
+    job j = {.classifier = c, .data = data, .level = level};
+    for (size_t o = 0; o < outputs; o++)
+        if (output[o].p || output[o].log_p || output[o].lo)
+            j.output[j.outputs++] = output[o];
+    if (data->features != pv_model_inputs(c->model))
+        return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
+                        pv_model_inputs(c->model));
+    size_t blocks = (data->rows + ROWS - 1) / ROWS;
+    int threads = pv_ctx_threads(ctx);
+    worker *workers;
+    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
+    pv_status status = workers_new(ctx, &j, threads, workers);
+    if (status == PV_OK) {
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
+        for (int t = 0; t < threads; t++)
+            for (size_t b = (size_t)t; b < blocks && !pv__interrupted(ctx); b += (size_t)threads)
+                run_rows(&j, b * ROWS, data->rows - b * ROWS < ROWS ? data->rows - b * ROWS : ROWS, &workers[t]);
+        if (pv__interrupted(ctx))
+            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
+    }
+    for (int t = 0; t < threads; t++) {
+        pv_model_work_free(ctx, workers[t].work);
+        pv__free(ctx, workers[t].loglik);
+        pv__free(ctx, workers[t].moved);
+        pv__free(ctx, workers[t].values);
+    }
+    pv__free(ctx, workers);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* Populations: where predictions are to hold. Resolved once, a population knows the label distribution it stands for;
+ * nothing after that asks what it was called.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "predict/predict.h"
+
+static const char *const names[] = {
+#define POPULATION_NAME(name, word, text) [PV_POPULATION_##name] = word,
+    PV_POPULATION_LIST(POPULATION_NAME)
+#undef POPULATION_NAME
+};
+
+const char *pv_population_kind_name(pv_population_kind kind) {
+    return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "?";
+}
+
+/* *known is what follows "known:", else NULL. */
+static pv_status parse_kind(pv_ctx *ctx, const char *text, pv_population_kind *kind, const char **known) {
+    *known = strncmp(text, "known:", 6) == 0 ? text + 6 : NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (*known ? i == PV_POPULATION_KNOWN : i != PV_POPULATION_KNOWN && strcmp(text, names[i]) == 0) {
+            *kind = (pv_population_kind)i;
+            return PV_OK;
+        }
+    return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
+                    strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
+}
+
+static pv_status parse_known(pv_ctx *ctx, const char *text, const char *known, const pv_classifier *c,
+                             double *prevalence) {
+    double low, high;
+    PV_TRY(pv_prevalence_parse(ctx, "--population known", known, c->labels, c->classes, prevalence, &low, &high));
+    if (!isnan(low))
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: give one prevalence, not an interval", text);
+    return PV_OK;
+}
+
+/* *population is whole, or NULL. prevalence [classes] is copied; NULL: to be inferred. */
+static pv_status make(pv_ctx *ctx, pv_population_kind kind, int classes, const double *prevalence,
+                      const pv_target_options *unknown, pv_population **population) {
+    pv_population *made;
+    *population = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    *made = (pv_population){.kind = kind, .classes = classes};
+    made->unknown = unknown ? *unknown : pv_target_options_default();
+    if (prevalence) {
+        pv_status status = pv__alloc(ctx, (size_t)classes, sizeof(double), &made->prevalence);
+        if (status != PV_OK) {
+            pv__free(ctx, made);
+            return status;
+        }
+        memcpy(made->prevalence, prevalence, (size_t)classes * sizeof(double));
+    }
+    *population = made;
+    return PV_OK;
+}
+
+pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_target_options *unknown,
+                            pv_population **population) {
+    pv_population_kind kind = PV_POPULATION_TRUE;
+    const char *known;
+    double *prevalence;
+    *population = NULL;
+    PV_TRY(parse_kind(ctx, text ? text : "true", &kind, &known));
+    if (kind == PV_POPULATION_TRUE && !c->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the model was fitted without --prevalence, so the true population is unknown to it: use "
+                        "--population known:P, or design for that of its training data");
+    if (!known)
+        return make(ctx, kind, c->classes,
+                    kind == PV_POPULATION_TRUE     ? c->prevalence
+                    : kind == PV_POPULATION_DESIGN ? c->design
+                                                   : NULL,
+                    unknown, population);
+    PV_TRY(pv__alloc(ctx, (size_t)c->classes, sizeof *prevalence, &prevalence));
+    pv_status status = parse_known(ctx, text, known, c, prevalence);
+    if (status == PV_OK)
+        status = make(ctx, kind, c->classes, prevalence, unknown, population);
+    pv__free(ctx, prevalence);
+    return status;
+}
+
+pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence, pv_population **population) {
+    *population = NULL;
+    pv_prevalence known = {.classes = classes, .prevalence = prevalence};
+    PV_TRY(pv_prevalence_check(ctx, &known));
+    return make(ctx, PV_POPULATION_KNOWN, classes, prevalence, NULL, population);
+}
+
+void pv_population_free(pv_ctx *ctx, pv_population *population) {
+    if (!population)
+        return;
+    pv__free(ctx, population->prevalence);
+    pv__free(ctx, population);
+}

@@ -19,6 +19,7 @@
 #define EFFECTIVE_PER_CHAIN 100.0
 #define EFFECTIVE_IN_ALL 400.0
 #define ELBO_ERROR 0.1
+#define ELBO_GAP 0.5
 #define DEPTH_SHARE 0.01
 #define MARGINAL_RATIO 1.5
 #define ESTIMATED_RATIO 20.0
@@ -63,7 +64,8 @@ static void stop_words(pv_stop stop, int64_t steps, char *text, size_t size) {
                                         [PV_STOP_DIVERGED] = "diverged",
                                         [PV_STOP_INTERRUPTED] = "was interrupted",
                                         [PV_STOP_NO_PROGRESS] = "stopped where no step helped",
-                                        [PV_STOP_EARLY] = "stopped early by its validation rows"};
+                                        [PV_STOP_EARLY] = "stopped early by its validation rows",
+                                        [PV_STOP_POOR] = "ran to its end, and failed"};
     if (steps > 0)
         snprintf(text, size, "%s after %lld step%s", words[stop], (long long)steps, steps == 1 ? "" : "s");
     else
@@ -99,6 +101,11 @@ static void check_engine(cli_checks *checks, const pv_classifier *c) {
     if (p->stop == PV_STOP_DIVERGED)
         cli_check_fail(checks, check, "The posterior means nothing: fit again with a stronger --prior%s.",
                        p->kind == PV_POSTERIOR_VI ? " or a lower --vi-rate" : "");
+    else if (p->stop == PV_STOP_POOR)
+        cli_check_fail(checks, check,
+                       "The approximation is not the posterior, and its intervals are not to be used: fit again with "
+                       "--infer hmc%s.",
+                       p->kind == PV_POSTERIOR_VI ? ", or with more --steps" : "");
     else if (p->stop == PV_STOP_MAX_ITER && p->kind == PV_POSTERIOR_VI)
         cli_check_fail(checks, check, "Fit again with more --steps.");
     else
@@ -115,6 +122,23 @@ static void check_elbo(cli_checks *checks, const pv_classifier *c) {
         cli_check_fail(checks, check, "The approximation fits the posterior poorly in places: fit again with more %s.",
                        pv_model_is_linear(c->model) ? "--components and --steps, and compare with --infer hmc"
                                                     : "--steps, a smaller model or a stronger --prior");
+}
+
+static void check_gap(cli_checks *checks, const pv_classifier *c) {
+    const pv_posterior *p = c->posterior;
+    double gap = p->evidence - p->elbo;
+    if (!isfinite(p->evidence)) /* a model of before that was known, or an interrupted fit */
+        return;
+    cli_check *check = cli_check_add(checks, "elbo_gap", "How far the ELBO is below the log evidence", gap);
+    say(check, "The ELBO is %.4g, the log evidence about %.4g: %.2g apart; up to %.2g is fine.", p->elbo, p->evidence,
+        gap, ELBO_GAP);
+    if (gap > ELBO_GAP + 3 * p->elbo_se && !pv_model_is_linear(c->model))
+        say(check,
+            "The ELBO is %.4g, the log evidence about %.4g: %.2g apart, which is what independent parameters cost a "
+            "network.",
+            p->elbo, p->evidence, gap);
+    else if (!(gap <= ELBO_GAP + 3 * p->elbo_se))
+        cli_check_fail(checks, check, "Spreads are likely to be too small: fit again with --infer hmc.");
 }
 
 static void check_rhat(cli_checks *checks, const pv_posterior *p) {
@@ -157,8 +181,10 @@ void cli_check_posterior(cli_checks *checks, const pv_classifier *c) {
     if (!c->posterior)
         return;
     check_engine(checks, c);
-    if (c->posterior->kind == PV_POSTERIOR_VI)
+    if (c->posterior->kind == PV_POSTERIOR_VI) {
         check_elbo(checks, c);
+        check_gap(checks, c);
+    }
     if (c->posterior->kind != PV_POSTERIOR_HMC)
         return;
     check_rhat(checks, c->posterior);

@@ -352,6 +352,7 @@ const cli_command cli_diagnose = {
             "optimiser\tThe search for the maximum converged, or a schedule ran to its end\n"
             "posterior\tThe same of the posterior's engine\n"
             "elbo_error\tvi: the ELBO has a standard error below 0.1\n"
+            "elbo_gap\tvi: the ELBO is at most 0.5 below what is known of the log evidence\n"
             "rhat\thmc: the largest split R-hat is at most 1.01\n"
             "effective_size\thmc: at least 100 effective draws a chain, and 400 in all\n"
             "divergences\thmc: no step after the warm-up diverged\n"

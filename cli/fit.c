@@ -104,6 +104,8 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
         cli_warn(call, "interrupted after %lld steps%s%s", (long long)classifier->iterations,
                  output ? "; what there was is saved in " : "", output ? output : "");
         break;
+    case PV_STOP_POOR: /* of posteriors alone */
+        break;
     case PV_STOP_NO_PROGRESS:
         cli_warn(call, "stopped where no step improved the loss, before the tolerance was met");
         break;
@@ -325,7 +327,7 @@ static int run(cli_call *call) {
     }
     if (code == CLI_OK &&
         (cli_was_stopped(classifier, PV_STOP_DIVERGED) || cli_was_stopped(classifier, PV_STOP_MAX_ITER) ||
-         cli_was_stopped(classifier, PV_STOP_NO_PROGRESS)))
+         cli_was_stopped(classifier, PV_STOP_NO_PROGRESS) || cli_was_stopped(classifier, PV_STOP_POOR)))
         code = CLI_PROBLEMS; /* a warning says which */
     if (code == CLI_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         code = CLI_FAILED; /* what there was is saved, and is not what was asked for */

@@ -128,6 +128,7 @@ void cli_json_posterior(json_t *object, const pv_classifier *c, double level) {
     cli_json_set(object, "marginal_interval", marginal_intervals(c, level));
     cli_json_set(object, "elbo", cli_json_real(hmc ? (double)NAN : p->elbo));
     cli_json_set(object, "elbo_se", cli_json_real(hmc ? (double)NAN : p->elbo_se));
+    cli_json_set(object, "evidence", cli_json_real(p->kind == PV_POSTERIOR_VI ? p->evidence : (double)NAN));
     cli_json_set(object, "chains", hmc ? json_integer((json_int_t)p->chains) : json_null());
     cli_json_set(object, "rhat_max", cli_json_real(cli_rhat_max(p)));
     cli_json_set(object, "ess_min", cli_json_real(cli_ess_min(p)));
@@ -147,7 +148,7 @@ void cli_print_posterior(const pv_classifier *c) {
         printf(", log evidence about %.6g\n", p->elbo);
         break;
     case PV_POSTERIOR_VI:
-        printf(", ELBO %.6g (standard error %.2g)\n", p->elbo, p->elbo_se);
+        printf(", ELBO %.6g (standard error %.2g), log evidence about %.6g\n", p->elbo, p->elbo_se, p->evidence);
         break;
     case PV_POSTERIOR_HMC:
         printf(" in %zu chains, R-hat at most %.4g, effective size at least %.3g, %lld divergence%s\n", p->chains,

@@ -73,7 +73,8 @@ const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
     X(DIVERGED, "diverged")                                                                                            \
     X(INTERRUPTED, "interrupted")                                                                                      \
     X(NO_PROGRESS, "no_progress")                                                                                      \
-    X(EARLY, "early") /* the validation score got no better for as long as was allowed */
+    X(EARLY, "early") /* the validation score got no better for as long as was allowed */                              \
+    X(POOR, "poor")   /* it ran to its end, and what it found is known to be no good */
 
 typedef enum pv_stop {
 #define PV_STOP_ENUM(name, word) PV_STOP_##name,

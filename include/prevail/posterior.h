@@ -47,11 +47,14 @@ typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTE
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
  * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one
- * component. */
+ * component. rank above 0: of low rank beside a diagonal, scale (I + basis^T (F F^T - I) basis) scale with basis
+ * [rank][dims] orthonormal, scale [dims], and F the factors [components][rank][rank]. */
 typedef struct pv_mixture {
     size_t components, dims;
     double *weight, *mean, *factor;
     bool diagonal;
+    size_t rank;
+    double *scale, *basis; /* NULL with rank 0 */
 } pv_mixture;
 
 typedef struct pv_posterior {
@@ -63,6 +66,8 @@ typedef struct pv_posterior {
     int64_t iterations;
     double elbo, elbo_se; /* vi: at the end, with fresh samples, and its Monte-Carlo standard error; else NaN.
                              laplace: its own estimate of the log evidence, se 0 */
+    double evidence;      /* vi: the best that is known of the log evidence, by importance weights and Laplace's method;
+                             else NaN. A bound more than 0.5 below it has the stop `poor` */
     size_t chains;        /* hmc */
     double *rhat, *ess;   /* hmc: [dims], split R-hat (rank-normalised) and bulk effective sample size; else NULL */
     int64_t divergences;  /* hmc, after warm-up */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VECTOR_MAX = 8, FAST_BYTES = 1 << 22 };
+enum { VECTOR_MAX = 8, FAST_BYTES = 1 << 26 };
 
 typedef struct state {
     pv_ctx *ctx;

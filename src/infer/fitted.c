@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "infer/infer.h"
+#include "posterior/draws.h"
 
 typedef struct summary {
-    int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, posterior_stop,
+    int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
         posterior_iterations, divergences, max_depth_hits, best_epoch;
-    double passes, loss_value, validation, elbo, elbo_se, acceptance, step_size;
+    double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -27,12 +28,14 @@ static summary summarise(const pv_classifier *c) {
     s.chains = (int64_t)p->chains;
     s.components = (int64_t)p->mixture.components;
     s.diagonal = p->mixture.diagonal;
+    s.rank = (int64_t)p->mixture.rank;
     s.posterior_stop = p->stop;
     s.posterior_iterations = p->iterations;
     s.divergences = p->divergences;
     s.max_depth_hits = p->max_depth_hits;
     s.elbo = p->elbo;
     s.elbo_se = p->elbo_se;
+    s.evidence = p->evidence;
     s.acceptance = p->acceptance;
     s.step_size = p->step_size;
     return s;
@@ -62,7 +65,9 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, p->ess, params);
     n = add(field, n, m->weight, m->components);
     n = add(field, n, m->mean, m->components * params);
-    return add(field, n, m->factor, m->components * params * (m->diagonal ? 1 : params));
+    n = add(field, n, m->factor, m->components * pv__mixture_size(params, m->diagonal, m->rank));
+    n = add(field, n, m->scale, params);
+    return add(field, n, m->basis, m->rank * params);
 }
 
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
@@ -83,10 +88,10 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
 static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
     size_t params = pv_model_params(c->model), k = (size_t)c->classes, most = bytes / sizeof(double);
     if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
-        (uint64_t)s->components > most ||
-        params * (s->diagonal ? 1 : params) > most / ((size_t)s->components + 1) + 1 ||
+        (uint64_t)s->components > most || s->rank < 0 || s->rank > PV__RANK_MAX ||
+        pv__mixture_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
         s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_HMC || s->posterior_stop < 0 ||
-        s->posterior_stop > PV_STOP_EARLY || s->chains < 0)
+        s->posterior_stop > PV_STOP_POOR || s->chains < 0)
         return pv__checkpoint_damaged(ctx, "its posterior is damaged");
     PV_TRY(pv__alloc(ctx, 1, sizeof *c->posterior, &c->posterior));
     pv_posterior *p = c->posterior;
@@ -100,12 +105,14 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
                         .max_depth_hits = s->max_depth_hits,
                         .elbo = s->elbo,
                         .elbo_se = s->elbo_se,
+                        .evidence = s->evidence,
                         .acceptance = s->acceptance,
                         .step_size = s->step_size};
     pv_mixture *m = &p->mixture;
     m->components = (size_t)s->components;
     m->dims = s->components ? params : 0;
     m->diagonal = s->diagonal != 0;
+    m->rank = (size_t)s->rank;
     PV_TRY(pv__alloc(ctx, p->count, params * sizeof(double), &p->draws));
     PV_TRY(pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
     if (p->kind == PV_POSTERIOR_HMC) {
@@ -114,7 +121,11 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     }
     PV_TRY(pv__alloc(ctx, m->components, sizeof(double), &m->weight));
     PV_TRY(pv__alloc(ctx, m->components, params * sizeof(double), &m->mean));
-    return pv__alloc(ctx, m->components * params, (m->diagonal ? 1 : params) * sizeof(double), &m->factor);
+    PV_TRY(pv__alloc(ctx, m->components, pv__mixture_size(params, m->diagonal, m->rank) * sizeof(double), &m->factor));
+    if (m->rank == 0)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, params, sizeof(double), &m->scale));
+    return pv__alloc(ctx, m->rank, params * sizeof(double), &m->basis);
 }
 
 pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
@@ -125,7 +136,7 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         *found = false;
         return PV_OK;
     }
-    if (s.stop < 0 || s.stop > PV_STOP_EARLY)
+    if (s.stop < 0 || s.stop > PV_STOP_POOR)
         return pv__checkpoint_damaged(ctx, "why a fit stopped is unknown");
     if (s.has_posterior)
         PV_TRY(new_posterior(ctx, &s, bytes, c));

@@ -91,10 +91,10 @@ static const char *const posterior_words[] = {"laplace", "vi", "hmc"};
 static json_t *posterior_of(const pv_posterior *p) {
     if (!p)
         return json_null();
-    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind", posterior_words[p->kind],
+    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind", posterior_words[p->kind],
                      "count", (json_int_t)p->count, "stop", pv_stop_name(p->stop), "iterations",
                      (json_int_t)p->iterations, "elbo", real_or_null(p->elbo), "elbo_se", real_or_null(p->elbo_se),
-                     "chains", (json_int_t)p->chains, "divergences", (json_int_t)p->divergences, "max_depth_hits",
+                     "evidence", real_or_null(p->evidence), "chains", (json_int_t)p->chains, "divergences", (json_int_t)p->divergences, "max_depth_hits",
                      (json_int_t)p->max_depth_hits, "acceptance", real_or_null(p->acceptance), "step_size",
                      real_or_null(p->step_size));
 }
@@ -387,7 +387,7 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
     int marginal = index_of(json_string_value(json_object_get(r->root, "marginal")), marginal_word,
                             PV_MARGINAL_AUXILIARY_LINEAR + 1);
-    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_EARLY + 1);
+    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_POOR + 1);
     if (loss < 0 || marginal < 0 || stop < 0)
         return damaged(r, "its loss, marginal or stop reason is unknown");
     c->loss = (pv_loss)loss;
@@ -441,11 +441,12 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     p->dims = params;
     p->count = (size_t)count;
     p->kind = (pv_posterior_kind)which;
-    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_EARLY + 1);
+    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_POOR + 1);
     p->stop = stop < 0 ? PV_STOP_COMPLETED : (pv_stop)stop;
     p->iterations = json_integer_value(json_object_get(from, "iterations"));
     p->elbo = number_or_nan(json_object_get(from, "elbo"));
     p->elbo_se = number_or_nan(json_object_get(from, "elbo_se"));
+    p->evidence = number_or_nan(json_object_get(from, "evidence"));
     p->acceptance = number_or_nan(json_object_get(from, "acceptance"));
     p->step_size = number_or_nan(json_object_get(from, "step_size"));
     json_int_t chains = json_integer_value(json_object_get(from, "chains"));

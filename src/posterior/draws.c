@@ -22,6 +22,8 @@ void pv_posterior_free(pv_ctx *ctx, pv_posterior *posterior) {
     pv__free(ctx, posterior->mixture.weight);
     pv__free(ctx, posterior->mixture.mean);
     pv__free(ctx, posterior->mixture.factor);
+    pv__free(ctx, posterior->mixture.scale);
+    pv__free(ctx, posterior->mixture.basis);
     pv__free(ctx, posterior->rhat);
     pv__free(ctx, posterior->ess);
     pv__free(ctx, posterior);
@@ -67,13 +69,36 @@ static double log_diagonal(size_t d, const double *mean, const double *sd, const
     return total;
 }
 
+/* A coordinate of z = (w - mean)/scale along the basis. */
+static double along_basis(const pv_mixture *m, const double *mean, const double *w, size_t r) {
+    double sum = 0;
+    for (size_t i = 0; i < m->dims; i++)
+        sum += m->basis[r * m->dims + i] * (w[i] - mean[i]) / m->scale[i];
+    return sum;
+}
+
+/* Of low rank beside a diagonal: z's share along the basis counts as F^-1 of it. */
+static double log_low_rank(const pv_mixture *m, size_t k, const double *w) {
+    const double *mean = m->mean + k * m->dims, *f = m->factor + k * m->rank * m->rank;
+    double total = log_diagonal(m->dims, mean, m->scale, w), a[PV__RANK_MAX];
+    for (size_t r = 0; r < m->rank; r++) {
+        double along = along_basis(m, mean, w, r), left = along;
+        for (size_t j = 0; j < r; j++)
+            left -= f[r * m->rank + j] * a[j];
+        a[r] = left / f[r * m->rank + r];
+        total += 0.5 * along * along - 0.5 * a[r] * a[r] - log(f[r * m->rank + r]);
+    }
+    return total;
+}
+
 double pv_mixture_log_density(const pv_mixture *mixture, const double *w) {
     size_t d = mixture->dims;
     double top = -INFINITY, sum = 0; /* sum of exp(term - top) */
     for (size_t k = 0; k < mixture->components; k++) {
         const double *mean = mixture->mean + k * d;
         double term = log(mixture->weight[k]);
-        term += mixture->diagonal ? log_diagonal(d, mean, mixture->factor + k * d, w)
+        term += mixture->rank       ? log_low_rank(mixture, k, w)
+                : mixture->diagonal ? log_diagonal(d, mean, mixture->factor + k * d, w)
                                   : log_kernel(d, mean, mixture->factor + k * d * d, w, 0, NULL);
         if (isnan(term))
             return NAN;

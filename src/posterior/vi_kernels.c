@@ -188,6 +188,18 @@ static void local(const pv__vi_mix *mix, size_t k, size_t count, size_t stride, 
     }
 }
 
+static void turns(size_t d, size_t stride, const double *t, const double *eps, double scale, double *turn) {
+    for (size_t i = 0; i < d; i++)
+        for (size_t l = 0; l < i; l++) {
+            vd sum = v_set(0);
+            for (size_t p = 0; p < stride; p += VL) {
+                sum += v_load(t + i * stride + p) * v_load(eps + l * stride + p);
+                sum += v_load(t + l * stride + p) * v_load(eps + i * stride + p);
+            }
+            turn[i * d + l] = 0.5 * scale * v_sum(sum);
+        }
+}
+
 /* Two departures from the usual: second moments are forgotten sooner, as a poor start has steep slopes; and a gradient
  * of 1 to 3 is not made smaller, nor a steeper one below 3: far from the target steps grow towards those of natural
  * gradients, but not so far that components leap past a mode. */
@@ -209,4 +221,4 @@ static void adam(size_t n, double rate, double step, double *restrict gradient, 
 
 extern const pv__vi_kernels PV_KERNEL(pv__vi_kernels);
 const pv__vi_kernels PV_KERNEL(pv__vi_kernels) = {PV_TEXT(PV_ISA), normals,  place, density,
-                                                  lower,           contrast, local, adam};
+                                                  lower,           contrast, local, turns, adam};

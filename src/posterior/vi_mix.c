@@ -11,14 +11,14 @@ const pv__vi_kernels *pv__vi_kernels_get(void) {
     return all[pv__isa_best()];
 }
 
-pv_status pv__vi_mix_new(pv_ctx *ctx, size_t components, size_t dims, bool diagonal, pv__vi_mix *mix) {
-    *mix = (pv__vi_mix){.components = components, .dims = dims, .diagonal = diagonal};
+pv_status pv__vi_mix_new(pv_ctx *ctx, size_t components, size_t dims, bool diagonal, bool lean, pv__vi_mix *mix) {
+    *mix = (pv__vi_mix){.components = components, .dims = dims, .diagonal = diagonal, .lean = lean};
     mix->size = diagonal ? dims : dims * dims;
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, components, sizeof(double), &mix->log_weight));
     PV_GOTO(fail, pv__alloc(ctx, components, dims * sizeof(double), &mix->mean));
     PV_GOTO(fail, pv__alloc(ctx, components, mix->size * sizeof(double), &mix->factor));
-    PV_GOTO(fail, pv__alloc(ctx, components, mix->size * sizeof(double), &mix->inverse));
+    PV_GOTO(fail, pv__alloc(ctx, lean ? 0 : components, mix->size * sizeof(double), &mix->inverse));
     PV_GOTO(fail, pv__alloc(ctx, components, sizeof(double), &mix->log_det));
     return PV_OK;
 fail:
@@ -40,7 +40,8 @@ void pv__vi_mix_copy(const pv__vi_mix *from, pv__vi_mix *to) {
     memcpy(to->log_weight, from->log_weight, k * sizeof(double));
     memcpy(to->mean, from->mean, k * from->dims * sizeof(double));
     memcpy(to->factor, from->factor, k * from->size * sizeof(double));
-    memcpy(to->inverse, from->inverse, k * from->size * sizeof(double));
+    if (!from->lean)
+        memcpy(to->inverse, from->inverse, k * from->size * sizeof(double));
     memcpy(to->log_det, from->log_det, k * sizeof(double));
 }
 
@@ -67,11 +68,12 @@ void pv__vi_mix_refresh(pv__vi_mix *mix) {
         mix->log_det[k] = 0;
         for (size_t i = 0; i < d; i++)
             mix->log_det[k] += log(c[i * step]);
+        if (mix->lean)
+            continue;
         if (!mix->diagonal)
             invert(d, c, inverse);
-        else
-            for (size_t i = 0; i < d; i++)
-                inverse[i] = 1 / c[i];
+        for (size_t i = 0; mix->diagonal && i < d; i++)
+            inverse[i] = 1 / c[i];
     }
 }
 

@@ -16,7 +16,22 @@ enum { BOUND_POINTS = 4096, MANY_DIMS = 500, FEWER_POINTS = 256 };
 typedef struct stratum {
     double points, inside, pairs; /* drawn; with density above 0; pairs with at least one of these */
     double mean, squares;         /* of the pairs: mean, sum of squared deviations */
+    double top, sum, sum2;        /* importance weights p/q: sums of these and of their squares, over exp(top) */
 } stratum;
+
+static void count_weight(stratum *s, double log_weight) {
+    if (log_weight > s->top) {
+        double shrink = exp(s->top - log_weight);
+        s->sum *= shrink;
+        s->sum2 *= shrink * shrink;
+        s->top = log_weight;
+    }
+    if (log_weight > -INFINITY) {
+        double weight = exp(log_weight - s->top);
+        s->sum += weight;
+        s->sum2 += weight * weight;
+    }
+}
 
 typedef struct bound {
     double *block, *eps, *u, *buffer, *scratch, *log_q, *log_p, *gradient;
@@ -40,6 +55,8 @@ static void count_pair(stratum *s, double one, double other) {
     int inside = (one > -INFINITY) + (other > -INFINITY);
     s->points += 2;
     s->inside += inside;
+    count_weight(s, one);
+    count_weight(s, other);
     if (!inside)
         return;
     double value = inside == 2 ? 0.5 * (one + other) : fmax(one, other), step = value - s->mean;
@@ -52,7 +69,7 @@ static pv_status sample_component(pv_ctx *ctx, pv__vi_target *target, const pv__
                                   size_t chunks, bound *b, stratum *s) {
     const pv__vi_kernels *kernels = pv__vi_kernels_get();
     enum { POINTS = PV_VI_CHUNK };
-    for (size_t c = 0; c < chunks; c++) {
+    for (size_t c = 0; c < chunks && (c == 0 || !pv__interrupted(ctx)); c++) {
         pv__vi_normals(kernels, rng, mix->dims, POINTS, POINTS, b->buffer, b->eps);
         kernels->place(mix, k, POINTS, POINTS, b->eps, b->u);
         PV_TRY(pv__vi_target_eval(ctx, target, true, 1, POINTS, POINTS, b->u, b->log_p, b->gradient));
@@ -63,37 +80,83 @@ static pv_status sample_component(pv_ctx *ctx, pv__vi_target *target, const pv__
     return PV_OK;
 }
 
-pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, pv__vi_value *value) {
-    bound b;
-    double support = 0, sum = 0, variance = 0;
-    bool whole = true;
-    PV_TRY(bound_new(ctx, mix, &b));
-    pv_status status = PV_OK;
-    for (size_t k = 0; k < mix->components; k++) {
-        double weight = exp(mix->log_weight[k]);
-        double points = mix->dims > MANY_DIMS ? FEWER_POINTS : BOUND_POINTS;
-        size_t chunks = (size_t)ceil(weight * points / PV_VI_CHUNK);
-        pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_BOUND, k);
-        stratum s = {0};
-        PV_GOTO(done, sample_component(ctx, target, mix, k, &rng, chunks, &b, &s));
-        double inside = s.points > 0 ? weight * s.inside / s.points : 0;
-        whole = whole && s.inside == s.points;
-        support += inside;
-        sum += inside * s.mean;
-        if (s.pairs > 1)
-            variance += inside * inside * s.squares / (s.pairs - 1) / s.pairs;
+/* The evidence by the importance weights of all strata: log sum_k pi_k mean_k(p/q). */
+static void weigh(size_t components, const double *weight, const stratum *strata, pv__vi_value *value) {
+    double top = -INFINITY, sum = 0, variance = 0, total = 0, squares = 0;
+    for (size_t k = 0; k < components; k++)
+        top = fmax(top, strata[k].points > 0 ? strata[k].top : -INFINITY);
+    for (size_t k = 0; k < components && top > -INFINITY; k++) {
+        const stratum *s = &strata[k];
+        if (!(s->points > 0))
+            continue;
+        double scale = exp(s->top - top), share = weight[k] / s->points, mean = scale * s->sum / s->points;
+        sum += weight[k] * mean;
+        variance += share * share * fmax(scale * scale * s->sum2 - s->points * mean * mean, 0);
+        total += scale * s->sum;
+        squares += scale * scale * s->sum2;
     }
-    value->support = whole ? 1 : support;
-    value->elbo = support > 0 ? sum / support + (whole ? 0 : log(support)) : -INFINITY;
-    value->se = support > 0 ? sqrt(variance) / support : NAN;
-    if (!whole)
-        pv__log(ctx, PV_LOG_WARNING, "%.2g of the variational posterior lies where the density is zero", 1 - support);
+    value->evidence = sum > 0 ? top + log(sum) : -INFINITY;
+    value->evidence_se = sum > 0 ? sqrt(variance) / sum : (double)NAN;
+    value->effective = squares > 0 ? total * total / squares : 0;
+}
+
+static pv_status sample_all(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t points,
+                            const double *weight, bound *b, stratum *strata) {
+    double asked = points ? (double)points : pv__vi_target_dims(target) > MANY_DIMS ? FEWER_POINTS : BOUND_POINTS;
+    for (size_t k = 0; k < mix->components; k++) {
+        strata[k].top = -INFINITY;
+        if (k > 0 && pv__interrupted(ctx))
+            continue;
+        size_t chunks = (size_t)ceil(weight[k] * asked / PV_VI_CHUNK);
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_BOUND, k);
+        PV_TRY(sample_component(ctx, target, mix, k, &rng, chunks, b, &strata[k]));
+    }
+    return PV_OK;
+}
+
+/* Components that an interruption left without points do not count. */
+pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t points,
+                       pv__vi_value *value) {
+    bound b = {0};
+    size_t components = mix->components;
+    double *weight = NULL, support = 0, sum = 0, variance = 0, all = 0;
+    stratum *strata = NULL;
+    bool whole = true;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, components, sizeof *weight, &weight));
+    PV_GOTO(done, pv__alloc(ctx, components, sizeof *strata, &strata));
+    PV_GOTO(done, bound_new(ctx, mix, &b));
+    for (size_t k = 0; k < components; k++)
+        weight[k] = exp(mix->log_weight[k]);
+    PV_GOTO(done, sample_all(ctx, target, mix, seed, points, weight, &b, strata));
+    for (size_t k = 0; k < components; k++) {
+        const stratum *s = &strata[k];
+        double inside = s->points > 0 ? weight[k] * s->inside / s->points : 0;
+        whole = whole && s->inside == s->points;
+        all += s->points > 0 ? weight[k] : 0;
+        support += inside;
+        sum += inside * s->mean;
+        if (s->pairs > 1)
+            variance += inside * inside * s->squares / (s->pairs - 1) / s->pairs;
+    }
+    value->support = whole ? 1 : support / all;
+    value->elbo = support > 0 ? sum / support + (whole ? 0 : log(value->support)) : -INFINITY;
+    value->se = support > 0 ? sqrt(variance) / support : (double)NAN;
+    weigh(components, weight, strata, value);
 done:
     pv__free(ctx, b.block);
+    pv__free(ctx, weight);
+    pv__free(ctx, strata);
     return status;
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
+
+/* Normals that a draw takes: of the mixture, and where that is a slice of all the coordinates, to be projected. */
+static size_t normals_of(const pv__vi_target *target, const pv__vi_mix *mix) {
+    size_t all = pv__vi_target_dims(target);
+    return mix->dims + (mix->dims < all ? all : 0);
+}
 
 /* n standard normals, one from each of n intervals of equal probability, in random order. */
 static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps) {
@@ -104,12 +167,13 @@ static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps
         eps[i] = pv_normal_quantile(((double)order[i] + pv_rng_uniform(rng)) / (double)n);
 }
 
-/* n draws of component k, to draws[row[0 .. n-1]]; eps [dims][n]. Each coordinate is stratified (a Latin hypercube):
+/* n draws of component k, to draws[row[0 .. n-1]]; eps [normals_of][n], u [normals_of]. Each coordinate is stratified (a Latin hypercube):
  * means of the draws are closer to the mixture's than those of independent ones would be. */
-static void draw_component(const pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
+static void draw_component(pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
                            const double *eps, double *u, double *draws) {
-    size_t d = mix->dims;
+    size_t d = mix->dims, all = pv__vi_target_dims(target);
     const double *c = mix->factor + k * mix->size;
+    double *rest = u + d;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < d; j++) {
             u[j] = mix->mean[k * d + j];
@@ -118,33 +182,36 @@ static void draw_component(const pv__vi_target *target, const pv__vi_mix *mix, s
             for (size_t l = 0; !mix->diagonal && l <= j; l++)
                 u[j] += c[j * d + l] * eps[l * n + i];
         }
-        pv__vi_target_point(target, u, draws + row[i] * d);
+        for (size_t j = 0; d < all && j < all; j++)
+            rest[j] = eps[(d + j) * n + i];
+        pv__vi_target_point(target, u, rest, draws + row[i] * all);
     }
 }
 
-/* One draw of the mixture, independent of others; room [2][dims]. */
-static void draw_one(const pv__vi_target *target, const pv__vi_mix *mix, pv_rng *rng, double *room, double *draw) {
+/* One draw of the mixture, independent of others; room [2][normals_of]. */
+static void draw_one(pv__vi_target *target, const pv__vi_mix *mix, pv_rng *rng, double *room, double *draw) {
     double at = pv_rng_uniform(rng);
     size_t k = 0, row = 0;
     for (; k + 1 < mix->components && (at -= exp(mix->log_weight[k])) > 0; k++)
         ;
-    for (size_t j = 0; j < mix->dims; j++)
+    size_t normals = normals_of(target, mix);
+    for (size_t j = 0; j < normals; j++)
         room[j] = pv_rng_normal(rng);
-    draw_component(target, mix, k, 1, &row, room, room + mix->dims, draw);
+    draw_component(target, mix, k, 1, &row, room, room + normals, draw);
 }
 
 /* Replaces the draws outside the support, as long as there is hope of hitting it. */
 static pv_status redraw(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t count,
                         double *draws) {
     enum { ROUNDS = 100 };
-    size_t d = mix->dims, outside = count;
+    size_t d = pv__vi_target_dims(target), outside = count;
     bool *inside = NULL;
     double *room = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *inside, &inside));
-    PV_GOTO(done, pv__alloc(ctx, 2 * d, sizeof *room, &room));
+    PV_GOTO(done, pv__alloc(ctx, 2 * normals_of(target, mix), sizeof *room, &room));
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, UINT64_MAX);
-    for (int round = 0; round < ROUNDS && outside > 0; round++) {
+    for (int round = 0; round < ROUNDS && outside > 0 && !pv__interrupted(ctx); round++) {
         PV_GOTO(done, pv__vi_target_inside(ctx, target, count, draws, inside));
         outside = 0;
         for (size_t i = 0; i < count; i++)
@@ -165,13 +232,13 @@ done:
  */
 pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole,
                        size_t count, double *draws) {
-    size_t d = mix->dims, *row = NULL, *order = NULL;
+    size_t normals = normals_of(target, mix), *row = NULL, *order = NULL;
     double *eps = NULL, *u = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *row, &row));
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *order, &order));
-    PV_GOTO(done, pv__alloc(ctx, count, d * sizeof *eps, &eps));
-    PV_GOTO(done, pv__alloc(ctx, d, sizeof *u, &u));
+    PV_GOTO(done, pv__alloc(ctx, count, normals * sizeof *eps, &eps));
+    PV_GOTO(done, pv__alloc(ctx, normals, sizeof *u, &u));
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, 0);
     for (size_t i = 0; i < count; i++)
         row[i] = i;
@@ -183,7 +250,7 @@ pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix
         while (end < count && (k + 1 == mix->components || (double)end + offset < up_to))
             end++;
         pv_rng own = pv_rng_stream(seed, PV_STREAM_VI_DRAWS, k + 1);
-        for (size_t j = 0; j < d; j++)
+        for (size_t j = 0; j < normals; j++)
             stratified_normals(&own, end - first, order, eps + j * (end - first));
         draw_component(target, mix, k, end - first, row + first, eps, u, draws);
         first = end;

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/core.h"
+#include "posterior/draws.h"
 #include "posterior/vi.h"
 
 enum {
@@ -20,6 +22,17 @@ typedef struct part {
     pv_status status;
 } part;
 
+/* The few coordinates that u has of many (vi.h). */
+typedef struct slice {
+    const pv__vi_mix *gaussian; /* NULL: no slice */
+    const double *basis;        /* [rank][dims] */
+    size_t rank;
+    uint64_t seed, calls;   /* what is left out has normals of its own at each call */
+    double *v, *u, *buffer; /* [dims][most] */
+    double *log_rest;       /* [most], log density of what is left out */
+    double *along;          /* [most] */
+} slice;
+
 struct pv__vi_target {
     double seconds; /* that a point took on one thread, the last time */
     const pv_density *density;
@@ -30,6 +43,8 @@ struct pv__vi_target {
     double *scale;   /* [dims], diagonal only */
     double *inverse; /* [dims][dims], L^-1, otherwise */
     double log_jacobian;
+    double laplace; /* log evidence by Laplace's method; NaN: the curvature is not known, or is not positive */
+    slice slice;
     double *columns; /* [dims][most]; the arrays below are for points one after the other */
     double *w, *dw;  /* [most][dims] */
     double *values;  /* [most] */
@@ -65,15 +80,14 @@ static void invert(size_t d, const double *l, double *inverse) {
         }
 }
 
-static pv_status check_start(pv_ctx *ctx, const pv_density *density, const double *w, double *gradient) {
-    double value;
-    PV_TRY(density->eval(ctx, density->state, w, &value, gradient));
-    if (!isfinite(value))
+static pv_status check_start(pv_ctx *ctx, const pv_density *density, const double *w, double *value, double *gradient) {
+    PV_TRY(density->eval(ctx, density->state, w, value, gradient));
+    if (!isfinite(*value))
         return pv__fail(ctx, PV_ERR_NUMERIC, "the density is zero or not a number at the starting point");
     return PV_OK;
 }
 
-static pv_status find_scale(pv_ctx *ctx, pv__vi_target *t, const double *w) {
+static pv_status find_scale(pv_ctx *ctx, pv__vi_target *t, const double *w, double value) {
     size_t d = t->dims;
     if (t->diagonal && d > MOST_FOR_CURVATURE) {
         for (size_t i = 0; i < d; i++)
@@ -81,6 +95,8 @@ static pv_status find_scale(pv_ctx *ctx, pv__vi_target *t, const double *w) {
     } else {
         pv__whiten whiten;
         PV_TRY(pv__whiten_new(ctx, t->density, w, &whiten));
+        if (!whiten.repaired)
+            t->laplace = whiten.log_det + 0.5 * (double)d * log(2 * 3.14159265358979323846) - value;
         if (!t->diagonal) {
             invert(d, whiten.factor, t->inverse);
             t->log_jacobian = whiten.log_det;
@@ -104,7 +120,9 @@ pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double
     pv__vi_target *t;
     *target = NULL;
     PV_TRY(pv__alloc(ctx, 1, sizeof *t, &t));
-    *t = (pv__vi_target){.density = density, .dims = d, .diagonal = diagonal, .most = pv__vi_padded(most)};
+    *t = (pv__vi_target){
+        .density = density, .dims = d, .diagonal = diagonal, .most = pv__vi_padded(most), .laplace = (double)NAN};
+    double value;
     t->kernels = pv__vi_kernels_get();
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, d, sizeof(double), &t->centre));
@@ -115,8 +133,8 @@ pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double
     PV_GOTO(fail, pv__alloc(ctx, t->most, d * sizeof(double), &t->dw));
     PV_GOTO(fail, pv__alloc(ctx, t->most, sizeof(double), &t->values));
     memcpy(t->centre, w, d * sizeof *w);
-    PV_GOTO(fail, check_start(ctx, density, w, t->dw));
-    PV_GOTO(fail, find_scale(ctx, t, w));
+    PV_GOTO(fail, check_start(ctx, density, w, &value, t->dw));
+    PV_GOTO(fail, find_scale(ctx, t, w, value));
     PV_GOTO(fail, clone_density(ctx, t));
     *target = t;
     return PV_OK;
@@ -140,7 +158,94 @@ void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *t) {
     pv__free(ctx, t->w);
     pv__free(ctx, t->dw);
     pv__free(ctx, t->values);
+    pv__free(ctx, t->slice.v);
     pv__free(ctx, t);
+}
+
+size_t pv__vi_target_dims(const pv__vi_target *t) {
+    return t->dims;
+}
+
+double pv__vi_target_laplace(const pv__vi_target *t) {
+    return t->laplace;
+}
+
+/* ---- the slice --------------------------------------------------------------------------------------------------- */
+
+pv_status pv__vi_target_slice(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *gaussian, size_t rank,
+                              const double *basis, uint64_t seed) {
+    slice *s = &t->slice;
+    size_t d = t->dims, buffer = pv__vi_normals_buffer(d, t->most);
+    if (!s->v) {
+        PV_TRY(pv__alloc(ctx, 2 * (d + 1) * t->most + buffer, sizeof *s->v, &s->v));
+        s->u = s->v + d * t->most;
+        s->log_rest = s->u + d * t->most;
+        s->along = s->log_rest + t->most;
+        s->buffer = s->along + t->most;
+    }
+    s->gaussian = gaussian;
+    s->basis = basis;
+    s->rank = rank;
+    s->seed = seed;
+    s->calls = 0;
+    return PV_OK;
+}
+
+/* v += basis^T (u - basis v): v gets the coordinates u along the basis and keeps the others. moved: how much longer its
+ * square got, less that of u. */
+static void put_along(const slice *s, size_t d, size_t stride, size_t padded, const double *u, double *v) {
+    for (size_t r = 0; r < s->rank; r++) {
+        const double *direction = s->basis + r * d;
+        memset(s->along, 0, padded * sizeof *s->along);
+        for (size_t i = 0; i < d; i++)
+            for (size_t p = 0; p < padded; p++)
+                s->along[p] += direction[i] * v[i * stride + p];
+        for (size_t p = 0; p < padded; p++) {
+            s->log_rest[p] += 0.5 * s->along[p] * s->along[p];
+            s->along[p] = u[r * stride + p] - s->along[p];
+        }
+        for (size_t i = 0; i < d; i++)
+            for (size_t p = 0; p < padded; p++)
+                v[i * stride + p] += direction[i] * s->along[p];
+    }
+}
+
+/* Points [dims][stride] of the whole space, at u [rank][stride] along the basis and by chance elsewhere. */
+static const double *widen(pv__vi_target *t, size_t groups, size_t count, size_t padded, const double *u) {
+    slice *s = &t->slice;
+    size_t d = t->dims, stride = groups * padded;
+    for (size_t g = 0; g < groups; g++) {
+        pv_rng rng = pv_rng_stream(s->seed, PV_STREAM_VI_REST, s->calls++);
+        pv__vi_normals(t->kernels, &rng, d, count, stride, s->buffer, s->v + g * padded);
+    }
+    for (size_t p = 0; p < stride; p++)
+        s->log_rest[p] = -0.91893853320467274178 * (double)(d - s->rank);
+    for (size_t i = 0; i < d; i++)
+        for (size_t p = 0; p < stride; p++)
+            s->log_rest[p] -= 0.5 * s->v[i * stride + p] * s->v[i * stride + p];
+    put_along(s, d, stride, stride, u, s->v);
+    t->kernels->place(s->gaussian, 0, stride, stride, s->v, s->u);
+    return s->u;
+}
+
+/* The gradient [dims][stride] in s->u to that [rank][stride] along the basis. */
+static void narrow(pv__vi_target *t, size_t stride, double *log_p, double *gradient) {
+    const slice *s = &t->slice;
+    size_t d = t->dims;
+    const double *c = s->gaussian->factor;
+    if (s->gaussian->diagonal)
+        for (size_t i = 0; i < d; i++)
+            for (size_t p = 0; p < stride; p++)
+                s->v[i * stride + p] = c[i] * s->u[i * stride + p];
+    else
+        t->kernels->lower(d, c, true, stride, stride, s->u, s->v);
+    memset(gradient, 0, s->rank * stride * sizeof *gradient);
+    for (size_t r = 0; r < s->rank; r++)
+        for (size_t i = 0; i < d; i++)
+            for (size_t p = 0; p < stride; p++)
+                gradient[r * stride + p] += s->basis[r * d + i] * s->v[i * stride + p];
+    for (size_t p = 0; p < stride; p++)
+        log_p[p] += s->gaussian->log_det[0] - s->log_rest[p];
 }
 
 /* ---- evaluating -------------------------------------------------------------------------------------------------- */
@@ -187,8 +292,8 @@ static void to_points(pv__vi_target *t, size_t groups, size_t count, size_t padd
     }
 }
 
-pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
-                             const double *u, double *log_p, double *gradient) {
+static pv_status eval_whole(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
+                            const double *u, double *log_p, double *gradient) {
     size_t d = t->dims, stride = groups * padded;
     to_points(t, groups, count, padded, u);
     if (!exact && t->density->estimate)
@@ -215,6 +320,16 @@ pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t g
     return PV_OK;
 }
 
+pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
+                             const double *u, double *log_p, double *gradient) {
+    if (!t->slice.gaussian)
+        return eval_whole(ctx, t, exact, groups, count, padded, u, log_p, gradient);
+    const double *wide = widen(t, groups, count, padded, u);
+    PV_TRY(eval_whole(ctx, t, exact, groups, count, padded, wide, log_p, t->slice.u));
+    narrow(t, groups * padded, log_p, gradient);
+    return PV_OK;
+}
+
 pv_status pv__vi_target_inside(pv_ctx *ctx, pv__vi_target *t, size_t n, const double *w, bool *inside) {
     size_t d = t->dims;
     for (size_t first = 0; first < n; first += t->most) {
@@ -229,7 +344,8 @@ pv_status pv__vi_target_inside(pv_ctx *ctx, pv__vi_target *t, size_t n, const do
 
 /* ---- back to w --------------------------------------------------------------------------------------------------- */
 
-void pv__vi_target_point(const pv__vi_target *t, const double *u, double *w) {
+/* One point of the whole scaled space to w. */
+static void to_point(const pv__vi_target *t, const double *u, double *w) {
     size_t d = t->dims;
     for (size_t i = 0; i < d; i++) {
         double sum = 0;
@@ -240,6 +356,31 @@ void pv__vi_target_point(const pv__vi_target *t, const double *u, double *w) {
                 sum += t->inverse[l * d + i] * u[l];
         w[i] = t->centre[i] + sum;
     }
+}
+
+/* u = mean + C v of the slice's Gaussian. */
+static void from_gaussian(const pv__vi_mix *gaussian, const double *v, double *u) {
+    size_t d = gaussian->dims;
+    const double *c = gaussian->factor;
+    for (size_t i = 0; i < d; i++) {
+        u[i] = gaussian->mean[i];
+        if (gaussian->diagonal)
+            u[i] += c[i] * v[i];
+        for (size_t l = 0; !gaussian->diagonal && l <= i; l++)
+            u[i] += c[i * d + l] * v[l];
+    }
+}
+
+void pv__vi_target_point(pv__vi_target *t, const double *u, const double *rest, double *w) {
+    slice *s = &t->slice;
+    if (!s->gaussian) {
+        to_point(t, u, w);
+        return;
+    }
+    memcpy(s->v, rest, t->dims * sizeof *rest);
+    put_along(s, t->dims, 1, 1, u, s->v);
+    from_gaussian(s->gaussian, s->v, s->u);
+    to_point(t, s->u, w);
 }
 
 /* The lower triangle F with F F^T = A A^T: Gram and Schmidt on the rows of A, twice, as once is not exact enough. */
@@ -263,36 +404,127 @@ static void triangle(size_t d, double *a, double *f) {
     }
 }
 
-pv_status pv__vi_target_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
+/* A = L^-T C */
+static void compose(const pv__vi_target *t, const double *c, double *a) {
+    size_t d = t->dims;
+    memset(a, 0, d * d * sizeof *a);
+    for (size_t i = 0; i < d; i++)
+        for (size_t l = i; l < d; l++)
+            for (size_t j = 0; j <= l; j++)
+                a[i * d + j] += t->inverse[l * d + i] * c[l * d + j];
+}
+
+static pv_status whole_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
     size_t d = t->dims;
     double *a;
     PV_TRY(pv__alloc(ctx, t->diagonal ? 0 : d, d * sizeof *a, &a));
     for (size_t k = 0; k < mix->components; k++) {
         const double *c = mix->factor + k * mix->size;
         double *f = mixture->factor + k * mix->size;
-        mixture->weight[k] = exp(mix->log_weight[k]);
-        pv__vi_target_point(t, mix->mean + k * d, mixture->mean + k * d);
+        to_point(t, mix->mean + k * d, mixture->mean + k * d);
         memset(f, 0, mix->size * sizeof *f);
         for (size_t i = 0; t->diagonal && i < d; i++)
             f[i] = t->scale[i] * c[i];
         if (t->diagonal)
             continue;
-        memset(a, 0, d * d * sizeof *a);
-        for (size_t i = 0; i < d; i++) /* A = L^-T C */
-            for (size_t l = i; l < d; l++)
-                for (size_t j = 0; j <= l; j++)
-                    a[i * d + j] += t->inverse[l * d + i] * c[l * d + j];
+        compose(t, c, a);
         triangle(d, a, f);
     }
     pv__free(ctx, a);
     return PV_OK;
 }
 
+/* With L^-T C = F0 Q, F0 lower and Q orthogonal, and P = Q B^T, a component's covariance is F0 (I + P (S - I) P^T) F0^T,
+ * S its covariance along the basis B: its factor is F0 times that of the bracket, whose entries are of order 1. */
+static void sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t k, const double *f0, const double *p,
+                          double *s, double *bracket, double *factor) {
+    size_t d = t->dims, r = mix->dims;
+    const double *c = mix->factor + k * mix->size;
+    for (size_t i = 0; i < r; i++)
+        for (size_t j = 0; j < r; j++) {
+            s[i * r + j] = i == j ? -1 : 0;
+            for (size_t l = 0; l <= i && l <= j; l++)
+                s[i * r + j] += c[i * r + l] * c[j * r + l];
+        }
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = i == j;
+            for (size_t a = 0; a < r; a++) {
+                double along = 0;
+                for (size_t b = 0; b < r; b++)
+                    along += s[a * r + b] * p[j * r + b];
+                sum += p[i * r + a] * along;
+            }
+            bracket[i * d + j] = bracket[j * d + i] = sum;
+        }
+    pv__cholesky(d, bracket, 0); /* positive: its eigenvalues are 1 and those of S */
+    memset(factor, 0, d * d * sizeof *factor);
+    for (size_t i = 0; i < d; i++)
+        for (size_t l = 0; l <= i; l++)
+            for (size_t j = 0; j <= l; j++)
+                factor[i * d + j] += f0[i * d + l] * bracket[l * d + j];
+}
+
+static pv_status sliced_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
+    size_t d = t->dims, r = mix->dims;
+    double *block, *none = NULL;
+    PV_TRY(pv__alloc(ctx, 3 * d * d + d * r + r * r + d, sizeof *block, &block));
+    double *q = block, *f0 = q + d * d, *bracket = f0 + d * d, *p = bracket + d * d, *s = p + d * r;
+    none = s + r * r;
+    compose(t, t->slice.gaussian->factor, q);
+    triangle(d, q, f0);
+    for (size_t i = 0; i < d; i++)
+        for (size_t a = 0; a < r; a++)
+            for (size_t l = 0; l < d; l++)
+                p[i * r + a] += q[i * d + l] * t->slice.basis[a * d + l];
+    for (size_t k = 0; k < mix->components; k++) {
+        pv__vi_target_point(t, mix->mean + k * r, none, mixture->mean + k * d);
+        sliced_factor(t, mix, k, f0, p, s, bracket, mixture->factor + k * d * d);
+    }
+    pv__free(ctx, block);
+    return PV_OK;
+}
+
+/* A diagonal Gaussian, and components that differ from it along the basis. */
+static pv_status low_rank_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
+    size_t d = t->dims, r = mix->dims;
+    double *none;
+    PV_TRY(pv__alloc(ctx, d, sizeof(double), &mixture->scale));
+    PV_TRY(pv__alloc(ctx, r, d * sizeof(double), &mixture->basis));
+    PV_TRY(pv__alloc(ctx, d, sizeof(double), &none));
+    for (size_t i = 0; i < d; i++)
+        mixture->scale[i] = t->scale[i] * t->slice.gaussian->factor[i];
+    memcpy(mixture->basis, t->slice.basis, r * d * sizeof(double));
+    memcpy(mixture->factor, mix->factor, mix->components * r * r * sizeof(double));
+    for (size_t k = 0; k < mix->components; k++)
+        pv__vi_target_point(t, mix->mean + k * r, none, mixture->mean + k * d);
+    pv__free(ctx, none);
+    return PV_OK;
+}
+
+pv_status pv__vi_target_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
+    size_t d = t->dims, k = mix->components, rank = t->diagonal && t->slice.gaussian ? mix->dims : 0;
+    size_t size = pv__mixture_size(d, t->diagonal, rank);
+    PV_TRY(pv__alloc(ctx, k, sizeof(double), &mixture->weight));
+    PV_TRY(pv__alloc(ctx, k, d * sizeof(double), &mixture->mean));
+    PV_TRY(pv__alloc(ctx, k, size * sizeof(double), &mixture->factor));
+    mixture->components = k;
+    mixture->dims = d;
+    mixture->diagonal = t->diagonal && !rank;
+    mixture->rank = rank;
+    for (size_t i = 0; i < k; i++)
+        mixture->weight[i] = exp(mix->log_weight[i]);
+    if (rank)
+        return low_rank_mixture(ctx, t, mix, mixture);
+    return t->slice.gaussian ? sliced_mixture(ctx, t, mix, mixture) : whole_mixture(ctx, t, mix, mixture);
+}
+
 size_t pv__vi_target_fields(pv__vi_target *t, pv_field *field) {
     const pv_density *density = t->density;
     size_t n = 0;
+    field[n++] = (pv_field){&t->slice.calls, sizeof t->slice.calls};
     if (density->memory) {
-        n = density->memory(density->state, field);
+        n += density->memory(density->state, field + n);
         for (size_t i = 0; i < t->clones; i++)
             n += density->memory(t->parts[i].state, field + n);
     }

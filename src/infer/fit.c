@@ -90,6 +90,15 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     return PV_OK;
 }
 
+/* From so many observations the prevalence is known for all that the rows can tell: the profile then holds it, since
+ * differences of such counts would lose the rows among their digits. What is recorded as stated stays as it was. */
+static void hold_if_known(pv__problem *problem, double total) {
+    const double known_from = 1e6; /* observations for each of a row */
+    bool profile = problem->options->loss == PV_LOSS_IG && problem->options->marginal == PV_MARGINAL_PROFILE;
+    if (profile && problem->has_prevalence && problem->population.prevalence_n > known_from * total)
+        problem->population.prevalence_n = HUGE_VAL;
+}
+
 /* Jeffreys' prior of the prevalence: half an observation of each label more than what it was stated from. With a prior
  * flat in the log odds alone, a prevalence that rests on few cases has intervals too low (docs/method.md). What the
  * classifier records as stated stays as it was. */
@@ -309,6 +318,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
     problem->stated_n = problem->population.prevalence_n;
+    hold_if_known(problem, total);
     PV_TRY(read_intercept_prior(ctx, problem));
     warn_of_idle_options(ctx, problem);
     return check_combination(ctx, problem);

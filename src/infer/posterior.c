@@ -6,6 +6,7 @@
 
 /* Central differences for a Hessian, and Gaussians with full covariances, are for models of moderate size. */
 enum { DENSE_PARAMS_MAX = 1000 };
+static const double thinnest = 1e5; /* observations of the prevalence for each of a row */
 
 pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
@@ -22,6 +23,14 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
                         "--prevalence-n known with --marginal %s leaves no posterior (it lives on a surface): use "
                         "--marginal profile, or a large --prevalence-n",
                         pv_marginal_name((pv_marginal)o->marginal));
+    double total = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        total += problem->mass[y];
+    if (ig && o->marginal != PV_MARGINAL_PROFILE && problem->population.prevalence_n > thinnest * total)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--prevalence-n %s with --marginal %s leaves a posterior too thin to be followed (it lives on "
+                        "a surface): use --marginal profile, or at most %.3g with these rows",
+                        o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
     if (ig && problem->population.prevalence_n == 0 && !problem->unlabelled &&
         problem->intercept_prior.kind == PV_PRIOR_NONE)
         return pv__fail(
@@ -32,6 +41,28 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--infer %s is for at most %d parameters, this model has %zu: use --infer vi",
                         o->infer == PV_INFER_HMC ? "hmc" : "laplace", (int)DENSE_PARAMS_MAX, params);
+    return PV_OK;
+}
+
+/* log p(y|w) at each draw. An interruption leaves the draws whose turn has come, of all chains alike. */
+static pv_status find_marginals(pv_ctx *ctx, const pv_density *density, size_t k, pv_posterior *p, double *marginal) {
+    enum { FEWEST = 16 };
+    size_t chains = p->chains ? p->chains : 1, each = p->count / chains, done = 0;
+    for (; done < each; done++) {
+        if (done >= FEWEST && pv__interrupted(ctx))
+            break;
+        for (size_t c = 0; c < chains; c++)
+            PV_TRY(pv__density_marginal(ctx, density, p->draws + (c * each + done) * p->dims,
+                                        marginal + (c * each + done) * k));
+    }
+    if (done == each)
+        return PV_OK;
+    for (size_t c = 1; c < chains; c++) {
+        memmove(p->draws + c * done * p->dims, p->draws + c * each * p->dims, done * p->dims * sizeof *p->draws);
+        memmove(marginal + c * done * k, marginal + c * each * k, done * k * sizeof *marginal);
+    }
+    p->count = chains * done;
+    p->stop = PV_STOP_INTERRUPTED;
     return PV_OK;
 }
 
@@ -89,9 +120,7 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
     PV_GOTO(done, pv__alloc(ctx, posterior->count, k * sizeof(double), &classifier->draw_log_marginal));
-    for (size_t i = 0; i < posterior->count; i++)
-        PV_GOTO(done, pv__density_marginal(ctx, &density, posterior->draws + i * posterior->dims,
-                                           classifier->draw_log_marginal + i * k));
+    status = find_marginals(ctx, &density, k, posterior, classifier->draw_log_marginal);
 done:
     if (estimator)
         pv__estimator_free(ctx, estimator); /* the density with it */

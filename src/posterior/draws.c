@@ -99,7 +99,7 @@ double pv_mixture_log_density(const pv_mixture *mixture, const double *w) {
         double term = log(mixture->weight[k]);
         term += mixture->rank       ? log_low_rank(mixture, k, w)
                 : mixture->diagonal ? log_diagonal(d, mean, mixture->factor + k * d, w)
-                                  : log_kernel(d, mean, mixture->factor + k * d * d, w, 0, NULL);
+                                    : log_kernel(d, mean, mixture->factor + k * d * d, w, 0, NULL);
         if (isnan(term))
             return NAN;
         if (term > top) {

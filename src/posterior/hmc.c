@@ -4,7 +4,9 @@
  * diagonal metric is the variance of u over windows of 25, 50, 100, ... iterations, each forgetting the last, between
  * a first stretch (75) and a final one (50) in which only the step size moves; short warm-ups have one window of 3/4 of
  * their length, and those below 20 iterations none. u are the whitened coordinates, so that the metric has only to make
- * up for what the curvature at the centre does not say.
+ * up for what the curvature at the centre does not say. A window in which paths diverged, or left the density, raises
+ * the acceptance that the chain aims for: where the prevalence is known it must lie between the rows' probabilities, a
+ * cone about slopes of 0, whose walls steps of the usual length hit when rows are few.
  *
  * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
  * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
@@ -23,6 +25,7 @@ enum { FEWEST_DRAWS = 4 }; /* of a chain: R-hat needs two in each half */
 
 typedef struct adaptation {
     double target;
+    int64_t hits; /* transitions that diverged or left the density, of the present window once its steps have settled */
     int64_t warmup, open, close;              /* the metric's windows lie in open .. close - 1 */
     int64_t window, last;                     /* size of the present one, its last iteration */
     double shrink_to, count, error, log_step; /* dual averaging: mu, t, mean of target - acceptance, mean log step */
@@ -98,9 +101,20 @@ typedef struct chain {
     int64_t iteration, drawn;
     double *draws; /* [draws][dims], the posterior's */
     int64_t divergences, max_depth_hits;
-    double acceptance; /* sum over draws */
+    double acceptance;   /* sum over draws */
+    unsigned char *held; /* what the density remembered before the present iteration */
     pv_status status;
 } chain;
+
+/* What the density remembers, out of its state into held, or back. */
+static void copy_memory(chain *c, bool back) {
+    const pv_density *density = c->nuts.density;
+    pv_field field[PV_MEMORY_FIELDS];
+    size_t n = density->memory ? density->memory(c->nuts.state, field) : 0;
+    unsigned char *at = c->held;
+    for (size_t i = 0; i < n; at += field[i++].size)
+        memcpy(back ? field[i].data : (void *)at, back ? (const void *)at : field[i].data, field[i].size);
+}
 
 static pv_rng stream(const chain *c, uint32_t purpose) {
     return pv_rng_stream(c->seed, purpose, c->index << 40 | (uint64_t)c->iteration);
@@ -125,15 +139,26 @@ static pv_status begin(chain *c) {
     return PV_OK;
 }
 
+/* Paths that ran against a wall in a window: shorter steps from then on, which is what a careful user would ask for. */
+static void aim_higher(adaptation *a) {
+    const double careful = 0.99;
+    if (a->hits > 0)
+        a->target = fmax(a->target, careful);
+    a->hits = 0;
+}
+
 static pv_status adapt(chain *c) {
     pv__nuts *nuts = &c->nuts;
     adaptation *a = &c->adapt;
+    const double settled = 20; /* before, steps of all lengths are tried */
+    a->hits += (nuts->diverged || nuts->left) && a->count >= settled;
     nuts->step = next_step(a, nuts->acceptance);
     if (c->iteration >= a->open && c->iteration < a->close) {
         watch(a, nuts->dims, nuts->at.u);
         if (c->iteration == a->last) {
             take_variances(a, nuts->dims, nuts->scale);
             next_window(a);
+            aim_higher(a);
             nuts->rng = stream(c, STREAM_STEP);
             PV_TRY(pv__nuts_first_step(nuts));
             restart_steps(a, nuts->step);
@@ -144,12 +169,18 @@ static pv_status adapt(chain *c) {
     return PV_OK;
 }
 
+/* All of it, or with PV_ERR_INTERRUPTED nothing: an iteration that is taken up again gives the same draw. */
 static pv_status iterate(chain *c) {
     pv__nuts *nuts = &c->nuts;
+    copy_memory(c, false);
     if (c->iteration == 0)
         PV_TRY(begin(c));
     nuts->rng = stream(c, STREAM_TRANSITION);
-    PV_TRY(pv__nuts_transition(nuts));
+    pv_status status = pv__nuts_transition(nuts);
+    if (status == PV_ERR_INTERRUPTED)
+        copy_memory(c, true);
+    if (status != PV_OK)
+        return status;
     if (c->iteration < c->adapt.warmup) {
         PV_TRY(adapt(c));
     } else {
@@ -166,6 +197,8 @@ static pv_status iterate(chain *c) {
 static void advance(chain *c, int64_t until) {
     while (c->status == PV_OK && c->iteration < until && !pv__interrupted(c->parent))
         c->status = iterate(c);
+    if (c->status == PV_ERR_INTERRUPTED && pv__interrupted(c->parent))
+        c->status = PV_OK;
 }
 
 /* ---- chains ------------------------------------------------------------------------------------------------------ */
@@ -185,6 +218,12 @@ static pv_status open_chain(pv_ctx *ctx, const pv_density *density, const pv__wh
         PV_TRY(density->clone(c->ctx, density->state, &c->nuts.state));
     }
     c->nuts.ctx = c->ctx;
+    c->nuts.watched = ctx;
+    pv_field field[PV_MEMORY_FIELDS];
+    size_t fields = density->memory ? density->memory(c->nuts.state, field) : 0, bytes = 1;
+    for (size_t i = 0; i < fields; i++)
+        bytes += field[i].size;
+    PV_TRY(pv__alloc(c->ctx, bytes, 1, &c->held));
     PV_TRY(pv__nuts_init(&c->nuts));
     PV_TRY(pv__alloc(c->ctx, 2 * d, sizeof *c->sums, &c->sums));
     c->adapt = (adaptation){.target = options->accept, .mean = c->sums, .squares = c->sums + d};
@@ -197,6 +236,7 @@ static void close_chain(pv_ctx *ctx, const pv_density *density, chain *c) {
         return;
     pv__nuts_free(&c->nuts);
     pv__free(c->ctx, c->sums);
+    pv__free(c->ctx, c->held);
     if (c->ctx != ctx) {
         if (density->release && c->nuts.state)
             density->release(c->ctx, c->nuts.state);
@@ -370,7 +410,7 @@ static pv_status new_posterior(pv_ctx *ctx, size_t d, const pv_hmc_options *opti
     p->kind = PV_POSTERIOR_HMC;
     p->dims = d;
     p->chains = (size_t)options->chains;
-    p->elbo = p->elbo_se = NAN;
+    p->elbo = p->elbo_se = p->evidence = (double)NAN;
     PV_TRY(pv__alloc(ctx, p->chains * (size_t)options->draws, d * sizeof *p->draws, &p->draws));
     PV_TRY(pv__alloc(ctx, d, sizeof *p->rhat, &p->rhat));
     return pv__alloc(ctx, d, sizeof *p->ess, &p->ess);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STREAM_LAPLACE = 31 };
+enum { STREAM_LAPLACE = 31, FEWEST = 16 }; /* draws, where an interruption leaves fewer than asked for */
 
 pv_laplace_options pv_laplace_options_default(void) {
     return (pv_laplace_options){.draws = 4000, .seed = 1};
@@ -59,6 +59,11 @@ static pv_status fill(pv_ctx *ctx, const pv_laplace_options *options, const pv__
     memcpy(p->mixture.mean, whiten->centre, d * sizeof *z);
     covariance_factor(whiten, block, z, factor);
     for (size_t n = 0; n < p->count; n++) {
+        if (n >= FEWEST && pv__interrupted(ctx)) {
+            p->count = n;
+            p->stop = PV_STOP_INTERRUPTED;
+            break;
+        }
         pv_rng rng = pv_rng_stream(options->seed, STREAM_LAPLACE, n);
         for (size_t i = 0; i < d; i++) {
             z[i] = pv_rng_normal(&rng);
@@ -96,10 +101,11 @@ pv_status pv_laplace(pv_ctx *ctx, const pv_density *density, const double *w, co
         pv__log(ctx, PV_LOG_WARNING,
                 "laplace: the curvature is not positive in every direction; a small one was added, "
                 "and intervals along those directions mean nothing");
-    PV_GOTO(done, fill(ctx, &chosen, &whiten, p));
     p->kind = PV_POSTERIOR_LAPLACE;
     p->dims = d;
     p->stop = PV_STOP_CONVERGED;
+    p->evidence = (double)NAN;
+    PV_GOTO(done, fill(ctx, &chosen, &whiten, p));
     p->elbo = -value + 0.5 * (double)d * log(2 * 3.14159265358979323846) + whiten.log_det;
     *posterior = p;
     p = NULL;

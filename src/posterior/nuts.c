@@ -168,13 +168,18 @@ static bool straight_together(pv__nuts *nuts, const pv__tree *a, const pv__tree 
 }
 
 static void leaf(pv__nuts *nuts, int direction, pv__tree *tree) {
+    if (nuts->watched && pv__interrupted(nuts->watched)) {
+        nuts->status = PV_ERR_INTERRUPTED;
+        return;
+    }
     pv__phase *end = &nuts->end[direction > 0];
     size_t bytes = nuts->dims * sizeof(double);
     nuts->status = leapfrog(nuts, end, direction * nuts->step);
     double error = energy(nuts, end) - nuts->energy;
     nuts->steps++;
     nuts->accepted += error < 0 ? 1 : exp(-error);
-    nuts->diverged = error > MOST_ENERGY_ERROR;
+    nuts->left = !isfinite(end->value);
+    nuts->diverged = !nuts->left && error > MOST_ENERGY_ERROR;
     tree->log_weight = -error;
     memcpy(tree->first, end->momentum, bytes);
     memcpy(tree->last, end->momentum, bytes);
@@ -186,7 +191,7 @@ static void leaf(pv__nuts *nuts, int direction, pv__tree *tree) {
 static bool grow(pv__nuts *nuts, int depth, int direction, pv__tree *tree) {
     if (depth == 0) {
         leaf(nuts, direction, tree);
-        return nuts->status == PV_OK && !nuts->diverged;
+        return nuts->status == PV_OK && !nuts->diverged && !nuts->left;
     }
     pv__tree *a = nuts->part + 2 * (depth - 1), *b = a + 1;
     if (!grow(nuts, depth - 1, direction, a) || !grow(nuts, depth - 1, direction, b))
@@ -223,7 +228,7 @@ static void start(pv__nuts *nuts) {
     nuts->steps = 0;
     nuts->accepted = 0;
     nuts->doublings = 0;
-    nuts->diverged = false;
+    nuts->diverged = nuts->left = false;
     nuts->status = PV_OK;
 }
 
@@ -250,6 +255,7 @@ pv_status pv__nuts_transition(pv__nuts *nuts) {
             whole->sum[i] += grown->sum[i];
     }
     nuts->acceptance = nuts->accepted / (double)(nuts->steps ? nuts->steps : 1);
-    copy_place(nuts->dims, &nuts->at, &whole->proposal);
+    if (nuts->status == PV_OK)
+        copy_place(nuts->dims, &nuts->at, &whole->proposal);
     return nuts->status;
 }

@@ -22,6 +22,8 @@ typedef struct pv__nuts {
     pv_ctx *ctx;
     const pv_density *density;
     void *state; /* of the density, this sampler's own */
+    const pv_ctx
+        *watched; /* whose interruption ends a transition with PV_ERR_INTERRUPTED, `at` as it was; NULL: none */
     const pv__whiten *whiten;
     size_t dims;
     int depth;     /* most doublings */
@@ -33,6 +35,8 @@ typedef struct pv__nuts {
     double acceptance; /* mean over its steps of min(1, exp(-energy error)) */
     int doublings;
     bool diverged;
+    bool left; /* a step went where the density is 0. It is refused, as any sampler would: no sign of a step that is too
+                  long for the curvature, which `diverged` is */
     /* scratch */
     double *block, *w, *dw, *both;
     pv__phase end[2]; /* backward, forward */

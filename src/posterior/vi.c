@@ -1,10 +1,10 @@
 /* Variational inference: what is fitted, and whether it is any good.
  *
  * Up to some tens of dimensions a mixture of Gaussians with full covariances (vi_run.c). Beyond, first one Gaussian by
- * natural gradients, started at Laplace's; then the mixture in the few directions in which the density differs most from
- * it (vi_slice.c), each component with a full covariance there, and elsewhere as the Gaussian: covariances of low rank
- * beside a common one. The common one is full where that can be afforded, and else diagonal. Of Laplace's approximation,
- * the Gaussian and the mixture the one of the best bound is kept.
+ * natural gradients, started at Laplace's; then the mixture in the few directions in which the density differs most
+ * from it (vi_slice.c), each component with a full covariance there, and elsewhere as the Gaussian: covariances of low
+ * rank beside a common one. The common one is full where that can be afforded, and else diagonal. Of Laplace's
+ * approximation, the Gaussian and the mixture the one of the best bound is kept.
  *
  * The bound is then held against the evidence. What is known of that: the importance weights of the bound's own points,
  * which tell the divergence where it is small; and Laplace's estimate, which knows of places that the mixture does not
@@ -98,13 +98,14 @@ static pv_status fit_mixture(pv_ctx *ctx, fit *f) {
 static pv_status fit_gaussian(pv_ctx *ctx, fit *f) {
     const pv_vi_options *o = &f->options;
     size_t samples = (size_t)(o->components * o->samples);
-    double calm = fmin(0.5, (double)samples / (2 * (double)f->dims));
+    bool diagonal = f->dims > FULL_DIMS;
+    double calm = diagonal ? 0.3 : fmin(0.5, (double)samples / (2 * (double)f->dims)); /* vi_run.c says why */
     pv__vi_plan plan = {.key = "vi/gaussian",
                         .components = 1,
                         .samples = samples,
                         .steps = (int64_t)ceil((o->components > 1 ? gaussian_share : 1) * (double)o->steps),
                         .rate = fmin(calm * o->rate / usual_rate, 1),
-                        .diagonal = f->dims > FULL_DIMS,
+                        .diagonal = diagonal,
                         .natural = true,
                         .seed = o->seed,
                         .in_all = o->steps};

@@ -68,8 +68,8 @@ typedef struct pv__vi_target pv__vi_target;
 pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double *w, bool diagonal, size_t most,
                             pv__vi_target **target);
 void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *target);
-size_t pv__vi_target_dims(const pv__vi_target *target);     /* of the density */
-double pv__vi_target_laplace(const pv__vi_target *target);  /* log evidence by Laplace's method; NaN: none */
+size_t pv__vi_target_dims(const pv__vi_target *target);    /* of the density */
+double pv__vi_target_laplace(const pv__vi_target *target); /* log evidence by Laplace's method; NaN: none */
 /* From here on u has rank coordinates: those along basis [rank][dims], orthonormal, in the coordinates in which the
  * Gaussian (one component; borrowed, as the basis is) is the standard normal. The others are drawn from that. */
 pv_status pv__vi_target_slice(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *gaussian, size_t rank,

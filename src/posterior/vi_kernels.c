@@ -220,5 +220,5 @@ static void adam(size_t n, double rate, double step, double *restrict gradient, 
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__vi_kernels PV_KERNEL(pv__vi_kernels);
-const pv__vi_kernels PV_KERNEL(pv__vi_kernels) = {PV_TEXT(PV_ISA), normals,  place, density,
-                                                  lower,           contrast, local, turns, adam};
+const pv__vi_kernels PV_KERNEL(pv__vi_kernels) = {PV_TEXT(PV_ISA), normals, place, density, lower,
+                                                  contrast,        local,   turns, adam};

@@ -167,8 +167,8 @@ static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps
         eps[i] = pv_normal_quantile(((double)order[i] + pv_rng_uniform(rng)) / (double)n);
 }
 
-/* n draws of component k, to draws[row[0 .. n-1]]; eps [normals_of][n], u [normals_of]. Each coordinate is stratified (a Latin hypercube):
- * means of the draws are closer to the mixture's than those of independent ones would be. */
+/* n draws of component k, to draws[row[0 .. n-1]]; eps [normals_of][n], u [normals_of]. Each coordinate is stratified
+ * (a Latin hypercube): means of the draws are closer to the mixture's than those of independent ones would be. */
 static void draw_component(pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
                            const double *eps, double *u, double *draws) {
     size_t d = mix->dims, all = pv__vi_target_dims(target);

@@ -1,5 +1,5 @@
-/* The steps of variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled coordinates
- * u (vi_target.c).
+/* The steps of variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled
+ * coordinates u (vi_target.c).
  *
  *   ELBO = sum_k pi_k E_eps[f(m_k + C_k eps)],   f = log p - log q,   eps ~ N(0, I)
  *

@@ -1,9 +1,9 @@
 /* The directions in which a density differs most from a Gaussian fitted to it.
  *
  * In coordinates v in which the Gaussian is the standard normal, h(v) = grad log p(v) + v is 0 everywhere where the two
- * agree, and by the logarithmic Sobolev inequality what is lost by keeping the Gaussian in a direction is bounded by the
- * mean square of h there (Zahm, Cui, Law, Spantini and Marzouk 2022). So the first eigenvectors of E[h h^T] are where a
- * mixture can gain: found by subspace iteration, from points of the Gaussian.
+ * agree, and by the logarithmic Sobolev inequality what is lost by keeping the Gaussian in a direction is bounded by
+ * the mean square of h there (Zahm, Cui, Law, Spantini and Marzouk 2022). So the first eigenvectors of E[h h^T] are
+ * where a mixture can gain: found by subspace iteration, from points of the Gaussian.
  */
 #include <math.h>
 #include <string.h>

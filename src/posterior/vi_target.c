@@ -434,8 +434,9 @@ static pv_status whole_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__vi
     return PV_OK;
 }
 
-/* With L^-T C = F0 Q, F0 lower and Q orthogonal, and P = Q B^T, a component's covariance is F0 (I + P (S - I) P^T) F0^T,
- * S its covariance along the basis B: its factor is F0 times that of the bracket, whose entries are of order 1. */
+/* With L^-T C = F0 Q, F0 lower and Q orthogonal, and P = Q B^T, a component's covariance is F0 (I + P (S - I) P^T)
+ * F0^T, S its covariance along the basis B: its factor is F0 times that of the bracket, whose entries are of order 1.
+ */
 static void sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t k, const double *f0, const double *p,
                           double *s, double *bracket, double *factor) {
     size_t d = t->dims, r = mix->dims;

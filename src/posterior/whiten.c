@@ -28,6 +28,8 @@ static pv_status column(pv_ctx *ctx, const pv_density *density, double *w, size_
 static pv_status hessian(pv_ctx *ctx, const pv_density *density, double *w, double *up, double *down, double *h) {
     size_t d = density->dims;
     for (size_t j = 0; j < d; j++) {
+        if (pv__interrupted(ctx))
+            return pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request before the posterior's curvature was known");
         double step = 1e-4 * (1 + fabs(w[j]));
         /* The second pass has the step that moves the density by a little: a hundredth of a standard deviation. */
         for (int pass = 0; pass < 2; pass++) {

@@ -161,7 +161,7 @@ static void test_kernels(void **state) {
         static double eps[DIMS * POINTS], u[3][DIMS * POINTS], log_q[3][POINTS], slope[3][DIMS * POINTS], scratch[1000];
         static double dmean[3][DIMS], dfactor[3][DIMS * DIMS], buffer[DIMS * POINTS];
         pv__vi_mix mix;
-        ok(pv__vi_mix_new(ctx, 3, DIMS, diagonal, &mix));
+        ok(pv__vi_mix_new(ctx, 3, DIMS, diagonal, false, &mix));
         pv_rng rng = pv_rng_stream(3, 1, 0);
         for (size_t i = 0; i < 3 * DIMS; i++)
             mix.mean[i] = pv_rng_normal(&rng);

@@ -388,9 +388,12 @@ const cli_command cli_fit = {
         "null.\n"
         "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "
         "(laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: {value, lo, "
-        "hi}), elbo and elbo_se (vi; for laplace the log evidence), chains, rhat_max, ess_min and divergences "
+        "hi}), elbo and elbo_se (vi; for laplace the log evidence), evidence (vi), chains, rhat_max, ess_min and "
+        "divergences "
         "(hmc).\n"
         "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
-        "interrupted, no_progress or early (the validation score got no better).",
+        "interrupted, no_progress or early (the validation score got no better); posterior_stop may also be poor (it "
+        "ran to "
+        "its end and is known to be no good: exit code 3).",
     .examples = examples,
     .run = run};

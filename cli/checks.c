@@ -103,7 +103,7 @@ static void check_engine(cli_checks *checks, const pv_classifier *c) {
                        p->kind == PV_POSTERIOR_VI ? " or a lower --vi-rate" : "");
     else if (p->stop == PV_STOP_POOR)
         cli_check_fail(checks, check,
-                       "The approximation is not the posterior, and its intervals are not to be used: fit again with "
+                       "The approximation is not the posterior, and its intervals may be too narrow: fit again with "
                        "--infer hmc%s.",
                        p->kind == PV_POSTERIOR_VI ? ", or with more --steps" : "");
     else if (p->stop == PV_STOP_MAX_ITER && p->kind == PV_POSTERIOR_VI)

@@ -10,7 +10,7 @@
 
 /* A standard error of 0.002 where the mixture fits to 0.01. A network's mean field fits far worse, and a point takes
  * long: more of them would say nothing new. */
-enum { BOUND_POINTS = 4096, MANY_DIMS = 500, FEWER_POINTS = 256 };
+enum { BOUND_POINTS = 4096, MANY_DIMS = 1001, FEWER_POINTS = 256 };
 
 /* log p - log q over the points of one component, as means of pairs of opposite points. */
 typedef struct stratum {

@@ -49,6 +49,7 @@ typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTE
  * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one
  * component. rank above 0: of low rank beside a diagonal, scale (I + basis^T (F F^T - I) basis) scale with basis
  * [rank][dims] orthonormal, scale [dims], and F the factors [components][rank][rank]. */
+enum { PV_MIXTURE_RANK_MAX = 64 };
 typedef struct pv_mixture {
     size_t components, dims;
     double *weight, *mean, *factor;
@@ -119,6 +120,8 @@ PV_MUST_USE pv_status pv_vi(pv_ctx *ctx, const pv_density *density, const double
 PV_MUST_USE pv_status pv_hmc(pv_ctx *ctx, const pv_density *density, const double *w, const pv_hmc_options *options,
                              pv_posterior **posterior);
 
+/* Numbers in a component's factor. */
+size_t pv_mixture_factor_size(size_t dims, bool diagonal, size_t rank);
 /* log density of a mixture at w. */
 double pv_mixture_log_density(const pv_mixture *mixture, const double *w);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "infer/infer.h"
-#include "posterior/draws.h"
 
 typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
@@ -65,7 +64,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, p->ess, params);
     n = add(field, n, m->weight, m->components);
     n = add(field, n, m->mean, m->components * params);
-    n = add(field, n, m->factor, m->components * pv__mixture_size(params, m->diagonal, m->rank));
+    n = add(field, n, m->factor, m->components * pv_mixture_factor_size(params, m->diagonal, m->rank));
     n = add(field, n, m->scale, params);
     return add(field, n, m->basis, m->rank * params);
 }
@@ -88,8 +87,8 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
 static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
     size_t params = pv_model_params(c->model), k = (size_t)c->classes, most = bytes / sizeof(double);
     if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
-        (uint64_t)s->components > most || s->rank < 0 || s->rank > PV__RANK_MAX ||
-        pv__mixture_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
+        (uint64_t)s->components > most || s->rank < 0 || s->rank > PV_MIXTURE_RANK_MAX ||
+        pv_mixture_factor_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
         s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_HMC || s->posterior_stop < 0 ||
         s->posterior_stop > PV_STOP_POOR || s->chains < 0)
         return pv__checkpoint_damaged(ctx, "its posterior is damaged");
@@ -121,7 +120,8 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     }
     PV_TRY(pv__alloc(ctx, m->components, sizeof(double), &m->weight));
     PV_TRY(pv__alloc(ctx, m->components, params * sizeof(double), &m->mean));
-    PV_TRY(pv__alloc(ctx, m->components, pv__mixture_size(params, m->diagonal, m->rank) * sizeof(double), &m->factor));
+    PV_TRY(pv__alloc(ctx, m->components, pv_mixture_factor_size(params, m->diagonal, m->rank) * sizeof(double),
+                     &m->factor));
     if (m->rank == 0)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, params, sizeof(double), &m->scale));

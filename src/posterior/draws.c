@@ -80,7 +80,7 @@ static double along_basis(const pv_mixture *m, const double *mean, const double 
 /* Of low rank beside a diagonal: z's share along the basis counts as F^-1 of it. */
 static double log_low_rank(const pv_mixture *m, size_t k, const double *w) {
     const double *mean = m->mean + k * m->dims, *f = m->factor + k * m->rank * m->rank;
-    double total = log_diagonal(m->dims, mean, m->scale, w), a[PV__RANK_MAX];
+    double total = log_diagonal(m->dims, mean, m->scale, w), a[PV_MIXTURE_RANK_MAX];
     for (size_t r = 0; r < m->rank; r++) {
         double along = along_basis(m, mean, w, r), left = along;
         for (size_t j = 0; j < r; j++)
@@ -89,6 +89,10 @@ static double log_low_rank(const pv_mixture *m, size_t k, const double *w) {
         total += 0.5 * along * along - 0.5 * a[r] * a[r] - log(f[r * m->rank + r]);
     }
     return total;
+}
+
+size_t pv_mixture_factor_size(size_t dims, bool diagonal, size_t rank) {
+    return rank ? rank * rank : diagonal ? dims : dims * dims;
 }
 
 double pv_mixture_log_density(const pv_mixture *mixture, const double *w) {

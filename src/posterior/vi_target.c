@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "posterior/draws.h"
 #include "posterior/vi.h"
 
 enum {
@@ -505,7 +504,7 @@ static pv_status low_rank_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mi
 
 pv_status pv__vi_target_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
     size_t d = t->dims, k = mix->components, rank = t->diagonal && t->slice.gaussian ? mix->dims : 0;
-    size_t size = pv__mixture_size(d, t->diagonal, rank);
+    size_t size = pv_mixture_factor_size(d, t->diagonal, rank);
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &mixture->weight));
     PV_TRY(pv__alloc(ctx, k, d * sizeof(double), &mixture->mean));
     PV_TRY(pv__alloc(ctx, k, size * sizeof(double), &mixture->factor));

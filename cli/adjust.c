@@ -7,7 +7,6 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");
-    return cli_check_output(call, options->output, call->argument[0], options->costs, options->source);
+    return CLI_OK;
 }
 
 static int parse(cli_call *call, const char *option, const char *given, const pv_probs *probs, double *prevalence) {

@@ -11,7 +11,6 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
 #include "tool/report.h"
 #include "tool/training.h"
 
@@ -250,17 +249,13 @@ static int run(cli_call *call) {
     pv_dataset *sample = NULL;
     call->collect = true;
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
-    if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0]);
-    if (code == CLI_OK)
-        code = cli_check_two_outputs(call, options->output, options->report.page);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
         code =
             cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
     if (code == CLI_OK)
-        code = report_check(call, &options->report, call->argument[0]);
+        code = report_check(call, &options->report);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
@@ -271,8 +266,7 @@ static int run(cli_call *call) {
         code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
     }
     if (code == CLI_OK)
-        code =
-            cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->report.page);
+        code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,

@@ -469,7 +469,7 @@ static int write_report(cli_call *call, const demo_options *options, const work 
 static int run(cli_call *call) {
     const demo_options *options = call->options;
     work held = {0};
-    int refused = report_check(call, &options->report, NULL);
+    int refused = report_check(call, &options->report);
     if (refused != CLI_OK)
         return refused;
     pv_status status = make_people(call, options->seed, &held);

@@ -8,7 +8,6 @@
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/data.h"
-#include "tool/output.h"
 #include "tool/report.h"
 
 #include <stdlib.h>
@@ -111,19 +110,10 @@ static int check_call(cli_call *call, const eval_options *options) {
                          options->ensemble ? "ensemble" : "binarise");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
-    if (options->curves && !*options->curves)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--curves needs the name of a folder");
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--training belongs to the report of a model: give --report FILE, and no --probs");
-    code = report_check(call, &options->report, options->probs ? options->probs : call->argument[1]);
-    if (code == CLI_OK && !options->probs)
-        code = cli_check_output(call, options->report.page, call->argument[0]);
-    if (code == CLI_OK && options->training)
-        code = cli_check_output(call, options->report.page, options->training);
-    if (code != CLI_OK)
-        return code;
-    return options->curves && strcmp(options->curves, "-") != 0 ? eval_check_folder(call, options->curves) : CLI_OK;
+    return report_check(call, &options->report);
 }
 
 static pv_status judge(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_assessment *found,

@@ -76,7 +76,6 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                       const pv_assessment *found);
 /* Refuses, before any work, a folder for curves that is a file. */
-int eval_check_folder(cli_call *call, const char *folder);
 /* One CSV file for each curve in a folder, which is made where there is none. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
 /* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */

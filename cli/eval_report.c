@@ -5,12 +5,11 @@
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/json.h"
-#include "tool/output.h"
+#include "tool/files.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
@@ -153,13 +152,6 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */
-
-int eval_check_folder(cli_call *call, const char *folder) {
-    struct stat about;
-    if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
-        return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder for the curves");
-    return CLI_OK;
-}
 
 static void write_rows(FILE *out, const pv_curve *curve) {
     for (size_t c = 0; c < curve->columns; c++)

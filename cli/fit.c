@@ -7,7 +7,6 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
 #include "tool/training.h"
 
 #include <math.h>
@@ -292,16 +291,10 @@ static int run(cli_call *call) {
     int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
     if (code == CLI_OK && options->roles.group && options->roles.roles.image && !(options->fit.validation > 0))
         code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
-    if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0], options->sample.path);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
     if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
-    if (code == CLI_OK)
-        code = cli_check_output(call, options->trace, call->argument[0], options->sample.path);
-    if (code == CLI_OK)
-        code = cli_check_two_outputs(call, options->output, options->trace);
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
@@ -310,7 +303,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->trace);
+        code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK)
         code = fit(call, options, &training, &classifier);
     if (code == CLI_OK)

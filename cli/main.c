@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "studies/studies.h"
 #include "tool/console.h"
+#include "tool/files.h"
 #include "tool/json.h"
 
 #include <string.h>
@@ -105,6 +106,8 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         cli_print_help(stdout, command);
     else if (code == CLI_OK)
         code = cli_start(&call);
+    if (code == CLI_OK && !help)
+        code = cli_name_files(&call);
     if (code == CLI_OK && !help)
         code = command->run(&call);
     cli_progress_clear(&call);

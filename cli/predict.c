@@ -8,7 +8,6 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,8 +93,7 @@ static int check_options(cli_call *call, const predict_options *options) {
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the predictions with -o");
-    return cli_check_output(call, options->output, call->argument[0], call->argument[1], options->costs,
-                            options->source);
+    return CLI_OK;
 }
 
 static int load_model(cli_call *call, const predict_options *options, work *held) {

@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
-#include "tool/output.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -185,12 +184,6 @@ static int run(cli_call *call) {
     int code = check(call, kind);
     if (code == CLI_OK)
         code = read_within(call, options, &within);
-    if (code == CLI_OK)
-        code = cli_check_output(call, options->output, NULL);
-    if (code == CLI_OK)
-        code = cli_check_output(call, options->truth, NULL);
-    if (code == CLI_OK)
-        code = cli_check_two_outputs(call, options->output, options->truth);
     if (code != CLI_OK) {
         free(within);
         return code;

@@ -9,7 +9,6 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
 #include "tool/report.h"
 #include "tool/training.h"
 
@@ -475,17 +474,9 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = check(call, options, &w);
     if (code == CLI_OK)
-        code = cli_check_output(call, options->output, call->argument[0]);
-    if (code == CLI_OK)
-        code = cli_check_two_outputs(call, options->output, options->report.page);
-    if (code == CLI_OK && options->holdout)
-        code = cli_check_output(call, options->output, options->holdout);
-    if (code == CLI_OK)
         code = cli_validation_unknown(call, options->population, &options->unknown, CLI_LEVEL, options->fit.seed);
     if (code == CLI_OK)
-        code = report_check(call, &options->report, call->argument[0]);
-    if (code == CLI_OK && options->holdout)
-        code = cli_check_output(call, options->report.page, options->holdout);
+        code = report_check(call, &options->report);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
     if (code == CLI_OK)
@@ -495,8 +486,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->holdout)
         code = read_holdout(call, options, &w);
     if (code == CLI_OK)
-        code =
-            cli_checkpoint_start(call, &options->checkpoint, call->argument[0], options->output, options->report.page);
+        code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK)
         code = sweep(call, &w, &trouble);
     if (code == CLI_OK && options->output)

@@ -1,15 +1,13 @@
 /* --checkpoint and --resume: long work that can be continued. */
 #include "tool/checkpoint.h"
 #include "tool/console.h"
-#include "tool/output.h"
 
 #include <string.h>
 #include <unistd.h>
 
 const pv_option cli_checkpoint_table[] = {CLI_OPTIONS_CHECKPOINT(0), CLI_OPTION_END};
 
-int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output,
-                         const char *other) {
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options) {
     if (!options->path && (options->resume || cli_given(call, "checkpoint-every")))
         return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --checkpoint FILE",
                          options->resume ? "resume" : "checkpoint-every");
@@ -17,17 +15,12 @@ int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const ch
         return CLI_OK;
     if (strcmp(options->path, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--checkpoint -: give the name of a file");
-    int code = cli_check_output(call, options->path, input);
-    for (size_t i = 0; i < 2 && code == CLI_OK; i++)
-        code = cli_check_two_outputs(call, options->path, i ? other : output);
-    if (code != CLI_OK)
-        return code;
     pv_status status = pv_checkpoint_open(call->ctx, options->path, options->every, options->resume);
     if (status != PV_OK)
         return cli_fail(call, status);
     if (options->resume &&
         !pv_checkpoint_resumed(call->ctx)) /* else the work says so, when it knows that it is its own */
-        cli_note(call, "%s: no such file; beginning", options->path);
+        cli_note(call, "%s: has nothing yet; beginning", options->path);
     return CLI_OK;
 }
 
@@ -35,6 +28,8 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
     if (!options->path || !call->ctx)
         return code;
     if (code == CLI_OK || code == CLI_PROBLEMS) {
+        call->collect =
+            false; /* what is printed of warnings is printed: one of a failed write goes to standard error */
         pv_status status = pv_checkpoint_finish(call->ctx);
         return status == PV_OK ? code : cli_fail(call, status);
     }

@@ -32,9 +32,8 @@ typedef struct cli_checkpoint {
 
 extern const pv_option cli_checkpoint_table[];
 
-/* Opens it where one is asked for; refuses a path that is one of the inputs or outputs (NULL: none such). */
-int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options, const char *input, const char *output,
-                         const char *other);
+/* Opens it where one is asked for. */
+int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options);
 /* code is that of the work: done (CLI_OK, CLI_PROBLEMS), the file is removed; else it stays, and where it was written
  * because of an interruption, how to continue is said. Returns the exit code. */
 int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);

@@ -1,24 +1,18 @@
 /* What reports of all commands share: options, tables, text. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
-#include "tool/output.h"
 #include "tool/report.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-int report_check(cli_call *call, const report_options *options, const char *input) {
-    struct stat about;
+int report_check(cli_call *call, const report_options *options) {
     if (options->page && strcmp(options->page, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--report -: a page goes to a file; give its name");
-    if ((options->page && !*options->page) || (options->figures && !*options->figures))
-        return cli_error(call, PV_ERR_USAGE, NULL, "%s needs a name",
-                         options->page && !*options->page ? "--report" : "--figures");
-    if (options->figures && stat(options->figures, &about) == 0 && !S_ISDIR(about.st_mode))
-        return cli_error(call, PV_ERR_PATH, options->figures, "is a file; name a folder for the figures");
-    return cli_check_output(call, options->page, input);
+    if (options->figures && strcmp(options->figures, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--figures -: figures go to a folder; give its name");
+    return CLI_OK;
 }
 
 int report_begin(cli_call *call, const report_options *options, const char *title, const char *lead,

@@ -33,8 +33,8 @@ static inline bool report_wanted(const report_options *options) {
     return options->page || options->figures;
 }
 
-/* Refuses, before any work, a page or folder that could not be written, or that is an input (NULL: none). */
-int report_check(cli_call *call, const report_options *options, const char *input);
+/* Refuses standard output, which neither a page nor a folder can be. */
+int report_check(cli_call *call, const report_options *options);
 /* Begins, and at the end writes: code is what came before. */
 int report_begin(cli_call *call, const report_options *options, const char *title, const char *lead,
                  pv_report **report);

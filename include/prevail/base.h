@@ -167,12 +167,15 @@ PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bo
  */
 
 /* Every so many seconds the file is written; after an interruption, by pv_checkpoint_write. A path that exists is
- * refused without resume; with it, one that does not exist is fine: the work begins. */
+ * refused without resume; with it, one that does not exist is fine: the work begins. An empty file counts as none: one
+ * is made at once, and locked to the end, so that a second process or context is refused (PV_ERR_USAGE). */
 PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
-bool pv_checkpoint_resumed(const pv_ctx *ctx);           /* the file was there */
-PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx);  /* now; nothing without a checkpoint */
-PV_MUST_USE pv_status pv_checkpoint_finish(pv_ctx *ctx); /* the work is done: removes the file, and closes */
-void pv_checkpoint_close(pv_ctx *ctx);                   /* leaves the file */
+bool pv_checkpoint_resumed(const pv_ctx *ctx);          /* something was in the file */
+PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx); /* now; nothing without a checkpoint */
+/* The work is done: removes the file, and closes. Writes that failed on the way are a warning, as they were told to the
+ * log; where none succeeded, PV_ERR_WRITE. */
+PV_MUST_USE pv_status pv_checkpoint_finish(pv_ctx *ctx);
+void pv_checkpoint_close(pv_ctx *ctx); /* leaves the file, unless it is empty */
 
 /* For work of the caller's own. A state is some blocks of memory, kept and recalled in the same order and sizes. */
 typedef struct pv_field {
@@ -220,6 +223,35 @@ void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* close
 /* Removes what the context's open outputs have written so far, those of its jobs too, and lets no other begin, for a
  * program that is about to end at once. Safe in a signal handler. */
 void pv_outputs_abandon(pv_ctx *ctx);
+
+/* ---- which files a piece of work reads and writes ------------------------------------------------------------------
+ * An output that is an input, and two outputs that are one file, are refused with PV_ERR_USAGE, in whatever order and
+ * by whatever names they are given, links followed. Name them before any work. Pipes and devices are not replaced, and
+ * free.
+ *
+ * Between begin and end (or the end of the context) a file that is opened for reading is known too, named or not; one
+ * that the work itself has written is not taken for an input. Jobs share what their context knows. Without begin only
+ * what is named is known.
+ *   what  the option or argument that names it, "--output", for messages; at most 31 bytes
+ *   path  NULL and "-" are none
+ */
+void pv_files_begin(pv_ctx *ctx); /* forgets what was known */
+void pv_files_end(pv_ctx *ctx);
+PV_MUST_USE pv_status pv_files_read(pv_ctx *ctx, const char *what, const char *path);
+/* Also refuses, with PV_ERR_PATH, what could not be written in the end. */
+PV_MUST_USE pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *path);
+
+/* A folder, which need not exist, that files of several names may be written to. An input or another output among them
+ * is refused. One of them that is there is replaced only where it begins with what is written under its name, which is
+ * how files of an earlier run are told from those of others; else it is refused: at once, or, where the name is a
+ * pattern with * or ?, when it is opened. Several rows may have the same name. */
+typedef struct pv_files_pattern {
+    const char *name;   /* NULL ends the table */
+    const char *begins; /* "": whatever is there may be replaced; NULL: nothing, by this row; at most 255 bytes */
+} pv_files_pattern;
+/* patterns are borrowed until the end. */
+PV_MUST_USE pv_status pv_files_write_into(pv_ctx *ctx, const char *what, const char *folder,
+                                          const pv_files_pattern *patterns);
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 

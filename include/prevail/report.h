@@ -22,6 +22,14 @@ typedef struct pv_report_options {
     const char *lead; /* a line below the title; may be NULL */
 } pv_report_options;
 
+/* How the files begin, whatever is in them: by this those of an earlier run are known (pv_files_write_into). */
+#define PV_REPORT_BEGINS                                                                                               \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" "                 \
+    "content=\"prevail "
+#define PV_FIGURE_SVG_BEGINS                                                                                           \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title desc\" color=\"#1b1f24\""
+#define PV_FIGURE_CSV_BEGINS "panel,series,x,y,lo,hi\n"
+
 /* The caller frees *report. Nothing appears under the page's name before pv_report_finish. */
 PV_MUST_USE pv_status pv_report_new(pv_ctx *ctx, const pv_report_options *options, pv_report **report);
 PV_MUST_USE pv_status pv_report_finish(pv_ctx *ctx, pv_report *report);

@@ -13,6 +13,7 @@
 typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
 typedef struct pv__temporary pv__temporary; /* file.c */
+typedef struct pv__known pv__known;         /* files.c */
 
 struct pv_ctx {
     pv_ctx_options options;
@@ -21,6 +22,8 @@ struct pv_ctx {
     _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
     atomic_bool abandoned;                /* there are to be no more; of the root */
     atomic_int creating;                  /* threads that are about to make one; of the root */
+    pv__known *known;                     /* files that are read or written; of the root */
+    bool watching;                        /* what is opened for reading becomes known; of the root */
     volatile sig_atomic_t interrupted;
     pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */
@@ -29,6 +32,9 @@ struct pv_ctx {
 
 /* The parent's checkpoint, with the scope of one of its jobs. */
 void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *what, size_t index);
+const char *pv__checkpoint_path(const pv_ctx *ctx); /* as it was given */
+/* Logs, once, why a write failed; nothing in a context that is not the checkpoint's own. */
+void pv__checkpoint_tell_trouble(pv_ctx *ctx);
 /* A state has sensible sizes and senseless contents. */
 pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what);
 /* For tests: the interruption comes at the call of pv_checkpoint_due of this number, from 1. */
@@ -113,6 +119,24 @@ void pv__background_wait(pv__background *background);
 void pv__background_free(pv_ctx *ctx, pv__background *background); /* waits; NULL is fine */
 
 void pv__temporaries_free(pv_ctx *ctx);
+
+/* A file that is removed where outputs are abandoned, as long as it is said to be there (file.c). */
+PV_MUST_USE pv_status pv__temporary_take(pv_ctx *ctx, const char *path, pv__temporary **entry);
+void pv__temporary_there(pv__temporary *entry, bool there);
+void pv__temporary_leave(pv_ctx *ctx, pv__temporary *entry);
+/* FOLDER/NAME.partial. of a path, to which six characters are added: what is written goes there until it is whole. Of a
+ * name that leaves no room for that, its beginning and a hash of it. The caller frees. */
+PV_MUST_USE pv_status pv__partial_prefix(pv_ctx *ctx, const char *path, char **prefix);
+
+/* Names, links followed, of files that are there or are yet to be (files.c). The caller frees. */
+PV_MUST_USE pv_status pv__resolve(pv_ctx *ctx, const char *path, char **resolved);
+PV_MUST_USE pv_status pv__folder_name(pv_ctx *ctx, const char *path, char **folder);
+const char *pv__base_name(const char *path); /* points into path */
+size_t pv__name_most(const char *folder);    /* bytes of a name in it */
+/* What pv_files_* is told by those who open files: refusals as there. */
+PV_MUST_USE pv_status pv__files_reading(pv_ctx *ctx, const char *path);
+PV_MUST_USE pv_status pv__files_writing(pv_ctx *ctx, const char *path);
+void pv__files_written(pv_ctx *ctx, const char *path);
 
 /* Opens for reading; refuses directories and what cannot be read, with advice. */
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);

@@ -50,6 +50,8 @@ void pv_ctx_free(pv_ctx *ctx) {
         return;
     pv_checkpoint_close(ctx);
     pv__temporaries_free(ctx);
+    if (ctx->root == ctx)
+        pv_files_end(ctx);
     ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
 

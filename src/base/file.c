@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     *stream = NULL;
@@ -19,6 +20,7 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
     if (S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+    PV_TRY(pv__files_reading(ctx, path));
     *stream = fopen(path, "rb");
     if (!*stream && errno == ENOMEM)
         return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
@@ -36,17 +38,6 @@ bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum) {
     *sum = strtoull(at, &at, 16);
     pv__format(again, sizeof again, PV_SIZES_FORMAT, sizes[0], sizes[1], *sum);
     return strcmp(line, again) == 0;
-}
-
-/* Where path is a symbolic link the file it points to is replaced, not the link. */
-static pv_status resolve(pv_ctx *ctx, const char *path, char **resolved) {
-    errno = 0;
-    char *real = realpath(path, NULL);
-    if (!real && errno == ENOMEM)
-        return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
-    pv_status status = pv__strdup(ctx, real ? real : path, resolved);
-    free(real);
-    return status;
 }
 
 /* ---- temporary files ----------------------------------------------------------------------------------------------
@@ -92,6 +83,22 @@ static void leave_temporary(pv_ctx *ctx, pv_output *output) {
     output->temporary = NULL;
 }
 
+pv_status pv__temporary_take(pv_ctx *ctx, const char *path, pv__temporary **entry) {
+    size_t size = strlen(path) + 1;
+    PV_TRY(take_temporary(ctx, size, entry));
+    memcpy((*entry)->path, path, size);
+    return PV_OK;
+}
+
+void pv__temporary_there(pv__temporary *entry, bool there) {
+    atomic_store(&entry->there, there);
+}
+
+void pv__temporary_leave(pv_ctx *ctx, pv__temporary *entry) {
+    pv_output output = {.temporary = entry->path};
+    leave_temporary(ctx, &output);
+}
+
 void pv_outputs_abandon(pv_ctx *ctx) {
     atomic_store(&ctx->root->abandoned, true);
     for (int wait = 0; wait < 200 && atomic_load(&ctx->root->creating) > 0; wait++)
@@ -127,11 +134,34 @@ static int create_unique(pv__temporary *entry) {
     return -1;
 }
 
+pv_status pv__partial_prefix(pv_ctx *ctx, const char *path, char **prefix) {
+    enum { OWN = sizeof ".partial.XXXXXX" - 1, HASH = 9 };
+    const char *base = pv__base_name(path);
+    char *folder, hash[HASH + 1] = "";
+    PV_TRY(pv__folder_name(ctx, path, &folder));
+    size_t length = strlen(base), most = pv__name_most(folder), room = most > OWN + HASH ? most - OWN - HASH : 0;
+    pv__free(ctx, folder);
+    if (length + OWN > most && room > 0) {
+        pv__format(hash, sizeof hash, "~%08x", (unsigned)(XXH3_64bits(base, length) & 0xffffffffu));
+        for (length = room; length > 1 && ((unsigned char)base[length] & 0xC0) == 0x80;)
+            length--; /* no character is cut */
+    }
+    size_t size = (size_t)(base - path) + length + HASH + OWN + 1;
+    PV_TRY(pv__alloc(ctx, size, 1, prefix));
+    pv__format(*prefix, size, "%.*s%s.partial.", (int)((size_t)(base - path) + length), path, hash);
+    return PV_OK;
+}
+
 static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor) {
-    size_t size = strlen(output->path) + sizeof ".partial.XXXXXX";
     pv__temporary *entry;
-    PV_TRY(take_temporary(ctx, size, &entry));
-    pv__format(entry->path, size, "%s.partial.XXXXXX", output->path);
+    char *prefix;
+    PV_TRY(pv__partial_prefix(ctx, output->path, &prefix));
+    size_t size = strlen(prefix) + sizeof "XXXXXX";
+    pv_status status = take_temporary(ctx, size, &entry);
+    if (status == PV_OK)
+        pv__format(entry->path, size, "%sXXXXXX", prefix);
+    pv__free(ctx, prefix);
+    PV_TRY(status);
     output->temporary = entry->path;
     atomic_fetch_add(&ctx->root->creating, 1);
     bool abandoned = atomic_load(&ctx->root->abandoned); /* either this is seen, or the file is waited for */
@@ -144,9 +174,10 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
                            "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
     }
     output->temporary = entry->path;
-    /* An existing file keeps its mode. A failure here costs the mode only. */
+    /* Who might read and write the existing file may do so with the new one, which runs with nobody's rights. A failure
+     * here costs the mode only. */
     struct stat existing;
-    if (stat(output->path, &existing) == 0 && fchmod(*descriptor, existing.st_mode & 07777) != 0)
+    if (stat(output->path, &existing) == 0 && fchmod(*descriptor, existing.st_mode & 0777) != 0)
         pv__log(ctx, PV_LOG_WARNING, "%s: the mode could not be set: %s", output->path, strerror(errno));
     return PV_OK;
 }
@@ -160,8 +191,9 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
     pv_status status;
-    PV_GOTO(fail, resolve(ctx, path, &output->path));
-    if (special) { /* a pipe or /dev/null: nothing to replace */
+    PV_TRY(pv__files_writing(ctx, path));
+    PV_GOTO(fail, pv__resolve(ctx, path, &output->path)); /* the file that a link points to is replaced, not the link */
+    if (special) {                                        /* a pipe or /dev/null: nothing to replace */
         output->stream = fopen(path, "wb");
     } else {
         int descriptor;
@@ -218,6 +250,7 @@ pv_status pv_output_commit(pv_ctx *ctx, pv_output *output) {
     if (good && output->temporary) {
         leave_temporary(ctx, output);
         sync_folder(output->path);
+        pv__files_written(ctx, output->path);
     } else if (!good) {
         status = pv__fail_at(ctx, PV_ERR_WRITE, output->path, 0, 0,
                              "could not be written completely: %s; what was there before is unchanged",

@@ -80,6 +80,7 @@ static void done(crew *c, const worker *w, pv_status status) {
                                 .value = (double)NAN,
                                 .seconds = pv__seconds() - c->began};
         pv__progress(c->parent, &progress);
+        pv__checkpoint_tell_trouble(c->parent);
     }
 }
 

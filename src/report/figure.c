@@ -25,8 +25,8 @@ static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     grid g = find_grid(figure);
     double width = g.width * (double)g.columns, height = HEAD + g.height * (double)g.rows;
     pv__print(out,
-              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" role=\"img\" "
-              "aria-labelledby=\"title desc\" color=\"#1b1f24\" font-family=\"sans-serif\">\n<title id=\"title\">",
+              PV_FIGURE_SVG_BEGINS " font-family=\"sans-serif\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\">\n"
+                                   "<title id=\"title\">",
               width, height, width, height);
     pv__put_html(out, figure->title);
     fputs("</title>\n<desc id=\"desc\">", out);
@@ -102,7 +102,7 @@ static void write_series(const pv_ctx *ctx, FILE *out, const pv_panel *panel, co
 }
 
 static void write_csv(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
-    fputs("panel,series,x,y,lo,hi\n", out);
+    fputs(PV_FIGURE_CSV_BEGINS, out);
     for (size_t p = 0; p < figure->panels; p++)
         for (size_t i = 0; i < figure->panel[p].n_series; i++)
             write_series(ctx, out, &figure->panel[p], &figure->panel[p].series[i]);

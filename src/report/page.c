@@ -58,12 +58,11 @@ static pv_status put_policy(pv_ctx *ctx, FILE *out) {
 static pv_status put_head(pv_ctx *ctx, FILE *out, const pv_report_options *options) {
     char title[512];
     pv__shorten(options->title, 120, title, sizeof title);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+    fputs(PV_REPORT_BEGINS PV_VERSION "\">\n"
+                                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
           out);
     PV_TRY(put_policy(ctx, out));
-    fputs("<meta name=\"generator\" content=\"prevail " PV_VERSION "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
-          out);
+    fputs("<link rel=\"icon\" href=\"data:,\">\n<title>", out);
     pv__put_html(out, title);
     fputs("</title>\n<style>", out);
     put_style(out);

@@ -5,7 +5,7 @@
 #include "tool/console.h"
 #include "tool/data.h"
 #include "tool/json.h"
-#include "tool/output.h"
+#include "tool/files.h"
 #include "tool/training.h"
 
 #include <math.h>

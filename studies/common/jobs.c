@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "prevail/prevail.h"
+#include "prevail/report.h"
 #include "studies/common/study.h"
 #include "tool/checkpoint.h"
 #include "tool/console.h"
 #include "tool/json.h"
-#include "tool/output.h"
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
@@ -83,23 +83,10 @@ static pv_status check_fact(pv_ctx *ctx, const char *scope, const char *fact) {
     return status;
 }
 
-/* The checkpoint is removed in the end: it must not be one of the files that the study writes. */
-static int check_name(cli_call *call, const study_options *options) {
-    static const char *const written[] = {".json", ".md", ".csv", ".svg", ".html"};
-    const char *path = options->checkpoint.path, *dot = path ? strrchr(path, '.') : NULL;
-    for (size_t i = 0; i < sizeof written / sizeof *written && dot && options->output; i++)
-        if (strcmp(dot, written[i]) == 0 && cli_is_in(path, options->output))
-            return cli_error(call, PV_ERR_PATH, path,
-                             "may be one of the files of the study; give --checkpoint a name without %s", written[i]);
-    return CLI_OK;
-}
-
 int study_checkpoint_start(cli_call *call, const char *study) {
     const study_options *options = call->options;
     const char *const *data = cli_value(call, "data"); /* NULL: the study has no such option */
-    int code = check_name(call, options);
-    if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint, data ? *data : NULL, options->output, NULL);
+    int code = cli_checkpoint_start(call, &options->checkpoint);
     if (code != CLI_OK || !options->checkpoint.path)
         return code;
     char name[60], *facts = study_printed(write_facts, call);
@@ -151,6 +138,26 @@ static int check_result(cli_call *call, const char *folder, const char *name, co
     return code;
 }
 
+/* What studies write, and how it begins. Results are looked into (check_result). */
+static const pv_files_pattern study_files[] = {{"*.json", ""},
+                                               {"tables.md", "# Bias: tables\n"},
+                                               {"tables.md", "# Calibration: tables\n"},
+                                               {"tables.md", "# Nodules: tables\n"},
+                                               {"tables.md", "# Ratings: tables\n"},
+                                               {"coverage.md", "# Coverage: tables\n"},
+                                               {"sbc.md", "Ranks of "},
+                                               {"*.md", NULL},
+                                               {"metrics.csv", "prevalence,method,quantity,"},
+                                               {"metrics.csv", "network,batches,prevalence,"},
+                                               {"coefficients.csv", "prevalence,method,coefficient,"},
+                                               {"curves.csv", "prevalence,method,rows,"},
+                                               {"real.csv", "method,quantity,mean,"},
+                                               {"*.csv", PV_FIGURE_CSV_BEGINS},
+                                               {"*.svg", PV_FIGURE_SVG_BEGINS},
+                                               {"report.html", PV_REPORT_BEGINS},
+                                               {"*.html", NULL},
+                                               {NULL, NULL}};
+
 int study_folder_take(cli_call *call, const char *folder, const char *study, bool has_cells, int *lock) {
     static const char *const results[] = {"results.json", "sbc.json"};
     struct stat about;
@@ -159,7 +166,8 @@ int study_folder_take(cli_call *call, const char *folder, const char *study, boo
     if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return cli_error(call, PV_ERR_PATH, folder,
                          "is being written to by another study; wait for it, or give another folder with -o");
-    int code = CLI_OK;
+    pv_status status = pv_files_write_into(call->ctx, "--output", folder, study_files);
+    int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     for (size_t i = 0; i < sizeof results / sizeof *results && code == CLI_OK; i++)
         code = check_result(call, folder, results[i], study);
     if (code == CLI_OK && !has_cells && snprintf(cells, sizeof cells, "%s/cells", folder) < (int)sizeof cells &&

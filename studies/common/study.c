@@ -5,7 +5,7 @@
 #include "tool/checkpoint.h"
 #include "tool/console.h"
 #include "tool/json.h"
-#include "tool/output.h"
+#include "tool/files.h"
 #include "tool/report.h"
 
 #include <math.h>

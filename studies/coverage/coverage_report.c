@@ -101,6 +101,7 @@ static void print_all(FILE *out, const coverage *c, bool markdown) {
 }
 
 static void write_markdown(FILE *out, const void *what) {
+    fputs("# Coverage: tables\n\n", out);
     print_all(out, what, true);
 }
 

@@ -83,8 +83,8 @@ ended() {
     *) false ;;
     esac
 }
-# What a run that comes to its end must say first, by whether a checkpoint is there before it.
-look() { first='prevail: ck: no such file; beginning'; [ ! -e ck ] || first='prevail: continuing from ck'; }
+# What a run that comes to its end must say first, by whether there is anything in a checkpoint before it.
+look() { first='prevail: ck: has nothing yet; beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
 # Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
     [ "$(head -n 1 err)" = "$first" ] &&
@@ -116,7 +116,7 @@ for i in "${!names[@]}"; do
             count
             [ "$signal" = KILL ] || continue
             done=$((done + 1))
-            [ ! -e ck ] || kept=$((kept + 1))
+            [ ! -s ck ] || kept=$((kept + 1))
         else
             count
             [ $code -eq 0 ] || fail "$name: exit code $code after SIG$signal: $(cat err)"

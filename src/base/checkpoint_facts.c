@@ -1,0 +1,86 @@
+/* Facts of a checkpoint: what the work of a scope is, in lines NAME=VALUE, compared before a state is taken up. */
+#include <string.h>
+
+#include "base.h"
+
+static const char COMMAND[] = "command"; /* among facts: shown, not compared */
+
+/* The value of a line NAME=VALUE among such lines, and its length; NULL: there is none of that name. */
+static const char *value_of(const char *facts, const char *name, size_t length, size_t *size) {
+    for (const char *line = facts; *line;) {
+        size_t whole = strcspn(line, "\n");
+        if (whole > length && strncmp(line, name, length) == 0 && line[length] == '=') {
+            *size = whole - length - 1;
+            return line + length + 1;
+        }
+        line += whole + (line[whole] == '\n');
+    }
+    return NULL;
+}
+
+enum { SHOWN = 120 }; /* of a value */
+
+static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
+    size_t size = 0;
+    const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
+    return pv__fail_at(ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
+                       "is a checkpoint of other work: %s; repeat its options and data, or begin anew with another "
+                       "--checkpoint%s%.*s",
+                       what, command ? "; it was begun by: " : "", (int)(size < SHOWN ? size : SHOWN),
+                       command ? command : "");
+}
+
+/* Names the first line of one that the other has not alike; swapped: one is theirs. Of options, or of all else but the
+ * command, by which it is not compared: the same data may come from another file, by other options. */
+static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool swapped, bool options) {
+    for (const char *line = one; *line;) {
+        size_t whole = strcspn(line, "\n"), name = strcspn(line, "="), size = 0;
+        const char *there = value_of(other, line, name, &size), *own = line + name + 1;
+        size_t own_size = whole > name ? whole - name - 1 : 0;
+        bool same = there && (swapped || (size == own_size && memcmp(own, there, size) == 0));
+        bool command = name == strlen(COMMAND) && strncmp(line, COMMAND, name) == 0;
+        char what[3 * SHOWN + 64];
+        if (!same && !command && (strncmp(line, "--", 2) == 0) == options) {
+            int shown = (int)(own_size < SHOWN ? own_size : SHOWN), theirs = (int)(size < SHOWN ? size : SHOWN);
+            if (swapped)
+                pv__format(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);
+            else
+                pv__format(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
+                           there ? theirs : 9, there ? there : "not given");
+            return refuse(ctx, swapped ? one : other, what);
+        }
+        line += whole + (line[whole] == '\n');
+    }
+    return PV_OK;
+}
+
+/* Options first: those that change the data too are named rather than the data. */
+static pv_status compare_all(pv_ctx *ctx, const char *ours, const char *theirs) {
+    for (int options = 1; options >= 0; options--) {
+        PV_TRY(compare(ctx, ours, theirs, false, options));
+        PV_TRY(compare(ctx, theirs, ours, true, options));
+    }
+    return PV_OK;
+}
+
+pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts) {
+    if (!ctx->checkpoint)
+        return PV_OK;
+    size_t size = pv_checkpoint_size(ctx, "facts");
+    if (size == 0) {
+        char *copy;
+        PV_TRY(pv__strdup(ctx, facts, &copy));
+        pv_field field = {copy, strlen(copy) + 1};
+        pv_status status = pv_checkpoint_keep(ctx, "facts", &field, 1);
+        pv__free(ctx, copy);
+        return status;
+    }
+    char *theirs;
+    bool found;
+    PV_TRY(pv__alloc(ctx, size + 1, 1, &theirs));
+    pv_status status = pv_checkpoint_recall(ctx, "facts", &(pv_field){theirs, size}, 1, &found);
+    if (status == PV_OK)
+        status = compare_all(ctx, facts, theirs);
+    pv__free(ctx, theirs);
+    return status;
+}

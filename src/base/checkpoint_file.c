@@ -1,0 +1,268 @@
+/* The file of a checkpoint (docs/formats.md).
+ *
+ *   prevail-checkpoint 1
+ *   ENTRIES BYTES CHECKSUM      (decimal, decimal, XXH3-64 of the bytes in hexadecimal)
+ *   entries: length of the name, length of the data (64 bits each, as the machine has them), name, data
+ *
+ * Written as every output is: to a file beside it, synced, renamed.
+ *
+ * The file has one owner, who holds a lock (flock) on it from before it is read, or made, to the end. So it is there,
+ * empty, before anything is kept; an empty one is a beginning, whoever left it. What takes its name in a write is
+ * locked before that. Who gets the lock looks whether the file still has the name: if not, its owner has replaced or
+ * removed it meanwhile, and it is tried anew. A lock ends with its process.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "checkpoint.h"
+
+#define MAGIC "prevail-checkpoint 1\n"
+
+pv_status pv__checkpoint_file_damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
+    return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
+                       "is not a usable checkpoint: %s; remove it and begin anew, without --resume", what);
+}
+
+static pv_status in_use(pv_ctx *ctx, const pv_checkpoint *c) {
+    return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
+                       "is in use by another process; wait for it, or give this one another --checkpoint");
+}
+
+static void hold(pv_checkpoint *c, int descriptor) {
+    if (c->held >= 0)
+        close(c->held);
+    c->held = descriptor;
+}
+
+/* False where another process has it. */
+static bool lock(pv_ctx *ctx, const pv_checkpoint *c, int descriptor) {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    if (errno == EWOULDBLOCK)
+        return false;
+    pv__log(ctx, PV_LOG_WARNING, "%s: cannot be locked here: %s; take care that no other process is given it", c->path,
+            strerror(errno));
+    return true;
+}
+
+/* Whether the name is that of the file held: 1 yes, 0 of another, -1 of none. */
+static int is_named(const pv_checkpoint *c) {
+    struct stat named, held;
+    if (stat(c->file, &named) != 0)
+        return -1;
+    return fstat(c->held, &held) == 0 && named.st_dev == held.st_dev && named.st_ino == held.st_ino;
+}
+
+static pv_status not_plain(pv_ctx *ctx, const pv_checkpoint *c) {
+    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is no plain file; give --checkpoint the name of one");
+}
+
+/* Opens the file, or makes it, and locks it. */
+pv_status pv__checkpoint_file_take(pv_ctx *ctx, pv_checkpoint *c) {
+    enum { ATTEMPTS = 100 }; /* each is lost to another owner who came to an end meanwhile */
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        struct stat about;
+        if (stat(c->file, &about) == 0 && !S_ISREG(about.st_mode)) /* opening some has effects */
+            return not_plain(ctx, c);
+        int descriptor = open(c->file, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno == EACCES) /* replaced it can be all the same */
+            descriptor = open(c->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor < 0)
+            return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0,
+                               "cannot be opened: %s; choose another folder or check its permissions", strerror(errno));
+        hold(c, descriptor);
+        if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
+            return not_plain(ctx, c);
+        if (!lock(ctx, c, descriptor))
+            return in_use(ctx, c);
+        if (is_named(c) == 1) {
+            if (fstat(descriptor, &about) == 0 && about.st_size == 0) {
+                PV_TRY(pv__temporary_take(ctx, c->file, &c->empty));
+                pv__temporary_there(c->empty, true);
+            }
+            return PV_OK;
+        }
+    }
+    return in_use(ctx, c);
+}
+
+/* An empty file goes with its owner. */
+void pv__checkpoint_file_leave(pv_ctx *ctx, pv_checkpoint *c) {
+    if (c->empty) {
+        if (is_named(c) == 1)
+            unlink(c->file);
+        pv__temporary_leave(ctx, c->empty);
+        c->empty = NULL;
+    }
+    hold(c, -1);
+}
+
+/* Puts what is written in the place of the file held, locked before it has the name. */
+static pv_status name_file(pv_ctx *ctx, pv_checkpoint *c, pv_output *output) {
+    int next = fcntl(fileno(output->stream), F_DUPFD_CLOEXEC, 0);
+    if (next < 0 || is_named(c) == 0) {
+        pv_status status = next < 0 ? pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
+                                                  "could not be written completely: %s", strerror(errno))
+                                    : in_use(ctx, c); /* it was removed, and another process has begun */
+        pv_output_discard(ctx, output);
+        if (next >= 0)
+            close(next);
+        return status;
+    }
+    flock(next, LOCK_EX | LOCK_NB); /* nobody else has it yet; without locks that was said */
+    if (c->empty)
+        pv__temporary_there(c->empty, false);
+    pv_status status = pv_output_commit(ctx, output);
+    if (status != PV_OK) {
+        if (c->empty)
+            pv__temporary_there(c->empty, true);
+        close(next);
+        return status;
+    }
+    if (c->empty)
+        pv__temporary_leave(ctx, c->empty);
+    c->empty = NULL;
+    c->writes++;
+    hold(c, next);
+    return PV_OK;
+}
+
+pv_status pv__checkpoint_file_write(pv_ctx *ctx, pv_checkpoint *c) {
+    size_t bytes = 0;
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    XXH3_64bits_reset(state);
+    for (size_t i = 0; i < c->count; i++) {
+        const pv__entry *e = &c->entries[i];
+        uint64_t sizes[2] = {strlen(e->name), e->size};
+        XXH3_64bits_update(state, sizes, sizeof sizes);
+        XXH3_64bits_update(state, e->name, sizes[0]);
+        XXH3_64bits_update(state, e->data, sizes[1]);
+        bytes += sizeof sizes + sizes[0] + sizes[1];
+    }
+    unsigned long long sum = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    pv_output output;
+    c->written = pv__seconds();
+    PV_TRY(pv_output_open(ctx, c->file, &output));
+    pv__print(output.stream, MAGIC PV_SIZES_FORMAT, c->count, bytes, sum);
+    for (size_t i = 0; i < c->count; i++) {
+        const pv__entry *e = &c->entries[i];
+        uint64_t sizes[2] = {strlen(e->name), e->size};
+        fwrite(sizes, 1, sizeof sizes, output.stream);
+        fwrite(e->name, 1, sizes[0], output.stream);
+        fwrite(e->data, 1, sizes[1], output.stream);
+    }
+    c->written = pv__seconds();
+    return name_file(ctx, c, &output);
+}
+
+/* Names and data of the bytes read, in their order; every length is checked against what is left. */
+static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, const unsigned char *at, size_t left) {
+    for (size_t i = 0; i < entries; i++) {
+        uint64_t sizes[2];
+        if (left < sizeof sizes)
+            return pv__checkpoint_file_damaged(ctx, c, "an entry is cut short");
+        memcpy(sizes, at, sizeof sizes);
+        at += sizeof sizes;
+        left -= sizeof sizes;
+        char name[PV_NAME_BYTES] = {0};
+        if (sizes[0] >= PV_NAME_BYTES || sizes[0] > left || sizes[1] > left - sizes[0])
+            return pv__checkpoint_file_damaged(ctx, c, "the size of an entry is wrong");
+        memcpy(name, at, sizes[0]);
+        if (strlen(name) != sizes[0] || (i > 0 && strcmp(c->entries[i - 1].name, name) >= 0))
+            return pv__checkpoint_file_damaged(ctx, c, "the name of an entry is wrong");
+        pv__entry *e;
+        PV_TRY(pv__checkpoint_add(ctx, c, name, sizes[1], &e));
+        if (sizes[1])
+            memcpy(e->data, at + sizes[0], sizes[1]);
+        at += sizes[0] + sizes[1];
+        left -= sizes[0] + sizes[1];
+    }
+    return left == 0 ? PV_OK : pv__checkpoint_file_damaged(ctx, c, "something is added to it");
+}
+
+static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
+    char magic[sizeof MAGIC] = {0};
+    struct stat about;
+    if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
+                           "is no checkpoint: it does not begin with 'prevail-checkpoint 1'; check the name");
+    size_t sizes[2];
+    unsigned long long sum;
+    if (!pv__sizes_read(stream, sizes, &sum))
+        return pv__checkpoint_file_damaged(ctx, c, "its second line is damaged");
+    size_t entries = sizes[0], bytes = sizes[1];
+    long at = ftell(stream);
+    if (at < 0 || fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
+        return pv__checkpoint_file_damaged(ctx, c, "it is no plain file");
+    if (about.st_size < at || bytes != (size_t)(about.st_size - at))
+        return pv__checkpoint_file_damaged(ctx, c, "it is cut short, or has something added");
+    unsigned char *data;
+    PV_TRY(pv__alloc(ctx, bytes, 1, &data));
+    pv_status status = PV_OK;
+    if (fread(data, 1, bytes, stream) != bytes)
+        status = pv__checkpoint_file_damaged(ctx, c, "it cannot be read to its end");
+    else if (XXH3_64bits(data, bytes) != sum)
+        status = pv__checkpoint_file_damaged(ctx, c, "its checksum is wrong");
+    else
+        status = take_entries(ctx, c, entries, data, bytes);
+    pv__free(ctx, data);
+    return status;
+}
+
+/* What an owner that was killed while it wrote has left beside the file. Without memory it stays. */
+void pv__checkpoint_file_clean(pv_ctx *ctx, const pv_checkpoint *c) {
+    enum { RANDOM = 6 };
+    char *prefix, *folder = NULL;
+    if (pv__partial_prefix(ctx, c->file, &prefix) != PV_OK)
+        return;
+    const char *base = pv__base_name(prefix);
+    size_t length = strlen(base);
+    DIR *opened = pv__folder_name(ctx, c->file, &folder) == PV_OK ? opendir(folder) : NULL;
+    for (const struct dirent *found; opened && (found = readdir(opened));)
+        if (strncmp(found->d_name, base, length) == 0 && strlen(found->d_name) == length + RANDOM)
+            unlinkat(dirfd(opened), found->d_name, 0);
+    if (opened)
+        closedir(opened);
+    pv__free(ctx, folder);
+    pv__free(ctx, prefix);
+}
+
+pv_status pv__checkpoint_file_read(pv_ctx *ctx, pv_checkpoint *c) {
+    int descriptor = fcntl(c->held, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    if (!stream) {
+        pv_status status = pv__fail_at(ctx, errno == ENOMEM ? PV_ERR_MEMORY : PV_ERR_PATH, c->path, 0, 0,
+                                       "cannot be read: %s", strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        return status;
+    }
+    pv_status status = read_stream(ctx, c, stream);
+    fclose(stream);
+    return status;
+}
+
+/* A file that is something else is not to be removed for a slip of the hand. */
+bool pv__checkpoint_file_is_one(const pv_checkpoint *c) {
+    char magic[sizeof MAGIC] = {0};
+    ssize_t got = pread(c->held, magic, sizeof MAGIC - 1, 0);
+    return got > 0 && memcmp(magic, MAGIC, (size_t)got) == 0;
+}
+
+pv_status pv__checkpoint_file_remove(pv_ctx *ctx, pv_checkpoint *c) {
+    pv__checkpoint_file_clean(ctx, c);
+    if (c->empty || is_named(c) != 1 || unlink(c->file) == 0 || errno == ENOENT)
+        return PV_OK;
+    return pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
+                       "could not be removed: %s; remove it before the same work begins anew", strerror(errno));
+}

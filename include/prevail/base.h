@@ -243,10 +243,10 @@ PV_MUST_USE pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *
 
 /* A folder, which need not exist, that files of several names may be written to. An input or another output among them
  * is refused. One of them that is there is replaced only where it begins with what is written under its name, which is
- * how files of an earlier run are told from those of others; else it is refused: at once, or, where the name is a
- * pattern with * or ?, when it is opened. Several rows may have the same name. */
+ * how files of an earlier run are told from those of others; else it is refused: at once, or, where only the ending
+ * of the name is known, when it is opened. Several rows may have the same name. */
 typedef struct pv_files_pattern {
-    const char *name;   /* NULL ends the table */
+    const char *name;   /* "roc.csv", or an ending: "*.svg"; NULL ends the table */
     const char *begins; /* "": whatever is there may be replaced; NULL: nothing, by this row; at most 255 bytes */
 } pv_files_pattern;
 /* patterns are borrowed until the end. */

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -173,9 +172,15 @@ static bool is_in(const pv__known *file, const pv__known *folder) {
            (strncmp(file->path, folder->path, length) == 0 && folder_length(file->path) == length + 1);
 }
 
+static bool matches(const char *pattern, const char *name) {
+    size_t ending = strlen(pattern) - 1, length = strlen(name);
+    return pattern[0] == '*' ? length >= ending && strcmp(name + length - ending, pattern + 1) == 0
+                             : strcmp(pattern, name) == 0;
+}
+
 static bool may_write(const pv__known *folder, const char *name) {
     for (const pv_files_pattern *p = folder->patterns; p->name; p++)
-        if (fnmatch(p->name, name, 0) == 0)
+        if (matches(p->name, name))
             return true;
     return false;
 }
@@ -210,7 +215,7 @@ static pv_status refuse_inside(pv_ctx *ctx, const pv__known *file, const pv__kno
 static pv_status refuse_shared(pv_ctx *ctx, const pv__known *one, const pv__known *other) {
     for (const pv_files_pattern *p = one->patterns; p->name; p++)
         for (const pv_files_pattern *q = other->patterns; q->name; q++)
-            if (fnmatch(p->name, q->name, 0) == 0 || fnmatch(q->name, p->name, 0) == 0)
+            if (matches(p->name, q->name) || matches(q->name, p->name))
                 return pv__fail_at(ctx, PV_ERR_USAGE, one->given, 0, 0,
                                    "is the folder of both %s and %s, which may each have a file %s; give each a folder "
                                    "of its own",
@@ -348,7 +353,7 @@ static bool is_ours(const pv__known *folder, const char *path) {
     if (descriptor >= 0)
         close(descriptor);
     for (const pv_files_pattern *p = folder->patterns; p->name; p++)
-        if (fnmatch(p->name, pv__base_name(path), 0) == 0 && got >= 0 && p->begins &&
+        if (matches(p->name, pv__base_name(path)) && got >= 0 && p->begins &&
             strncmp(head, p->begins, strlen(p->begins)) == 0)
             return true;
     return false;
@@ -381,7 +386,7 @@ static pv_status check_there(pv_ctx *ctx, const pv__known *folder, const char *p
 static pv_status check_folder(pv_ctx *ctx, const pv__known *folder) {
     for (const pv_files_pattern *p = folder->patterns; p->name; p++) {
         char *path;
-        if (strpbrk(p->name, "*?["))
+        if (p->name[0] == '*')
             continue;
         PV_TRY(join(ctx, folder->given, strlen(folder->given), p->name, &path));
         pv_status status = check_there(ctx, folder, path);

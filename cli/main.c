@@ -54,7 +54,8 @@ static int unknown_command(const char *name) {
     cli_call none = {0};
     if (near)
         return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command %s; did you mean %s?", name, near);
-    return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command '%.60s'; prevail --help lists the commands", name);
+    return cli_error(&none, PV_ERR_USAGE, NULL, "unknown command '%.60s%s'; prevail --help lists the commands", name,
+                     strlen(name) > 60 ? "..." : "");
 }
 
 /* prevail help [--man] [COMMAND [NAME]] */

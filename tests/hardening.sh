@@ -19,6 +19,21 @@ for file in "$1" "$2"; do
     wants "has no stack protector" "$file" --dyn-syms '__stack_chk_fail'
     wants "has no checked calls of libc (_FORTIFY_SOURCE)" "$file" --dyn-syms '__(memcpy|snprintf|vsnprintf|fprintf)_chk'
 done
+# Names: ours have a version, and nothing else is shown.
+counts() { # what, least, most, pattern
+    count=$(readelf -W --dyn-syms "$library" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { print $8 }' | grep -Ec -e "$4")
+    if [ "$count" -ge "$2" ] && [ "$count" -le "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $library: $1 ($count)"
+    fi
+}
+library=$2
+counts "few names of version PREVAIL_0.1" 100 100000 '^pv_[a-z0-9_]+@@PREVAIL_0\.1$'
+counts "names of no version" 0 0 '^[a-z_0-9]+$'
+counts "internal names" 0 0 '^pv__'
+counts "names that are not its own" 0 0 '^([^pP]|p[^v]|pv[^_])'
 # The note in the file is dropped by the linker where one object, such as libc's start, has none: the marks are what counts.
 if readelf -h "$1" | grep -q X86-64; then
     if [ "$(objdump -d "$1" | grep -c endbr64)" -gt 100 ]; then

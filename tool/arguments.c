@@ -125,9 +125,9 @@ static int unknown_option(cli_call *call, const char *name) {
     if (!near)
         near = pv_nearest(name, words, count);
     if (near)
-        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; did you mean --%s?", name, near);
-    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s; prevail %s --help lists the options", name,
-                     call->command->name);
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
+    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; prevail %s --help lists the options", name,
+                     strlen(name) > 60 ? "..." : "", call->command->name);
 }
 
 /* "[DATA]" may be left out; such arguments are the last. */

@@ -76,11 +76,28 @@ int cli_fail(cli_call *call, pv_status status) {
     return cli_exit_code(status);
 }
 
+enum { MESSAGE_SIZE = 1024 };
+
+/* A value of any length is shortened, and what is said of it is not. */
+static void format_message(char message[MESSAGE_SIZE], const char *format, va_list values) {
+    va_list again;
+    va_copy(again, values);
+    int length = vsnprintf(message, MESSAGE_SIZE, format, values);
+    if (length >= MESSAGE_SIZE) {
+        char *whole = cli_alloc((size_t)length + 1, 1);
+        vsnprintf(whole, (size_t)length + 1, format, again);
+        pv_text_squeeze(whole, MESSAGE_SIZE);
+        memcpy(message, whole, strlen(whole) + 1);
+        free(whole);
+    }
+    va_end(again);
+}
+
 int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) {
-    char message[1024];
+    char message[MESSAGE_SIZE];
     va_list values;
     va_start(values, format);
-    vsnprintf(message, sizeof message, format, values);
+    format_message(message, format, values);
     va_end(values);
     cli_progress_clear(call);
     fputs("prevail: ", stderr);
@@ -95,10 +112,10 @@ int cli_error(cli_call *call, pv_status status, const char *file, const char *fo
 void cli_note(cli_call *call, const char *format, ...) {
     if (call->quiet)
         return;
-    char message[1024];
+    char message[MESSAGE_SIZE];
     va_list values;
     va_start(values, format);
-    vsnprintf(message, sizeof message, format, values);
+    format_message(message, format, values);
     va_end(values);
     cli_progress_clear(call);
     fputs("prevail: ", stderr);
@@ -116,10 +133,10 @@ static void add_warning(cli_call *call, const char *message) {
 }
 
 void cli_warn(cli_call *call, const char *format, ...) {
-    char message[1024];
+    char message[MESSAGE_SIZE];
     va_list values;
     va_start(values, format);
-    vsnprintf(message, sizeof message, format, values);
+    format_message(message, format, values);
     va_end(values);
     add_warning(call, message);
 }

@@ -201,11 +201,14 @@ void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys b
  * place of what it kept on its way; one that is there already is not done again: its outcome is recalled, and what it
  * logged is told once more. A job that an interruption reached is taken for unfinished, whatever it returns.
  *   outcome  writes where that of a job lies, at most PV_JOB_FIELDS blocks of sizes that are known before the job is
- *            done, not all of them empty, without pointers; returns how many. */
+ *            done, not all of them empty, without pointers; returns how many.
+ *   sound    whether what was recalled can be a job's outcome: its numbers finite where the job's are, and in range,
+ *            indices above all. A file may hold any bytes: what is not sound is refused as a damaged checkpoint. */
 enum { PV_JOB_FIELDS = 16 };
 typedef size_t (*pv_job_outcome)(void *state, size_t index, pv_field *field);
+typedef bool (*pv_job_sound)(const void *state, size_t index);
 PV_MUST_USE pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
-                                       pv_job_outcome outcome, void *state, size_t *finished);
+                                       pv_job_outcome outcome, pv_job_sound sound, void *state, size_t *finished);
 
 /* ---- files written whole or not at all -----------------------------------------------------------------------------
  * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing
@@ -302,9 +305,13 @@ const pv_option *pv_option_find(const pv_option *table, const char *name); /* NU
 /* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
 
-/* Reads the finite number that text begins with, as in the C locale whatever the process's is, and returns where it
- * ends; NULL where there is none. No spaces before it. */
+/* Reads the finite decimal number that text begins with (hexadecimal ones are refused), as in the C locale whatever the
+ * process's is, and returns where it ends; NULL where there is none. No spaces before it. */
 const char *pv_parse_real(const char *text, double *value);
+
+/* Shortens text to less than size bytes, in place: its longest words first, to their beginnings and "...", so that a
+ * message keeps what stands around a value of any length. */
+void pv_text_squeeze(char *text, size_t size);
 
 /* The entry of words (count of them) closest to given by edit distance, or NULL where none is near. */
 const char *pv_nearest(const char *given, const char *const *words, size_t count);

@@ -37,6 +37,8 @@ const char *pv__checkpoint_path(const pv_ctx *ctx); /* as it was given */
 void pv__checkpoint_tell_trouble(pv_ctx *ctx);
 /* A state has sensible sizes and senseless contents. */
 pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what);
+/* Refuses numbers (doubles) that are not finite: what is gone on from, or taken for a result, must be. */
+PV_MUST_USE pv_status pv__checkpoint_finite(pv_ctx *ctx, const pv_field *field, size_t n);
 /* For tests: the interruption comes at the call of pv_checkpoint_due of this number, from 1. */
 void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls);
 
@@ -92,8 +94,9 @@ static inline bool pv__is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 bool pv__same_letters(const char *a, const char *b, size_t n); /* the first n, or all before a NUL, in any case */
-/* A finite number that is the whole of text. */
+/* A finite decimal number that is the whole of text. */
 bool pv__parse_real(const char *text, double *value);
+bool pv__is_hexadecimal(const char *text); /* begins as such a number */
 
 /* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in
  * `status`).*/

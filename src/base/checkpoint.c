@@ -6,6 +6,7 @@
  * `facts` says in words what the work of a scope is; it is compared before any state is taken from the file. The entry
  * `kernels` names the instruction set of the machine that wrote it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "checkpoint.h"
@@ -356,4 +357,14 @@ const char *pv__checkpoint_path(const pv_ctx *ctx) {
 
 pv_status pv__checkpoint_damaged(pv_ctx *ctx, const char *what) {
     return pv__checkpoint_file_damaged(ctx, ctx->checkpoint, what);
+}
+
+pv_status pv__checkpoint_finite(pv_ctx *ctx, const pv_field *field, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const double *number = field[i].data;
+        for (size_t j = 0; j < field[i].size / sizeof *number; j++)
+            if (!isfinite(number[j]))
+                return pv__checkpoint_damaged(ctx, "its numbers are not finite");
+    }
+    return PV_OK;
 }

@@ -143,8 +143,21 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
                                         const char *format, va_list arguments) {
     pv_error *error = &ctx->error;
     /* The arguments may point into the error being replaced. */
-    char message[sizeof error->message];
-    pv__vformat(message, sizeof message, format, arguments);
+    char message[sizeof error->message], *whole = NULL;
+    va_list again;
+    va_copy(again, arguments);
+    int length = pv__vformat(message, sizeof message, format, arguments);
+    if (length >= (int)sizeof message) /* without memory for all of it the end is cut */
+        whole = ctx->options.allocator.alloc
+                    ? ctx->options.allocator.alloc(ctx->options.allocator.state, (size_t)length + 1)
+                    : NULL;
+    if (whole) {
+        pv__vformat(whole, (size_t)length + 1, format, again);
+        pv_text_squeeze(whole, sizeof message);
+        memcpy(message, whole, strlen(whole) + 1);
+        ctx->options.allocator.release(ctx->options.allocator.state, whole);
+    }
+    va_end(again);
     memcpy(error->message, message, sizeof message);
     error->status = status;
     if (file != error->file)

@@ -21,6 +21,7 @@ typedef struct crew {
     bool stop, interrupt_running;
     pv_job job;
     pv_job_outcome outcome; /* NULL: jobs are not kept */
+    pv_job_sound sound;
     void *state;
     pv_status status;
     note **notes; /* [jobs], the latest first */
@@ -179,6 +180,8 @@ static pv_status recall(worker *w, bool *found) {
     pv_status status = pv_checkpoint_recall(w->ctx, "job", field, n + 1, found);
     if (status == PV_OK && !unpack_notes(w, said, size - own))
         status = pv__checkpoint_damaged(w->ctx, "what a job said is damaged");
+    if (status == PV_OK && *found && !c->sound(c->state, w->job))
+        status = pv__checkpoint_damaged(w->ctx, "the outcome of a job is none that it can have");
     pv__free(w->ctx, said);
     return status;
 }
@@ -230,7 +233,7 @@ static void run_team(crew *c, int team) {
 }
 
 pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
-                           pv_job_outcome outcome, void *state, size_t *finished) {
+                           pv_job_outcome outcome, pv_job_sound sound, void *state, size_t *finished) {
     crew c = {.parent = ctx,
               .what = what,
               .jobs = jobs,
@@ -238,6 +241,7 @@ pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool inte
               .interrupt_running = interrupt_running,
               .job = job,
               .outcome = outcome,
+              .sound = sound,
               .state = state,
               .began = pv__seconds()};
     *finished = 0;
@@ -255,5 +259,5 @@ pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool inte
 
 pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job, void *state,
                       size_t *finished) {
-    return pv_jobs_run_kept(ctx, what, jobs, interrupt_running, job, NULL, state, finished);
+    return pv_jobs_run_kept(ctx, what, jobs, interrupt_running, job, NULL, NULL, state, finished);
 }

@@ -25,7 +25,7 @@ enum { WORD_MAX = 64 };
 static size_t edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n > WORD_MAX || m > WORD_MAX)
-        return WORD_MAX;
+        return SIZE_MAX; /* no slip makes one of the other */
     size_t before[WORD_MAX + 1], last[WORD_MAX + 1], now[WORD_MAX + 1];
     for (size_t j = 0; j <= m; j++) {
         last[j] = j;
@@ -68,7 +68,16 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
+/* strtod reads hexadecimal too, which no file of ours may have and no user means. */
+bool pv__is_hexadecimal(const char *text) {
+    text += *text == '-' || *text == '+';
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+}
+
 const char *pv_parse_real(const char *text, double *value) {
+    *value = 0;
+    if (pv__is_hexadecimal(text))
+        return NULL;
     char *end;
     *value = pv__strtod(text, &end);
     return end != text && !pv__is_space(*text) && isfinite(*value) ? end : NULL;
@@ -135,7 +144,8 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     case PV_OPTION_REAL: {
         double value;
         if (!pv__parse_real(text, &value))
-            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: not a number", row->name, text);
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: not a %snumber", row->name, text,
+                            pv__is_hexadecimal(text) ? "decimal " : "");
         if (value < row->low || value > row->high)
             return out_of_range(ctx, row, text);
         *(double *)target = value;

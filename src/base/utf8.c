@@ -1,4 +1,6 @@
 /* UTF-8, one character at a time. */
+#include <string.h>
+
 #include "base/base.h"
 
 size_t pv_utf8_next(const char *text, uint32_t *code) {
@@ -23,4 +25,39 @@ size_t pv_utf8_next(const char *text, uint32_t *code) {
     if (code)
         *code = value;
     return length;
+}
+
+/* Where the longest word of text begins, and its length. */
+static char *longest_word(char *text, size_t *length) {
+    char *longest = text;
+    *length = 0;
+    for (char *at = text; *at;) {
+        size_t size = strcspn(at, " ");
+        if (size > *length) {
+            *length = size;
+            longest = at;
+        }
+        at += size + (at[size] == ' ');
+    }
+    return longest;
+}
+
+void pv_text_squeeze(char *text, size_t size) {
+    enum { KEPT = 68, DOTS = 3 };
+    for (size_t length; strlen(text) >= size;) {
+        char *word = longest_word(text, &length);
+        size_t keep = KEPT;
+        if (length > KEPT + DOTS + 2) {
+            for (int marks = 0; marks < 2 && strchr(":;,'\"", word[length - 1]); marks++)
+                length--; /* what ends the value stays behind it */
+        } else { /* many short ones: the end goes */
+            word = text;
+            length = strlen(text);
+            keep = size - DOTS - 1;
+        }
+        while (keep > 0 && ((unsigned char)word[keep] & 0xC0) == 0x80) /* not within a character */
+            keep--;
+        memcpy(word + keep, "...", DOTS);
+        memmove(word + keep + DOTS, word + length, strlen(word + length) + 1);
+    }
 }

@@ -23,6 +23,9 @@ static const char *skip_blanks(const char *text) {
 static pv_status parse_probability(const request *r, const char **at, double *p) {
     const char *begin = skip_blanks(*at);
     size_t length = pv__number_prefix(begin, p);
+    if (pv__is_hexadecimal(begin))
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a decimal number; write a share such as 0.125",
+                        r->option, pv__show_n(begin, strcspn(begin, ",")).text);
     if (length == 0)
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s'; write %s",
                         r->option, pv__show(begin).text, pv__show(r->text).text,

@@ -28,6 +28,8 @@ static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     return PV_OK;
 }
 
+static const double MOST_OBSERVATIONS = 1e12; /* beside more, the rows would be lost in rounding */
+
 static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->prevalence_n;
     if (strcmp(text, "known") == 0)
@@ -39,6 +41,10 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
         double n;
         if (!pv__parse_real(text, &n) || !(n >= 0))
             return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s: 0 or a positive number, 'rows' or 'known'", text);
+        if (n > MOST_OBSERVATIONS)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--prevalence-n %s: more than %g observations; write known for a prevalence that is exact",
+                            text, MOST_OBSERVATIONS);
         problem->population.prevalence_n = n;
     }
     return PV_OK;

@@ -46,7 +46,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
     return n + 1;
 }
 
-enum { FIELDS = 16 };
+enum { FIELDS = 16, DIAGNOSED = 5 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
@@ -143,6 +143,9 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     pv_field field[FIELDS];
     size_t n = arrays_of(c, field);
     PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));
+    PV_TRY(pv__checkpoint_finite(ctx, field, n < DIAGNOSED ? n : DIAGNOSED));
+    if (n > DIAGNOSED + 2) /* R-hat and effective sizes, which need not be defined, lie between */
+        PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 2));
     c->stop = (pv_stop)s.stop;
     c->iterations = s.iterations;
     c->passes = s.passes;

@@ -176,6 +176,7 @@ static pv_status recall(trainer *t) {
         return PV_OK;
     if (t->at.step < 1 || t->at.step > t->steps)
         return pv__checkpoint_damaged(t->ctx, "its step is not one of the training's");
+    PV_TRY(pv__checkpoint_finite(t->ctx, field + 1, 2)); /* the parameters, and what their steps go by */
     PV_TRY(pv__batches_recalled(t->ctx, t->batches));
     return t->trace ? pv__trace_recall(t->ctx, t->trace, (size_t)(t->at.step / t->epoch)) : PV_OK;
 }

@@ -11,6 +11,9 @@
 #include "base/base.h"
 #include "prevail/infer.h"
 
+/* Scales and degrees of freedom: their squares, and lgamma of them, keep enough digits. */
+static const double SMALLEST = 1e-12, LARGEST = 1e12;
+
 static double constant_of(const pv_prior *prior) {
     double s = prior->scale, nu = prior->df;
     switch (prior->kind) {
@@ -40,7 +43,11 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
             continue;
         double value;
         if (!pv__parse_real(text + length, &value) || !(value > 0))
-            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive number", option, text, text + length);
+            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive %snumber", option, text, text + length,
+                            pv__is_hexadecimal(text + length) ? "decimal " : "");
+        if (value < SMALLEST || value > LARGEST)
+            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: must lie between %g and %g; none is no prior at all", option,
+                            text, SMALLEST, LARGEST);
         prior->kind = kinds[i].kind;
         *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;
         prior->constant = constant_of(prior);

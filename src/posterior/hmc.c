@@ -297,6 +297,8 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
         if (c->iteration < 0 || after > options->draws || c->drawn != (after > 0 ? after : 0) ||
             c->adapt.warmup != options->warmup)
             return pv__checkpoint_damaged(ctx, "a chain's iteration is not one of the sampler's");
+        if (found) /* the draws, the step and its scale, where it is */
+            PV_TRY(pv__checkpoint_finite(ctx, field + 7, 5));
     }
     return PV_OK;
 }

@@ -372,6 +372,8 @@ static pv_status recall(pv_ctx *ctx, run *r, const pv_density *density) {
     PV_TRY(pv_checkpoint_recall(ctx, r->plan.key, field, n, &found));
     if (found && (r->at.iterations < 0 || r->at.iterations > r->plan.steps))
         return pv__checkpoint_damaged(ctx, "its step is not one of the inference's");
+    if (found) /* the moves, and the mixture's three states */
+        PV_TRY(pv__checkpoint_finite(ctx, field + 1, 2 + 3 * 5));
     return found && density->source_recalled ? density->source_recalled(ctx, density->source) : PV_OK;
 }
 

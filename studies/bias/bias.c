@@ -312,6 +312,18 @@ static size_t outcome(void *state, size_t replicate, pv_field *field) {
     return 5;
 }
 
+static bool sound(const void *state, size_t replicate) {
+    const bias *b = state;
+    size_t lead = (size_t)LEAD_RULES * LEAD_QUANTITIES, selected = (size_t)SELECTIONS * BIAS_METHODS * BIAS_QUANTITIES;
+    if (!study_within(b->lead + replicate * lead, lead, 0, STUDY_LARGEST, true) ||
+        !study_within(b->selected + replicate * selected, selected, -STUDY_LARGEST, STUDY_LARGEST, true))
+        return false;
+    return replicate > 0 || (study_within(&b->histogram[0][0][0], 4 * (size_t)LEAD_BINS, 0, LEAD_BINS, false) &&
+                             study_within(&b->threshold, 1, 0, 1, false) &&
+                             study_within(&b->line[0][0][0], (size_t)SELECTIONS * BIAS_METHODS * 3, -STUDY_LARGEST,
+                                          STUDY_LARGEST, true));
+}
+
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
 /* Every stride-th of values, one for each data set. */
@@ -349,7 +361,7 @@ static int work(cli_call *call) {
     }
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     if (code == CLI_OK)
-        code = study_parallel(call, "data sets", b.replicates, run_replicate, outcome, &b);
+        code = study_parallel(call, "data sets", b.replicates, run_replicate, outcome, sound, &b);
     if (code == CLI_OK)
         code = bias_report(call, &b);
     for (int s = 0; s < SELECTIONS; s++)

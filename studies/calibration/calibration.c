@@ -372,6 +372,23 @@ static size_t outcome(void *state, size_t index, pv_field *field) {
     return 2;
 }
 
+static bool sound(const void *state, size_t index) {
+    const calibration *c = state;
+    size_t replicate = index / c->prevalences, k = index % c->prevalences, curves = (size_t)CAL_METHODS * CAL_CURVE;
+    for (int method = 0; method < CAL_METHODS; method++) {
+        const cal_outcome *o = cal_at(c, replicate, k, method);
+        if (o->done < 0 || o->done > 1 || !study_within(o->value, CAL_QUANTITIES, -HUGE_VAL, HUGE_VAL, true) ||
+            !study_within(o->mean, CAL_COEFFICIENTS, -STUDY_LARGEST, STUDY_LARGEST, true) ||
+            !study_within(o->sd, CAL_COEFFICIENTS, 0, STUDY_LARGEST, true) ||
+            !study_within(o->covered, CAL_COEFFICIENTS, 0, 1, true) || !judge_bins_sound(&o->training) ||
+            !judge_bins_sound(&o->heldout) || !judge_bins_sound(&o->population))
+            return false;
+    }
+    return replicate > 0 ||
+           study_within((const double *)(c->curve + k * curves), curves * sizeof *c->curve / sizeof(double),
+                        -STUDY_LARGEST, STUDY_LARGEST, true);
+}
+
 /* ---- sums over data sets ----------------------------------------------------------------------------------------- */
 
 /* [replicates] of those data sets that are done, NaN for the others. The caller frees. */
@@ -497,7 +514,7 @@ static int work(cli_call *call) {
     if (code == CLI_OK) {
         c.outcome = cli_alloc(c.replicates * c.prevalences * CAL_METHODS, sizeof *c.outcome);
         c.curve = cli_alloc(c.prevalences * CAL_METHODS * CAL_CURVE, sizeof *c.curve);
-        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, &c);
+        code = study_parallel(call, "data sets", c.replicates * c.prevalences, run_sample, outcome, sound, &c);
     }
     if (code == CLI_OK)
         code = calibration_report(call, &c, options->data ? &real : NULL);

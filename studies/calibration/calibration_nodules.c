@@ -181,6 +181,16 @@ static size_t outcome(void *state, size_t index, pv_field *field) {
     return 4;
 }
 
+static bool sound(const void *state, size_t index) {
+    const nodules *result = ((const work *)state)->result;
+    size_t values = (size_t)NOD_METHODS * NOD_QUANTITIES;
+    for (size_t i = 0; i < NOD_METHODS; i++)
+        if (!judge_bins_sound(&result->bins[index * NOD_METHODS + i]))
+            return false;
+    return study_within(result->value + index * values, values, -HUGE_VAL, HUGE_VAL, true) &&
+           (index > 0 || (result->trained <= result->rows && result->judged <= result->rows));
+}
+
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* The column that R puts before the others numbers rows; it is no measurement. */
@@ -220,7 +230,7 @@ int calibration_nodules(cli_call *call, const calibration_options *options, cons
     if (code == CLI_OK) {
         result->value = cli_alloc(result->splits * NOD_METHODS * NOD_QUANTITIES, sizeof *result->value);
         result->bins = cli_alloc(result->splits * NOD_METHODS, sizeof *result->bins);
-        code = study_parallel(call, "splits", result->splits, run_split, outcome, &w);
+        code = study_parallel(call, "splits", result->splits, run_split, outcome, sound, &w);
     }
     if (w.labels)
         pv_string_list_free(call->ctx, w.labels, 2);

@@ -1,6 +1,7 @@
 /* Long studies: jobs that a checkpoint keeps, the facts it is compared by, a folder that belongs to one study. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,10 +17,11 @@
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state) {
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome,
+                   pv_job_sound sound, void *state) {
     const study_options *options = call->options;
     size_t finished;
-    pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, true, job, outcome, state, &finished);
+    pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, true, job, outcome, sound, state, &finished);
     cli_progress_clear(call);
     if (status == PV_ERR_INTERRUPTED && finished == jobs) { /* after the last of them: writing is all that is left */
         pv_ctx_clear_interrupt(call->ctx);
@@ -29,6 +31,13 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv
         return cli_error(call, status, NULL, "stopped on request: %zu of %zu %s are done%s", finished, jobs, what,
                          options->checkpoint.path ? "" : ", and nothing was written; --checkpoint FILE keeps them");
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+bool study_within(const double *value, size_t n, double low, double high, bool undefined) {
+    for (size_t i = 0; i < n; i++)
+        if (!(value[i] >= low && value[i] <= high) && !(undefined && isnan(value[i])))
+            return false;
+    return true;
 }
 
 pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,

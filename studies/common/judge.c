@@ -11,6 +11,14 @@ static double weight_of(const judge_rows *rows, size_t i) {
     return rows->weight ? rows->weight[i] : 1;
 }
 
+bool judge_bins_sound(const judge_bins *bins) {
+    for (int b = 0; b < JUDGE_BINS; b++) /* p and y are parts of the mass, but for rounding */
+        if (!(bins->mass[b] >= 0 && bins->mass[b] < 1e15 && bins->p[b] >= 0 && bins->p[b] <= 1.001 * bins->mass[b] &&
+              bins->y[b] >= 0 && bins->y[b] <= 1.001 * bins->mass[b]))
+            return false;
+    return true;
+}
+
 void judge_bins_add(judge_bins *bins, const judge_rows *rows, int log_scale) {
     for (size_t i = 0; i < rows->n; i++) {
         double at = log_scale ? JUDGE_BINS + 2 * log10(rows->p[i]) : 10 * rows->p[i];

@@ -3,6 +3,7 @@
 #ifndef PREVAIL_STUDIES_COMMON_JUDGE_H
 #define PREVAIL_STUDIES_COMMON_JUDGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* p [n]: probabilities judged; y [n]: 0 or 1, or the true probability; weight [n], NULL: 1 each. */
@@ -17,6 +18,7 @@ enum { JUDGE_BINS = 14 };
 typedef struct judge_bins {
     double mass[JUDGE_BINS], p[JUDGE_BINS], y[JUDGE_BINS];
 } judge_bins;
+bool judge_bins_sound(const judge_bins *bins); /* whether they can be sums at all */
 void judge_bins_add(judge_bins *bins, const judge_rows *rows, int log_scale);
 void judge_bins_sum(judge_bins *sum, const judge_bins *more);
 

@@ -70,7 +70,12 @@ int study_checkpoint_data(cli_call *call, const pv_table *table, const pv_images
 
 /* pv_jobs_run_kept. A signal stops the jobs that run, and the study fails: half a study replaces nothing, and CLI_OK
  * means that all are done. Returns an exit code after printing why. */
-int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome, void *state);
+int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome,
+                   pv_job_sound sound, void *state);
+/* For sound: whether each of n numbers lies between low and high, or, where that may be, is undefined (NaN). Beyond
+ * STUDY_LARGEST no study's numbers come, but where they are infinite. */
+#define STUDY_LARGEST 1e12
+bool study_within(const double *value, size_t n, double low, double high, bool undefined);
 /* pv_fit, with a place of its own among the fits of a job. */
 PV_MUST_USE pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,
                                 pv_classifier **fit);

@@ -185,6 +185,21 @@ static size_t outcome(void *state, size_t index, pv_field *field) {
     return n;
 }
 
+static bool sound(const void *state, size_t index) {
+    const study_posterior *p = &((const work *)state)->table.posterior[index];
+    size_t k = p->mixture.components;
+    const double *numbers[] = {(const double *)&p->vi, (const double *)&p->exact, (const double *)&p->hmc, &p->elbo,
+                               &p->elbo_se};
+    const size_t sizes[] = {sizeof p->vi, sizeof p->exact, sizeof p->hmc, sizeof p->elbo, sizeof p->elbo_se};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!study_within(numbers[i], sizes[i] / sizeof(double), -STUDY_LARGEST, STUDY_LARGEST, true))
+            return false;
+    return p->stop <= PV_STOP_EARLY && study_within(p->mixture.weight, k, 0, 1 + 1e-9, false) &&
+           study_within(p->mixture.mean, 2 * k, -STUDY_LARGEST, STUDY_LARGEST, false) &&
+           study_within(p->mixture.factor, 4 * k, -STUDY_LARGEST, STUDY_LARGEST, false) &&
+           study_within(p->draws, 2 * p->count, -STUDY_LARGEST, STUDY_LARGEST, false);
+}
+
 /* plain, iw, ig at each strength, ig with profile at each strength. */
 static void list_posteriors(work *held) {
     study_table *table = &held->table;
@@ -372,7 +387,7 @@ static int run_posteriors(cli_call *call) {
     if (code != CLI_OK)
         return code;
     list_posteriors(&held);
-    code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, &held);
+    code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, sound, &held);
     json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
     if (code == CLI_OK && options->shared.output)
         code = study_write_json(call, options->shared.output, "results.json", object);

@@ -210,6 +210,18 @@ static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
     return 1;
 }
 
+static bool sound(const void *state, size_t replicate) {
+    const coverage *c = state;
+    for (int i = 0; i < c->infers * METHODS; i++) {
+        const outcome *o = coverage_at(c, replicate, 0, i);
+        if (o->done < 0 || o->done > 1 || o->troubled < 0 || o->troubled > 1 ||
+            !study_within(o->place, QUANTITIES, 0, 1, true) ||
+            !study_within(o->estimate, QUANTITIES, -HUGE_VAL, HUGE_VAL, true))
+            return false;
+    }
+    return true;
+}
+
 outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method) {
     return &c->outcome[(replicate * (size_t)c->infers + (size_t)infer) * METHODS + (size_t)method];
 }
@@ -273,7 +285,7 @@ static int work(cli_call *call) {
                          c.prevalence);
     fill_truth(c.prevalence, c.truth);
     c.outcome = cli_alloc(c.replicates * (size_t)c.infers * METHODS, sizeof *c.outcome);
-    code = study_parallel(call, "replicates", c.replicates, run_replicate, outcome_of, &c);
+    code = study_parallel(call, "replicates", c.replicates, run_replicate, outcome_of, sound, &c);
     if (code == CLI_OK)
         code = coverage_report(call, &c);
     free(c.outcome);

@@ -132,6 +132,16 @@ static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
     return 1;
 }
 
+/* Ranks become indices of bins. */
+static bool sound(const void *state, size_t replicate) {
+    const sbc *s = state;
+    const int *rank = rank_at(s, replicate, 0);
+    for (int i = 0; i < s->infers * (int)PARAMS; i++)
+        if (rank[i] < 0 || rank[i] > DRAWS)
+            return false;
+    return true;
+}
+
 /* ---- the test ---------------------------------------------------------------------------------------------------- */
 
 typedef struct histogram {
@@ -279,7 +289,7 @@ int coverage_ranks(cli_call *call) {
     s.rank = cli_alloc(ranks, sizeof *s.rank);
     for (size_t i = 0; i < ranks; i++)
         s.rank[i] = -1;
-    code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, &s);
+    code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, sound, &s);
     if (code == CLI_OK)
         code = check_ranks(call, &s);
     json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;

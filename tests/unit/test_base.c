@@ -382,12 +382,53 @@ static void test_background(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* A value of any length leaves what is said of it. */
+static void test_squeeze(void **state) {
+    (void)state;
+    char text[4000], same[] = "short";
+    pv_text_squeeze(same, sizeof same);
+    assert_string_equal(same, "short");
+    for (size_t length = 1; length < 3000; length += 37)
+        for (size_t size = 120; size < 600; size += 77) {
+            memset(text, 'a', length);
+            memcpy(text + length, ": choose one", sizeof ": choose one");
+            pv_text_squeeze(text, size);
+            assert_true(strlen(text) < size);
+            assert_non_null(strstr(text, ": choose one"));
+        }
+    char characters[301], words[301];
+    for (size_t i = 0; i < 150; i++) {
+        memcpy(characters + 2 * i, "\xC3\xA9", 2);
+        memcpy(words + 2 * i, "a ", 2);
+    }
+    characters[300] = words[300] = '\0';
+    characters[0] = 'e'; /* so that characters begin at odd places */
+    characters[1] = 'e';
+    pv_text_squeeze(characters, 100);
+    for (const char *at = characters; *at; at += pv_utf8_next(at, NULL))
+        assert_true(pv_utf8_next(at, NULL) > 0);
+    pv_text_squeeze(words, 100);
+    assert_int_equal(strlen(words), 99);
+    assert_string_equal(words + 96, "...");
+}
+
+static void test_decimal(void **state) {
+    (void)state;
+    double value;
+    const char *const hexadecimal[] = {"0x1p-3", "0X10", "-0x1", "+0x0.8"};
+    for (size_t i = 0; i < 4; i++)
+        assert_null(pv_parse_real(hexadecimal[i], &value));
+    assert_non_null(pv_parse_real("0.125", &value));
+    assert_true(value == 0.125);
+    assert_non_null(pv_parse_real("-0", &value));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),    cmocka_unit_test(test_status),    cmocka_unit_test(test_options),
-        cmocka_unit_test(test_fit_defaults),  cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real),
-        cmocka_unit_test(test_output),        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_children),      cmocka_unit_test(test_abandoned), cmocka_unit_test(test_one_bound),
-        cmocka_unit_test(test_unusable_paths)};
+        cmocka_unit_test(test_background),     cmocka_unit_test(test_status),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_fit_defaults),   cmocka_unit_test(test_nearest),   cmocka_unit_test(test_parse_real),
+        cmocka_unit_test(test_output),         cmocka_unit_test(test_full_disk), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_children),       cmocka_unit_test(test_abandoned), cmocka_unit_test(test_one_bound),
+        cmocka_unit_test(test_unusable_paths), cmocka_unit_test(test_squeeze),   cmocka_unit_test(test_decimal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

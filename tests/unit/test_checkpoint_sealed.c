@@ -11,7 +11,8 @@ static const char *const damages[] = {"its posterior is damaged",
                                       "its step is not one of the inference's",
                                       "its step is not one of the training's",
                                       "its trace is not of these epochs",
-                                      "its batches are not of these rows"};
+                                      "its batches are not of these rows",
+                                      "its numbers are not finite"};
 enum { DAMAGES = sizeof damages / sizeof *damages };
 
 static unsigned char *second_line(unsigned char *bytes) {
@@ -45,6 +46,8 @@ static void resume_damaged(const pv_fit_input *input, const pv_fit_options *opti
         for (int i = 0; i < DAMAGES; i++)
             seen[i] = seen[i] || strstr(pv_ctx_error(own)->message, damages[i]);
     }
+    for (size_t i = 0; status == PV_OK && i < pv_model_params(c->model); i++)
+        assert_true(isfinite(c->w[i]));
     if (status == PV_ERR_INTERNAL || status == PV_ERR_MEMORY) /* more than the file's size justifies */
         fail_msg("%s", pv_ctx_error(own)->message);
     pv_classifier_free(own, c);
@@ -63,8 +66,8 @@ static void damage_entries(unsigned char *bytes, size_t size, const pv_fit_input
         memcpy(sizes, at, sizeof sizes);
         unsigned char *data = at + sizeof sizes + sizes[0], *next = data + sizes[1];
         for (size_t word = 0, n = sizes[1] / 8; word < n; word += word < WORDS ? 1 : n / WORDS + 1)
-            for (int way = 0; way < 2; way++) {
-                uint64_t was, becomes = way ? (uint64_t)1 << 40 : UINT64_MAX;
+            for (int way = 0; way < 3; way++) { /* the first and the last are no numbers either */
+                uint64_t was, becomes = way == 0 ? UINT64_MAX : way == 1 ? (uint64_t)1 << 40 : (uint64_t)0x7FF << 52;
                 memcpy(&was, data + 8 * word, 8);
                 memcpy(data + 8 * word, &becomes, 8);
                 write_sealed(bytes, size, entries);

@@ -62,6 +62,11 @@ static size_t outcome(void *state, size_t index, pv_field *field) {
     return 2;
 }
 
+static bool sound(const void *state, size_t index) {
+    const work *w = state;
+    return isfinite(w->square[index]) && w->square[index] >= 0;
+}
+
 static char heard[512];
 
 static void hear(void *state, pv_log_level level, const char *message) {
@@ -95,7 +100,7 @@ static void without_a_checkpoint(void **state) {
         pv_ctx *own = hearing_ctx(threads);
         work w = {.stop_at = JOBS};
         size_t finished;
-        CHECK_OK(own, pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, &w, &finished));
+        CHECK_OK(own, pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &w, &finished));
         assert_int_equal(finished, JOBS);
         check_outcome(&w);
         pv_ctx_free(own);
@@ -110,7 +115,7 @@ static void done_once(void **state) {
         work before = {.stop_at = stop_at, .parent = own}, after = {.stop_at = JOBS};
         size_t finished;
         CHECK_OK(own, pv_checkpoint_open(own, kept_at, 1e9, false));
-        assert_int_equal(pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, &before, &finished),
+        assert_int_equal(pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &before, &finished),
                          PV_ERR_INTERRUPTED);
         assert_int_equal(finished, stop_at); /* the job itself does not count: it may have been cut short */
         CHECK_OK(own, pv_checkpoint_write(own));
@@ -122,7 +127,7 @@ static void done_once(void **state) {
         assert_int_equal(pv_checkpoint_size(own, "half"), sizeof(double));
         assert_int_equal(pv_checkpoint_size(own, "job"), 0);
         pv_checkpoint_leave(own, entered);
-        CHECK_OK(own, pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, &after, &finished));
+        CHECK_OK(own, pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &after, &finished));
         assert_int_equal(finished, JOBS);
         for (size_t i = 0; i < JOBS; i++) {
             assert_int_equal(after.done[i], i < stop_at ? 0 : 1);
@@ -156,8 +161,29 @@ static void refuses_other_entries(void **state) {
                           own, "job",
                           (pv_field[]){{w.square, wrong[i].size ? sizeof(double) : 4}, {said, wrong[i].size}}, 2));
         pv_checkpoint_leave(own, entered);
-        assert_int_equal(pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, &w, &finished), PV_ERR_FORMAT);
+        assert_int_equal(pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &w, &finished),
+                         PV_ERR_FORMAT);
         assert_non_null(strstr(pv_ctx_error(own)->message, wrong[i].text));
+        pv_ctx_free(own);
+    }
+}
+
+/* Bytes of the right size that no job makes. */
+static void refuses_unsound_outcomes(void **state) {
+    (void)state;
+    double wrong[] = {(double)NAN, (double)INFINITY, -1, 1};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pv_ctx *own = hearing_ctx(2);
+        work w = {.stop_at = JOBS};
+        size_t finished;
+        CHECK_OK(own, pv_checkpoint_open(own, kept_at, 1e9, false));
+        size_t entered = pv_checkpoint_enter(own, "squares", 1);
+        CHECK_OK(own, pv_checkpoint_keep(own, "job", &(pv_field){&wrong[i], sizeof wrong[i]}, 1));
+        pv_checkpoint_leave(own, entered);
+        pv_status status = pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &w, &finished);
+        assert_int_equal(status, wrong[i] == 1 ? PV_OK : PV_ERR_FORMAT);
+        if (status != PV_OK)
+            assert_non_null(strstr(pv_ctx_error(own)->message, "none that it can have"));
         pv_ctx_free(own);
     }
 }
@@ -231,7 +257,7 @@ static pv_status twice(pv_ctx *poor) {
     pv_status status = pv_checkpoint_open(poor, kept_at, 1e9, true);
     for (int i = 0; i < 2 && status == PV_OK; i++) {
         work w = {.stop_at = JOBS};
-        status = pv_jobs_run_kept(poor, "squares", JOBS, false, square, outcome, &w, &finished);
+        status = pv_jobs_run_kept(poor, "squares", JOBS, false, square, outcome, sound, &w, &finished);
     }
     pv_checkpoint_close(poor);
     return status;
@@ -243,8 +269,9 @@ static void survives_no_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_a_checkpoint), cmocka_unit_test(done_once),
-                                       cmocka_unit_test(refuses_other_entries), cmocka_unit_test(survives_no_memory),
-                                       cmocka_unit_test(fits_keep_what_they_have)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_checkpoint),  cmocka_unit_test(done_once),
+        cmocka_unit_test(refuses_other_entries), cmocka_unit_test(refuses_unsound_outcomes),
+        cmocka_unit_test(survives_no_memory),    cmocka_unit_test(fits_keep_what_they_have)};
     return cmocka_run_group_tests_name("jobs", tests, make_folder, remove_folder);
 }

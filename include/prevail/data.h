@@ -30,6 +30,7 @@ typedef struct pv_table {
     uint64_t hash;       /* XXH3-64 of the bytes read; of names and cells where nothing was read */
     bool arrays;         /* of a file of arrays: a row's line is its number from 1 */
     bool images;         /* rows have images there */
+    uint64_t stamp;      /* of the file of arrays: another one once something else is in it; 0: no such file */
     pv_archive *archive; /* the arrays in memory it was made of, borrowed; NULL: source is a file */
 } pv_table;
 

@@ -1,6 +1,6 @@
 /* prevail/images.h: arrays from NPZ, NPY and IDX files, and image data made of them.
  *
- * Files are mapped, not read: a row's pixels come from the disk when they are asked for, so data may be larger than the
+ * Pixels are mapped, not read: those of a row come from the disk when they are asked for, so data may be larger than the
  * memory. Compressed members (and gzipped files) are unpacked once, into memory or, where large, into a temporary file
  * that has no name.
  */
@@ -71,7 +71,8 @@ size_t pv_archive_count(const pv_archive *archive);
 const char *pv_archive_name(const pv_archive *archive, size_t member); /* without .npy; a single array has none: "" */
 /* The member, or count where there is none of that name. */
 size_t pv_archive_find(const pv_archive *archive, const char *name);
-/* The array of a member; valid until the archive is freed. */
+/* The array of a member; valid until the archive is freed. Its elements are where they lie in the file, if they are not
+ * packed, and change with it: read each just once where it decides about memory. */
 PV_MUST_USE pv_status pv_archive_array(pv_ctx *ctx, pv_archive *archive, size_t member, pv_array *array);
 
 /* Element i in the order of C. Text arrays: NaN. */
@@ -124,6 +125,7 @@ typedef struct pv_images {
     double *spacing; /* [rows][3], z, y, x; NULL: none given, take 1 */
     uint64_t hash;   /* XXH3-64 of the arrays used */
     pv_array pixels;
+    uint64_t pixels_hash;  /* of those alone */
     pv_archive **archives; /* [n_archives], kept open */
     size_t n_archives;
     bool archive_borrowed; /* the first one is not ours */
@@ -136,6 +138,11 @@ PV_MUST_USE pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_ima
 /* The same of an open archive, which is borrowed and must live longer. */
 PV_MUST_USE pv_status pv_images_of(pv_ctx *ctx, pv_archive *archive, const pv_image_roles *roles, pv_images **images);
 void pv_images_free(pv_ctx *ctx, pv_images *images); /* NULL is fine */
+
+/* Refuses images whose files were written to since they were read: what was computed from them is of neither the old
+ * data nor the new. quick: without a look at the pixels where only the file's rights or names have changed. A fit and
+ * predictions ask in the end. */
+PV_MUST_USE pv_status pv_images_unchanged(pv_ctx *ctx, const pv_images *images, bool quick);
 
 /* The pixels [planes][height][width] of a row, as they are in the file. */
 void pv_images_pixels(const pv_images *images, size_t row, float *pixels);

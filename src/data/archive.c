@@ -13,10 +13,9 @@
 
 struct pv_archive {
     char *path;
-    pv__bytes file;
+    pv__source source; /* closed where in memory */
     bool zip, memory;
-    pv__member *members; /* zip: as in the file; memory: as added; else one without a name, its bytes the file's or
-                            unpacked */
+    pv__member *members; /* zip: as in the file; memory: as added; else one without a name */
     pv_array *arrays;    /* [count] in memory; NULL: of a file */
     size_t count;
 };
@@ -43,16 +42,17 @@ bool pv_archive_recognise(const char *path) {
     return is_zip(&bytes) || is_gzip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
 }
 
-static pv_status open_single(pv_ctx *ctx, pv_archive *a) {
+static pv_status open_single(pv_ctx *ctx, pv_archive *a, const pv__bytes *head) {
     PV_TRY(pv__alloc(ctx, 1, sizeof *a->members, &a->members));
     a->count = 1;
     PV_TRY(pv__strdup(ctx, "", &a->members->name));
     pv__bytes *bytes = &a->members->bytes;
-    if (is_gzip(&a->file))
-        PV_TRY(pv__unpack(ctx, a->path, a->path, PV_PACKED_GZIP, a->file.data, a->file.size, SIZE_MAX, bytes));
-    else
-        *bytes = (pv__bytes){.data = a->file.data, .size = a->file.size};
-    if (!pv__is_npy(bytes) && !pv__is_idx(bytes))
+    bool packed = is_gzip(head);
+    if (packed)
+        PV_TRY(pv__unpack(ctx, &a->source, a->path, PV_PACKED_GZIP, 0, a->source.size, SIZE_MAX, bytes));
+    a->members->size = packed ? bytes->size : a->source.size;
+    const pv__bytes *start = packed ? bytes : head;
+    if (!pv__is_npy(start) && !pv__is_idx(start))
         return pv__fail_at(
             ctx, PV_ERR_FORMAT, a->path, 0, 0,
             "is none of NPZ, NPY and IDX, as numpy.savez writes the first; if it is a compressed table, unpack "
@@ -64,14 +64,19 @@ pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive) {
     *archive = NULL;
     pv_archive *a;
     PV_TRY(pv__alloc(ctx, 1, sizeof *a, &a));
+    a->source.descriptor = -1;
+    unsigned char start[16];
+    pv__bytes head = {.data = start};
     pv_status status;
     PV_GOTO(fail, pv__strdup(ctx, path, &a->path));
-    PV_GOTO(fail, pv__bytes_map(ctx, path, &a->file));
-    a->zip = is_zip(&a->file);
+    PV_GOTO(fail, pv__source_open(ctx, a->path, &a->source));
+    head.size = a->source.size < sizeof start ? a->source.size : sizeof start;
+    PV_GOTO(fail, pv__source_read(ctx, &a->source, 0, head.size, start));
+    a->zip = is_zip(&head);
     if (a->zip)
-        PV_GOTO(fail, pv__zip_members(ctx, path, &a->file, &a->members, &a->count));
+        PV_GOTO(fail, pv__zip_members(ctx, &a->source, &a->members, &a->count));
     else
-        PV_GOTO(fail, open_single(ctx, a));
+        PV_GOTO(fail, open_single(ctx, a, &head));
     if (a->count == 0) {
         status =
             pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an archive of nothing; save arrays in it (numpy.savez)");
@@ -89,11 +94,12 @@ void pv_archive_free(pv_ctx *ctx, pv_archive *a) {
         return;
     for (size_t i = 0; i < a->count; i++) {
         pv__free(ctx, a->members[i].name);
+        pv__free(ctx, a->members[i].copy);
         pv__bytes_release(ctx, &a->members[i].bytes);
     }
     pv__free(ctx, a->members);
     pv__free(ctx, a->arrays);
-    pv__bytes_release(ctx, &a->file);
+    pv__source_close(&a->source);
     pv__free(ctx, a->path);
     pv__free(ctx, a);
 }
@@ -103,6 +109,7 @@ pv_status pv_archive_new(pv_ctx *ctx, const char *name, pv_archive **archive) {
     pv_archive *a;
     PV_TRY(pv__alloc(ctx, 1, sizeof *a, &a));
     a->memory = true;
+    a->source.descriptor = -1;
     pv_status status = pv__strdup(ctx, name, &a->path);
     if (status == PV_OK)
         *archive = a;
@@ -170,45 +177,145 @@ static const char *file_name(const pv_archive *a) {
     return slash ? slash + 1 : a->path;
 }
 
+/* ---- headers and bytes of members -------------------------------------------------------------------------------- */
+
+/* The first *n bytes of a member, or all. */
+static pv_status read_start(pv_ctx *ctx, const pv_archive *a, const pv__member *m, unsigned char *start, size_t *n) {
+    if (a->zip)
+        return pv__zip_peek(ctx, &a->source, m, start, n);
+    *n = m->size < *n ? (size_t)m->size : *n;
+    if (!m->bytes.data)
+        return pv__source_read(ctx, &a->source, 0, *n, start);
+    memcpy(start, m->bytes.data, *n);
+    return PV_OK;
+}
+
+static pv_status parse_start(pv_ctx *ctx, const pv_archive *a, const pv__bytes *start, pv__member *m) {
+    const char *name = a->zip ? m->name : file_name(a);
+    if (!a->zip && pv__is_idx(start))
+        return pv__idx_header(ctx, a->path, name, start, &m->array, &m->elements);
+    return pv__npy_header(ctx, a->path, name, start, &m->array, &m->elements);
+}
+
+/* Reads what a member's header says, once: the file may say something else the next time. */
+static pv_status learn(pv_ctx *ctx, const pv_archive *a, pv__member *m) {
+    enum { START = 4096 };
+    if (m->known)
+        return PV_OK;
+    unsigned char *block;
+    size_t n = START;
+    PV_TRY(pv__alloc(ctx, n, 1, &block));
+    pv_status status;
+    PV_GOTO(done, read_start(ctx, a, m, block, &n));
+    pv__bytes start = {.data = block, .size = n};
+    if (pv__is_npy(&start) && pv__npy_header_size(&start) > n && n < m->size) {
+        n = pv__npy_header_size(&start);
+        PV_GOTO(done, pv__resize(ctx, n, 1, &block));
+        PV_GOTO(done, read_start(ctx, a, m, block, &n));
+        start = (pv__bytes){.data = block, .size = n};
+    }
+    status = parse_start(ctx, a, &start, m);
+    m->foreign = status == PV_ERR_FORMAT;
+    if (status != PV_OK)
+        goto done;
+    PV_GOTO(done, pv__array_fit(ctx, a->path, &m->array, (size_t)m->size - m->elements));
+    m->known = true;
+done:
+    pv__free(ctx, block);
+    return status;
+}
+
 pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
     pv__member *m = &a->members[member];
     if (a->memory) {
         *array = a->arrays[member];
         return PV_OK;
     }
-    if (a->zip) {
-        PV_TRY(pv__zip_read(ctx, a->path, &a->file, m));
-        PV_TRY(pv__npy_parse(ctx, a->path, m->name, &m->bytes, array));
-    } else if (pv__is_idx(&m->bytes)) {
-        PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, array));
-    } else {
-        PV_TRY(pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, array));
+    PV_TRY(learn(ctx, a, m));
+    if (!m->bytes.data && a->zip) {
+        PV_TRY(pv__zip_read(ctx, &a->source, m));
+    } else if (!m->bytes.data) {
+        PV_TRY(pv__source_map(ctx, &a->source));
+        m->bytes = (pv__bytes){.data = a->source.mapped, .size = a->source.size};
     }
+    *array = m->array;
+    array->bytes = m->bytes.data + m->elements;
     array->mapped = !m->bytes.block; /* a part of the file, or a temporary one */
     return PV_OK;
 }
 
+pv_status pv__archive_own(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *array) {
+    pv__member *m = &a->members[member];
+    if (a->memory)
+        return pv_archive_array(ctx, a, member, array);
+    PV_TRY(learn(ctx, a, m));
+    bool stored = a->zip ? pv__zip_stored(m) : !m->bytes.data || m->bytes.data == a->source.mapped;
+    if (!stored)
+        return pv_archive_array(ctx, a, member, array);
+    if (!m->copy) {
+        unsigned char *copy;
+        PV_TRY(pv__alloc(ctx, (size_t)m->size, 1, &copy));
+        pv_status status = pv__source_read(ctx, &a->source, m->begin, (size_t)m->size, copy);
+        if (status == PV_OK && a->zip)
+            status = pv__zip_check(ctx, &a->source, m, copy, false);
+        if (status != PV_OK) {
+            pv__free(ctx, copy);
+            return status;
+        }
+        m->copy = copy;
+    }
+    *array = m->array;
+    array->bytes = (const unsigned char *)m->copy + m->elements;
+    return PV_OK;
+}
+
 size_t pv__archive_size(const pv_archive *archive, size_t member) {
-    return archive->zip ? (size_t)archive->members[member].size : archive->members[member].bytes.size;
+    return (size_t)archive->members[member].size;
 }
 
 const char *pv__archive_path(const pv_archive *archive) {
     return archive->path;
 }
 
-uint64_t pv__archive_hash(const pv_archive *archive) {
-    uint64_t hash = 0;
-    for (size_t i = 0; archive->memory && i < archive->count; i++) {
-        const pv__member *m = &archive->members[i];
-        hash = XXH3_64bits_withSeed(m->name, strlen(m->name), hash);
-        hash = XXH3_64bits_withSeed(m->bytes.data, m->bytes.size, hash);
-    }
-    if (archive->memory)
-        return hash;
+const pv__source *pv__archive_source(const pv_archive *archive) {
+    return archive->memory ? NULL : &archive->source;
+}
+
+pv_status pv__archive_unchanged(pv_ctx *ctx, const pv_archive *archive, pv__source_state doubt) {
+    pv__source_state state = archive->memory ? PV_SOURCE_SAME : pv__source_look(&archive->source);
+    state = state == PV_SOURCE_DOUBTFUL ? doubt : state;
+    return state == PV_SOURCE_SAME ? PV_OK : pv__source_changed(ctx, &archive->source);
+}
+
+static pv_status hash_file(pv_ctx *ctx, const pv__source *file, uint64_t *hash) {
+    enum { PIECE = 1 << 20 };
+    unsigned char *piece;
+    size_t room = file->size < PIECE ? file->size : PIECE;
+    PV_TRY(pv__alloc(ctx, room, 1, &piece));
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
-    pv__hash_pieces(&state, archive->file.data, archive->file.size, true);
-    return XXH3_64bits_digest(&state);
+    pv_status status = PV_OK;
+    for (size_t at = 0; at < file->size && status == PV_OK; at += room) {
+        size_t n = file->size - at < room ? file->size - at : room;
+        status = pv__source_read(ctx, file, at, n, piece);
+        if (status == PV_OK)
+            XXH3_64bits_update(&state, piece, n);
+    }
+    *hash = XXH3_64bits_digest(&state);
+    pv__free(ctx, piece);
+    return status;
+}
+
+pv_status pv__archive_hash(pv_ctx *ctx, const pv_archive *archive, uint64_t *hash) {
+    if (!archive->memory)
+        return hash_file(ctx, &archive->source, hash);
+    *hash = 0;
+    for (size_t i = 0; i < archive->count; i++) {
+        const pv__member *m = &archive->members[i];
+        *hash = XXH3_64bits_withSeed(m->name, strlen(m->name), *hash);
+        *hash = XXH3_64bits_withSeed(m->bytes.data, m->bytes.size, *hash);
+    }
+    return PV_OK;
 }
 
 void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t size, bool mapped) {
@@ -220,33 +327,18 @@ void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t siz
     }
 }
 
-pv_status pv__archive_peek(pv_ctx *ctx, const pv_archive *a, size_t member, int *dims, size_t *rows) {
-    enum { START = 4096 };
-    unsigned char start[START];
-    const pv__member *m = &a->members[member];
-    pv_array array = {0};
-    size_t n = START, begin;
+pv_status pv__archive_peek(pv_ctx *ctx, pv_archive *a, size_t member, bool wanted, int *dims, size_t *rows) {
+    const pv_array *array = a->memory ? &a->arrays[member] : &a->members[member].array;
     *dims = 0;
     *rows = 0;
-    if (a->memory) {
-        array = a->arrays[member];
-    } else if (a->zip) {
-        PV_TRY(pv__zip_peek(ctx, a->path, &a->file, m, start, &n));
-        pv__bytes bytes = {.data = start, .size = n};
-        if (!pv__is_npy(&bytes))
+    if (!a->memory) {
+        pv_status status = learn(ctx, a, &a->members[member]);
+        if (a->members[member].foreign && a->zip && !wanted)
             return PV_OK;
-        pv_status status = pv__npy_header(ctx, a->path, m->name, &bytes, &array, &begin);
-        if (status == PV_ERR_FORMAT)
-            return PV_OK; /* of a type that is not known here; an error once it is wanted */
         PV_TRY(status);
-        PV_TRY(pv__array_fit(ctx, a->path, &array, (size_t)m->size - begin));
-    } else if (pv__is_idx(&m->bytes)) {
-        PV_TRY(pv__idx_parse(ctx, a->path, &m->bytes, &array));
-    } else {
-        PV_TRY(pv__npy_parse(ctx, a->path, file_name(a), &m->bytes, &array));
     }
-    *dims = array.dims;
-    *rows = array.dims && array.count ? array.shape[0] : 0; /* a length may be anything where another one is 0 */
+    *dims = array->dims;
+    *rows = array->dims && array->count ? array->shape[0] : 0; /* a length may be anything where another one is 0 */
     return PV_OK;
 }
 
@@ -363,10 +455,18 @@ static size_t append(char *text, size_t at, size_t size, uint32_t c) {
     return at + n;
 }
 
+enum { NUMBER_ROOM = 40 };
+
+size_t pv__array_text_room(const pv_array *a) {
+    if (a->type == PV_ARRAY_UNICODE)
+        return a->element + 1; /* a code point of 4 bytes takes at most 4 as UTF-8 */
+    return a->type == PV_ARRAY_BYTES ? 2 * a->element + 1 : NUMBER_ROOM; /* 0x80 and above take 2 */
+}
+
 void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
     size_t at = place(a, i), end = 0;
     if (a->type != PV_ARRAY_UNICODE && a->type != PV_ARRAY_BYTES) {
-        char number[40];
+        char number[NUMBER_ROOM];
         pv_format_double(number_at(a, at), number, sizeof number);
         pv__format(text, size, "%s", number);
         return;

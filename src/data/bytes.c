@@ -1,39 +1,13 @@
-/* Bytes of files: mapped as they are, or unpacked into memory or, where large, into a temporary file without a name. */
+/* Bytes of files: given back, and unpacked into memory or, where large, into a temporary file without a name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zlib.h>
 
 #include "data/archive.h"
-
-pv_status pv__bytes_map(pv_ctx *ctx, const char *path, pv__bytes *bytes) {
-    *bytes = (pv__bytes){0};
-    FILE *stream;
-    struct stat about;
-    if (stat(path, &about) == 0 && S_ISFIFO(about.st_mode)) /* opening one waits for whoever writes */
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
-    PV_TRY(pv__file_open(ctx, path, &stream));
-    pv_status status = PV_OK;
-    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
-        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
-    else if (about.st_size == 0)
-        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
-    if (status == PV_OK) {
-        bytes->size = (size_t)about.st_size;
-        void *mapped = mmap(NULL, bytes->size, PROT_READ, MAP_SHARED, fileno(stream), 0);
-        if (mapped == MAP_FAILED)
-            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be mapped: %s; copy it to another disk",
-                                 strerror(errno));
-        else
-            bytes->data = bytes->mapped = mapped;
-    }
-    fclose(stream);
-    return status;
-}
 
 void pv__bytes_forget(const unsigned char *from, size_t n) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)from / page * page;
@@ -131,68 +105,88 @@ static pv_status damaged(pv_ctx *ctx, const char *path, const char *what) {
                        "array '%s' is damaged or cut short: it cannot be unpacked; copy the file again", what);
 }
 
-static pv_status inflate_all(z_stream *z, sink *s, const char *what, const unsigned char *from, size_t n, size_t size,
-                             unsigned char *piece) {
-    size_t given = 0;
+/* What is unpacked, and how far. */
+typedef struct packed {
+    const pv__source *file;
+    const char *what;
+    uint64_t offset;
+    size_t n, given;
+    unsigned char *in, *out; /* [PIECE] each */
+} packed;
+
+/* zlib reads from memory of our own: the file may change. */
+static pv_status feed(pv_ctx *ctx, packed *p, z_stream *z) {
+    size_t some = p->n - p->given < PIECE ? p->n - p->given : PIECE;
+    PV_TRY(pv__source_read(ctx, p->file, p->offset + p->given, some, p->in));
+    z->next_in = p->in;
+    z->avail_in = (uInt)some;
+    p->given += some;
+    return PV_OK;
+}
+
+static pv_status inflate_all(z_stream *z, sink *s, packed *p, size_t size) {
     int code = Z_OK;
     while (code != Z_STREAM_END) {
-        if (z->avail_in == 0 && given < n) {
-            size_t some = n - given < PIECE ? n - given : PIECE;
-            memcpy(&z->next_in, &(const unsigned char *){from + given}, sizeof z->next_in); /* zlib reads only */
-            z->avail_in = (uInt)some;
-            given += some;
-        }
-        z->next_out = piece;
+        if (z->avail_in == 0 && p->given < p->n)
+            PV_TRY(feed(s->ctx, p, z));
+        z->next_out = p->out;
         z->avail_out = PIECE;
         code = inflate(z, Z_NO_FLUSH);
         if (code == Z_MEM_ERROR)
             return pv__fail(s->ctx, PV_ERR_MEMORY, "out of memory for unpacking");
         size_t made = PIECE - z->avail_out;
-        bool stuck = code == Z_BUF_ERROR || (made == 0 && z->avail_in == 0 && given == n && code != Z_STREAM_END);
+        bool stuck = code == Z_BUF_ERROR || (made == 0 && z->avail_in == 0 && p->given == p->n && code != Z_STREAM_END);
         if ((code != Z_OK && code != Z_STREAM_END) || stuck || made > size - s->size)
-            return damaged(s->ctx, s->path, what);
-        PV_TRY(sink_add(s, piece, made));
-        if (code == Z_STREAM_END && size == SIZE_MAX && (z->avail_in > 0 || given < n)) /* gzip: another part */
+            return damaged(s->ctx, s->path, p->what);
+        PV_TRY(sink_add(s, p->out, made));
+        if (code == Z_STREAM_END && size == SIZE_MAX && (z->avail_in > 0 || p->given < p->n)) /* gzip: another part */
             code = inflateReset(z);
     }
-    return size != SIZE_MAX && s->size != size ? damaged(s->ctx, s->path, what) : PV_OK;
+    return size != SIZE_MAX && s->size != size ? damaged(s->ctx, s->path, p->what) : PV_OK;
 }
 
-pv_status pv__unpack(pv_ctx *ctx, const char *path, const char *what, pv__packing packing, const unsigned char *from,
+pv_status pv__unpack(pv_ctx *ctx, const pv__source *file, const char *what, pv__packing packing, uint64_t offset,
                      size_t n, size_t size, pv__bytes *bytes) {
     *bytes = (pv__bytes){0};
-    sink s = {.ctx = ctx, .path = path};
+    sink s = {.ctx = ctx, .path = file->path};
+    packed p = {.file = file, .what = what, .offset = offset, .n = n};
     z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
-    unsigned char *piece;
-    PV_TRY(pv__alloc(ctx, PIECE, 1, &piece));
+    PV_TRY(pv__alloc(ctx, 2, PIECE, &p.in));
+    p.out = p.in + PIECE;
     pv_status status = PV_OK;
     if (inflateInit2(&z, packing == PV_PACKED_GZIP ? 16 + MAX_WBITS : -MAX_WBITS) != Z_OK) {
-        pv__free(ctx, piece);
+        pv__free(ctx, p.in);
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
     }
-    PV_GOTO(done, inflate_all(&z, &s, what, from, n, size, piece));
+    PV_GOTO(done, inflate_all(&z, &s, &p, size));
     status = sink_finish(&s, bytes);
 done:
     inflateEnd(&z);
     if (s.file)
         fclose(s.file);
     pv__free(ctx, s.block);
-    pv__free(ctx, piece);
+    pv__free(ctx, p.in);
     return status;
 }
 
-pv_status pv__unpack_start(pv_ctx *ctx, const char *path, const char *what, const unsigned char *from, size_t n,
+pv_status pv__unpack_start(pv_ctx *ctx, const pv__source *file, const char *what, uint64_t offset, size_t n,
                            unsigned char *start, size_t size) {
+    packed p = {.file = file, .offset = offset, .n = n};
     z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
-    memcpy(&z.next_in, &from, sizeof z.next_in); /* zlib reads only */
-    z.avail_in = (uInt)(n < PIECE ? n : PIECE);  /* more than enough for a header */
-    z.next_out = start;
-    z.avail_out = (uInt)size;
-    int code = inflate(&z, Z_SYNC_FLUSH);
-    inflateEnd(&z);
-    if (code == Z_MEM_ERROR)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
-    return z.avail_out == 0 ? PV_OK : damaged(ctx, path, what);
+    PV_TRY(pv__alloc(ctx, n < PIECE ? n : PIECE, 1, &p.in)); /* more than enough for a header */
+    pv_status status = feed(ctx, &p, &z);
+    if (status == PV_OK && inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
+    if (status == PV_OK) {
+        z.next_out = start;
+        z.avail_out = (uInt)size;
+        int code = inflate(&z, Z_SYNC_FLUSH);
+        inflateEnd(&z);
+        if (code == Z_MEM_ERROR)
+            status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
+        else if (z.avail_out != 0)
+            status = damaged(ctx, file->path, what);
+    }
+    pv__free(ctx, p.in);
+    return status;
 }

@@ -14,7 +14,8 @@ enum { PV__LABELS_MAX = 1000 }; /* of a model: grades, columns of probabilities.
 typedef struct pv__dictionary {
     int32_t *slot; /* [slots], a power of two; 0: empty, else code + 1 */
     size_t slots;
-    size_t room; /* allocated entries of level */
+    size_t room;   /* allocated entries of level */
+    uint64_t seed; /* of the hash; drawn with the first slots */
 } pv__dictionary;
 
 /* The code of text [length], or -1. *hash goes to pv__dictionary_add. */

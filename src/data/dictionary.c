@@ -1,14 +1,36 @@
-/* The dictionary of a text column: open addressing, linear probing, at most three quarters full. */
+/* The dictionary of a text column: open addressing, linear probing, at most three quarters full.
+ *
+ * The hash has a seed that no file can know, so that texts cannot be chosen to fall on each other. Codes are in order
+ * of first appearance, whatever the seed: it shows in nothing but the slots.
+ */
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "data/data.h"
 
+static uint64_t hash_of(const pv__dictionary *dictionary, const char *text, size_t length) {
+    return XXH3_64bits_withSeed(text, length, dictionary->seed);
+}
+
+/* Where the system has no randomness (yet), the clock and the places of memory are better than nothing. */
+static uint64_t draw_seed(const void *place) {
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
+        return seed;
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t facts[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)place,
+                              (uint64_t)(uintptr_t)&now};
+    return XXH3_64bits(facts, sizeof facts);
+}
+
 int32_t pv__dictionary_find(const pv__dictionary *dictionary, const pv_column *column, const char *text, size_t length,
                             uint64_t *hash) {
-    *hash = XXH3_64bits(text, length);
+    *hash = hash_of(dictionary, text, length);
     if (dictionary->slots == 0)
         return -1;
     size_t mask = dictionary->slots - 1;
@@ -30,13 +52,15 @@ static void place(pv__dictionary *dictionary, int32_t code, uint64_t hash) {
 /* The old slots go before the new ones come: the texts themselves say where each belongs, and the peak stays low. */
 static pv_status grow_slots(pv_ctx *ctx, pv__dictionary *dictionary, const pv_column *column) {
     size_t slots = dictionary->slots == 0 ? 16 : dictionary->slots * 2;
+    if (dictionary->slots == 0)
+        dictionary->seed = draw_seed(dictionary);
     pv__free(ctx, dictionary->slot);
     dictionary->slot = NULL;
     dictionary->slots = 0;
     PV_TRY(pv__alloc(ctx, slots, sizeof *dictionary->slot, &dictionary->slot));
     dictionary->slots = slots;
     for (int32_t code = 0; code < column->levels; code++)
-        place(dictionary, code, XXH3_64bits(column->level[code], strlen(column->level[code])));
+        place(dictionary, code, hash_of(dictionary, column->level[code], strlen(column->level[code])));
     return PV_OK;
 }
 
@@ -46,8 +70,12 @@ pv_status pv__dictionary_add(pv_ctx *ctx, pv__dictionary *dictionary, pv_column 
     if (column->levels == INT32_MAX - 1)
         return pv__fail(ctx, PV_ERR_INPUT, "column '%s' has more than 2147483646 different texts",
                         pv__show(column->name).text);
-    if (4 * (levels + 1) > 3 * dictionary->slots)
+    if (4 * (levels + 1) > 3 * dictionary->slots) {
+        bool first = dictionary->slots == 0;
         PV_TRY(grow_slots(ctx, dictionary, column));
+        if (first) /* find had no seed yet */
+            hash = hash_of(dictionary, text, length);
+    }
     if (levels == dictionary->room) {
         size_t room = levels + levels / 2 + 8;
         PV_TRY(pv__resize(ctx, room, sizeof *column->level, &column->level));

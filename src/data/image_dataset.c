@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/archive.h"
 #include "data/encode.h"
 
 #define AT(field) offsetof(pv_image_options, field)
@@ -211,9 +212,26 @@ static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
     return PV_OK;
 }
 
+/* The images of the table's rows: of the same file, and as many. */
 static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_roles *roles, pv_images **images) {
-    return table->archive ? pv_images_of(ctx, table->archive, roles, images)
-                          : pv_images_read(ctx, table->source, roles, images);
+    if (table->archive)
+        PV_TRY(pv_images_of(ctx, table->archive, roles, images));
+    else
+        PV_TRY(pv_images_read(ctx, table->source, roles, images));
+    const pv__source *file = pv__archive_source((*images)->archives[0]);
+    size_t rows = (*images)->rows + (*images)->dropped;
+    pv_status status = PV_OK;
+    if (file && table->stamp && pv__source_stamp(file) != table->stamp)
+        status = pv__source_changed(ctx, file);
+    else if (rows != table->rows)
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                             "array '%s' has %zu rows, the other arrays %zu; save as many of each",
+                             pv__show((*images)->pixels.name).text, rows, table->rows);
+    if (status != PV_OK) {
+        pv_images_free(ctx, *images);
+        *images = NULL;
+    }
+    return status;
 }
 
 pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
@@ -241,12 +259,6 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         data->images->labels = NULL;
         data->images->classes = 0;
     } else {
-        if (data->images->rows != table->rows) {
-            status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                                 "array '%s' has %zu rows, the other arrays %zu; save as many of each",
-                                 data->images->pixels.name, data->images->rows, table->rows);
-            goto fail;
-        }
         PV_GOTO(fail, pv__labels_learn(ctx, table, roles, data, labels));
     }
     PV_GOTO(fail, link_rows(ctx, o->votes != NULL, data));

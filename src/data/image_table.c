@@ -7,7 +7,7 @@
 #include "data/archive.h"
 #include "data/data.h"
 
-enum { WIDTH_MAX = 64, TEXT_MAX = 256, COLUMNS_MAX = 512, COLUMN_BYTES = 64 << 20 };
+enum { WIDTH_MAX = 64, COLUMNS_MAX = 512, COLUMN_BYTES = 64 << 20 };
 
 typedef struct reader {
     pv_ctx *ctx;
@@ -61,15 +61,15 @@ static pv_status add_members(reader *r) {
         pv_array a;
         int dims;
         size_t rows;
-        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
         const char *name = pv_archive_name(r->archive, m);
+        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, asked_for(r, name), &dims, &rows));
         if (dims >= 1 && dims <= 2 && rows != r->rows && asked_for(r, name))
             return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0,
                                "array '%s' has %zu rows, the %s %zu; a column has one for each", pv__show(name).text,
                                rows, r->images ? "images" : "other arrays", r->rows);
         if (dims < 1 || dims > 2 || rows != r->rows || pv__archive_size(r->archive, m) > COLUMN_BYTES)
             continue;
-        PV_TRY(pv_archive_array(r->ctx, r->archive, m, &a));
+        PV_TRY(pv__archive_own(r->ctx, r->archive, m, &a));
         size_t width = a.dims == 2 ? a.shape[1] : 1;
         for (size_t i = 0; width <= WIDTH_MAX && i < width; i++)
             PV_TRY(add_column(r, &a, name, i, a.dims == 2));
@@ -92,7 +92,7 @@ static pv_status add_file(reader *r, const char *name) {
     if (pv_archive_count(archive) != 1)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,
                            "has several arrays; a column is a file of one: save it alone (numpy.save)");
-    PV_TRY(pv_archive_array(r->ctx, archive, 0, &a));
+    PV_TRY(pv__archive_own(r->ctx, archive, 0, &a));
     if (a.dims != 1 || a.shape[0] != r->rows)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,
                            "has %zu rows and %d dimension%s; a column of %s has one and %zu rows",
@@ -107,7 +107,7 @@ static pv_status find_rows(reader *r) {
     for (size_t m = 0; m < count; m++) {
         size_t rows;
         int dims;
-        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, &dims, &rows));
+        PV_TRY(pv__archive_peek(r->ctx, r->archive, m, false, &dims, &rows));
         if (dims >= 3 || (!found && dims >= 1 && r->rows == 0))
             r->rows = rows;
         r->images = dims >= 3;
@@ -125,14 +125,16 @@ static pv_status find_rows(reader *r) {
 static pv_status fill_text(reader *r, size_t c, pv_column *column) {
     const pv_array *a = &r->array[c];
     size_t width = a->dims == 2 ? a->shape[1] : 1;
-    char text[TEXT_MAX];
+    size_t room = pv__array_text_room(a);
+    char *text = NULL;
     pv__dictionary dictionary = {0};
     pv_status status;
     column->type = PV_COLUMN_TEXT;
+    PV_GOTO(done, pv__alloc(r->ctx, room, 1, &text));
     PV_GOTO(done, pv__alloc(r->ctx, r->rows, sizeof *column->code, &column->code));
     for (size_t n = 0; n < r->rows; n++) {
         size_t at = n * width + r->offset[c];
-        pv_array_text(a, at, text, sizeof text);
+        pv_array_text(a, at, text, room);
         bool missing = !*text || (!is_text(a) && isnan(pv_array_number(a, at)));
         uint64_t hash;
         int32_t code = missing ? -1 : pv__dictionary_find(&dictionary, column, text, strlen(text), &hash);
@@ -144,6 +146,7 @@ static pv_status fill_text(reader *r, size_t c, pv_column *column) {
     }
 done:
     pv__dictionary_free(r->ctx, &dictionary);
+    pv__free(r->ctx, text);
     return status;
 }
 
@@ -171,13 +174,17 @@ static pv_status make_table(reader *r, pv_table **table) {
     pv_table *t = *table;
     t->arrays = true;
     t->images = r->images;
-    t->hash = pv__archive_hash(r->archive);
+    PV_TRY(pv__archive_hash(r->ctx, r->archive, &t->hash));
+    const pv__source *file = pv__archive_source(r->archive);
+    t->stamp = file ? pv__source_stamp(file) : 0;
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *t->line, &t->line));
     for (size_t n = 0; n < r->rows; n++)
         t->line[n] = n + 1;
     for (size_t c = 0; c < r->columns; c++)
         PV_TRY(fill_column(r, c, &t->column[c]));
-    return PV_OK;
+    for (size_t i = 0; i < r->others; i++)
+        PV_TRY(pv__archive_unchanged(r->ctx, r->other[i], PV_SOURCE_WRITTEN));
+    return pv__archive_unchanged(r->ctx, r->archive, PV_SOURCE_WRITTEN);
 }
 
 /* Of a file, or of an archive that is borrowed. */

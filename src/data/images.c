@@ -10,8 +10,6 @@
 #include "data/archive.h"
 #include "data/data.h"
 
-enum { TEXT_MAX = 256 };
-
 /* What reading holds besides the images. */
 typedef struct reader {
     pv_ctx *ctx;
@@ -62,6 +60,12 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
     return status;
 }
 
+/* Pixels stay in the file; what becomes indices and sizes does not. */
+static pv_status take_array(const reader *r, bool pixels, pv_archive *archive, size_t member, pv_array *array) {
+    return pixels ? pv_archive_array(r->ctx, archive, member, array)
+                  : pv__archive_own(r->ctx, archive, member, array);
+}
+
 /* The array that plays a part: named, or under the part's own name; *found false where nothing was named and there is
  * none. */
 static pv_status find_array(reader *r, const char *option, const char *named, pv_array *array, bool *found) {
@@ -76,7 +80,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         member = 0; /* a file of one array */
     *found = member < count;
     if (*found) {
-        PV_TRY(pv_archive_array(r->ctx, archive, member, array));
+        PV_TRY(take_array(r, images, archive, member, array));
     } else if (named) {
         struct stat about;
         if (r->roles->members_only || stat(named, &about) != 0)
@@ -85,7 +89,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         if (pv_archive_count(archive) != 1)
             return pv__fail_at(r->ctx, PV_ERR_INPUT, named, 0, 0,
                                "has several arrays; %s takes a file of one: save it alone (numpy.save)", option);
-        PV_TRY(pv_archive_array(r->ctx, archive, 0, array));
+        PV_TRY(take_array(r, images, archive, 0, array));
         *found = true;
     } else if (images) {
         return absent(r, archive, option, name);
@@ -115,6 +119,7 @@ static pv_status read_pixels(reader *r) {
     pv_array *a = &images->pixels;
     bool found;
     PV_TRY(find_array(r, "--images", r->roles->images, a, &found));
+    images->pixels_hash = XXH3_64bits_digest(r->hash); /* so far of nothing else */
     if (is_text(a))
         return wrong(r, a, "holds text, not pixels; name the array of images with --images");
     if (a->dims != 3 && a->dims != 4)
@@ -164,21 +169,25 @@ typedef struct codes {
     pv_column column; /* levels, through a dictionary */
     pv__dictionary dictionary;
     int32_t *code; /* [file_rows] */
+    char *text;    /* of one element */
 } codes;
 
 static void codes_free(pv_ctx *ctx, codes *c) {
     pv_string_list_free(ctx, c->column.level, (size_t)c->column.levels);
     pv__dictionary_free(ctx, &c->dictionary);
     pv__free(ctx, c->code);
+    pv__free(ctx, c->text);
 }
 
 static pv_status codes_read(const reader *r, const pv_array *array, int32_t most, codes *c) {
-    char text[TEXT_MAX];
+    size_t room = pv__array_text_room(array);
+    PV_TRY(pv__alloc(r->ctx, room, 1, &c->text));
     PV_TRY(pv__alloc(r->ctx, r->file_rows, sizeof *c->code, &c->code));
     for (size_t n = 0; n < r->file_rows; n++) {
         if (!is_text(array) && !isfinite(pv_array_number(array, n)))
             return wrong(r, array, "has no finite value at [%zu]; every row needs one", n);
-        pv_array_text(array, n, text, sizeof text);
+        pv_array_text(array, n, c->text, room);
+        const char *text = c->text;
         if (!*text)
             return wrong(r, array, "has an empty text at [%zu]; every row needs one", n);
         uint64_t hash;
@@ -430,6 +439,9 @@ static pv_status read_targets(reader *r) {
 
 /* ---- spacing ----------------------------------------------------------------------------------------------------- */
 
+/* In any unit that one would take; beyond, sizes of pixels and views are no longer numbers to compute with. */
+static const double SPACING_LEAST = 1e-9, SPACING_MOST = 1e6;
+
 static pv_status read_spacing(reader *r) {
     pv_array a;
     bool found;
@@ -445,8 +457,9 @@ static pv_status read_spacing(reader *r) {
         for (size_t axis = 0; axis < 3; axis++) {
             size_t column = wide == 3 ? axis : wide == 2 && axis > 0 ? axis - 1 : 0;
             double size = pv_array_number(&a, n * wide + column);
-            if (!(size > 0 && size < 1e6))
-                return wrong(r, &a, "has %g at [%zu]; a spacing is positive", size, n);
+            if (!(size >= SPACING_LEAST && size <= SPACING_MOST))
+                return wrong(r, &a, "has %g at [%zu]; the size of a pixel is a number from %g to %g", size, n,
+                             SPACING_LEAST, SPACING_MOST);
             r->images->spacing[3 * n + axis] = size;
         }
     return PV_OK;
@@ -502,6 +515,8 @@ static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(read_spacing(r));
     PV_TRY(check_pixels(r));
     r->images->hash = XXH3_64bits_digest(r->hash);
+    for (size_t i = 0; i < r->images->n_archives; i++)
+        PV_TRY(pv__archive_unchanged(r->ctx, r->images->archives[i], PV_SOURCE_WRITTEN));
     return compact(r);
 }
 
@@ -547,6 +562,26 @@ void pv_images_free(pv_ctx *ctx, pv_images *images) {
     pv__free(ctx, images->touched);
     pv__free(ctx, images->source);
     pv__free(ctx, images);
+}
+
+pv_status pv_images_unchanged(pv_ctx *ctx, const pv_images *images, bool quick) {
+    const pv_array *pixels = &images->pixels;
+    bool doubtful = false;
+    for (size_t i = 0; i < images->n_archives; i++) {
+        const pv__source *file = pv__archive_source(images->archives[i]);
+        PV_TRY(pv__archive_unchanged(ctx, images->archives[i], PV_SOURCE_SAME));
+        doubtful = doubtful || (file && pv__source_look(file) == PV_SOURCE_DOUBTFUL);
+    }
+    if (quick || !doubtful || !pixels->mapped)
+        return PV_OK;
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a look at the images");
+    XXH3_64bits_reset(state);
+    pv__hash_pieces(state, pixels->bytes, pixels->count * pixels->element, true);
+    bool same = XXH3_64bits_digest(state) == images->pixels_hash;
+    XXH3_freeState(state);
+    return same ? PV_OK : pv__archive_unchanged(ctx, images->archives[0], PV_SOURCE_WRITTEN);
 }
 
 void pv_images_pixels(const pv_images *images, size_t row, float *pixels) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/archive.h"
+#include "data/data.h"
 
 static const struct {
     char kind;
@@ -93,6 +94,35 @@ static bool parse_type(const char *text, pv_array *array) {
     return false;
 }
 
+/* NumPy's other types, by kind and size: what they are, and what makes numbers or text of them. */
+static const struct {
+    const char *descr, *what, *remedy;
+} other_types[] = {
+    {"O", "holds Python objects", "a.astype('float32') for numbers, a.astype(str) for texts"},
+    {"f2", "is of float16", "a.astype('float32')"},
+    {"f1", "is of longdouble", "a.astype('float64')"}, /* f12 and f16 */
+    {"M8", "holds dates or times (datetime64)", "a.astype('int64') for numbers, a.astype(str) for texts"},
+    {"m8", "holds spans of time (timedelta64)", "a.astype('int64')"},
+    {"c", "holds complex numbers", "abs(a), a.real or a.imag"},
+    {"U0", "holds empty texts alone", "other texts, or leave it out"},
+    {"S0", "holds empty texts alone", "other texts, or leave it out"},
+    {"V", "holds raw bytes (void)", "a.view('uint8')"},
+};
+
+static pv_status unknown_type(pv_ctx *ctx, const char *path, const char *name, const char *descr) {
+    if (descr && *descr == '[')
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "array '%s' is a structured array; save each of its fields as an array of its own, a['x']",
+                           pv__show(name).text);
+    for (size_t i = 0; descr && strlen(descr) > 2 && i < sizeof other_types / sizeof *other_types; i++)
+        if (strncmp(descr + 2, other_types[i].descr, strlen(other_types[i].descr)) == 0)
+            return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' %s; save %s", pv__show(name).text,
+                               other_types[i].what, other_types[i].remedy);
+    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                       "array '%s' has a type that is not known here; save it as integers, float32, float64 or text",
+                       pv__show(name).text);
+}
+
 static bool parse_shape(const char *text, pv_array *array) {
     if (!text || *text != '(')
         return false;
@@ -119,10 +149,19 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
     if (!fits || __builtin_mul_overflow(count, array->element, &bytes) || bytes > available)
         return pv__fail_at(
             ctx, PV_ERR_FORMAT, path, 0, 0,
-            "array '%s' is cut short: its shape asks for more bytes than the %zu there are; copy it again", array->name,
-            available);
+            "array '%s' is cut short: its shape asks for more bytes than the %zu there are; copy it again",
+            pv__show(array->name).text, available);
     array->count = count;
     return PV_OK;
+}
+
+enum { HEADER_MAX = 1 << 20 };
+
+size_t pv__npy_header_size(const pv__bytes *start) {
+    size_t wide = start->size >= 12 && start->data[6] >= 2 ? 4 : 2, length = 0;
+    for (size_t i = 0; start->size >= 12 && i < wide; i++)
+        length |= (size_t)start->data[8 + i] << 8 * i;
+    return 8 + wide + (length > HEADER_MAX ? HEADER_MAX : length);
 }
 
 pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array,
@@ -132,37 +171,29 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
     if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "member '%s' is no NPY array; save it with numpy.save or numpy.savez", name);
+                           "member '%s' is no NPY array; save it with numpy.save or numpy.savez", pv__show(name).text);
     for (size_t i = 0; i < wide; i++)
         length |= (size_t)bytes->data[8 + i] << 8 * i;
     *begin = 8 + wide + length;
-    if (length > bytes->size - 8 - wide || length > 1 << 20)
+    if (length > bytes->size - 8 - wide || length > HEADER_MAX)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header; copy it again",
-                           name);
+                           pv__show(name).text);
     char *dict;
     PV_TRY(pv__alloc(ctx, length + 1, 1, &dict));
     memcpy(dict, bytes->data + 8 + wide, length);
-    const char *order = value_of(dict, "'fortran_order'");
-    bool type = parse_type(value_of(dict, "'descr'"), array), shape = parse_shape(value_of(dict, "'shape'"), array);
+    const char *order = value_of(dict, "'fortran_order'"), *descr = value_of(dict, "'descr'");
+    bool shape = parse_shape(value_of(dict, "'shape'"), array);
     array->fortran = order && strncmp(order, "True", 4) == 0;
     bool ordered = order && (array->fortran || strncmp(order, "False", 5) == 0);
+    pv_status status = PV_OK;
+    if (!parse_type(descr, array))
+        status = unknown_type(ctx, path, name, descr);
+    else if (!shape || !ordered)
+        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                             "array '%s' has a damaged header, or more than %d dimensions; save it again",
+                             pv__show(name).text, PV_ARRAY_DIMS_MAX);
     pv__free(ctx, dict);
-    if (!type)
-        return pv__fail_at(
-            ctx, PV_ERR_FORMAT, path, 0, 0,
-            "array '%s' has a type that is not known here; save it as integers, float32, float64 or text", name);
-    if (!shape || !ordered)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "array '%s' has a damaged header, or more than %d dimensions; save it again", name,
-                           PV_ARRAY_DIMS_MAX);
-    return PV_OK;
-}
-
-pv_status pv__npy_parse(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array) {
-    size_t begin = 0;
-    PV_TRY(pv__npy_header(ctx, path, name, bytes, array, &begin));
-    array->bytes = bytes->data + begin;
-    return pv__array_fit(ctx, path, array, bytes->size - begin);
+    return status;
 }
 
 /* ---- IDX --------------------------------------------------------------------------------------------------------- */
@@ -189,18 +220,17 @@ bool pv__is_idx(const pv__bytes *bytes) {
            bytes->data[3] >= 1 && bytes->data[3] <= PV_ARRAY_DIMS_MAX;
 }
 
-pv_status pv__idx_parse(pv_ctx *ctx, const char *path, const pv__bytes *bytes, pv_array *array) {
+pv_status pv__idx_header(pv_ctx *ctx, const char *path, const char *name, const pv__bytes *bytes, pv_array *array,
+                         size_t *begin) {
     *array = (pv_array){.swapped = true, .dims = bytes->data[3]};
-    const char *slash = strrchr(path, '/');
-    pv__format(array->name, sizeof array->name, "%s", slash ? slash + 1 : path);
+    pv__format(array->name, sizeof array->name, "%s", name);
     idx_type(bytes->data[2], array);
-    size_t begin = 4 + 4 * (size_t)array->dims;
-    if (begin > bytes->size)
+    *begin = 4 + 4 * (size_t)array->dims;
+    if (*begin > bytes->size)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header; copy it again");
     for (int i = 0; i < array->dims; i++) {
         const unsigned char *p = bytes->data + 4 + 4 * i;
         array->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
     }
-    array->bytes = bytes->data + begin;
-    return pv__array_fit(ctx, path, array, bytes->size - begin);
+    return PV_OK;
 }

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "data/archive.h"
+#include "data/data.h"
 
 enum {
     END_SIZE = 22,
@@ -35,8 +36,8 @@ static uint64_t u64(const unsigned char *p) {
     return (uint64_t)u32(p) | (uint64_t)u32(p + 4) << 32;
 }
 
-static pv_status damaged(pv_ctx *ctx, const char *path, const char *what) {
-    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is a damaged or truncated NPZ archive: %s; copy it again",
+static pv_status damaged(pv_ctx *ctx, const pv__source *file, const char *what) {
+    return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "is a damaged or truncated NPZ archive: %s; copy it again",
                        what);
 }
 
@@ -45,29 +46,68 @@ typedef struct directory {
     uint64_t entries, size, offset;
 } directory;
 
-static pv_status find_directory(pv_ctx *ctx, const char *path, const pv__bytes *file, directory *d) {
-    const unsigned char *data = file->data;
-    size_t at = file->size < END_SIZE ? 0 : file->size - END_SIZE, tried = 0;
-    bool found = false;
-    for (; file->size >= END_SIZE && tried <= COMMENT_MAX && !found; tried++) {
-        found = u32(data + at) == 0x06054b50 && at + END_SIZE + u16(data + at + 20) <= file->size;
-        if (found || at == 0)
-            break;
-        at--;
+/* The last bytes of the file: the record, a comment behind it, and the ZIP64 locator before it. */
+typedef struct tail {
+    unsigned char *data;
+    size_t size;
+    uint64_t offset; /* in the file */
+} tail;
+
+/* Whether the record is at `at`. A comment may hold the same four bytes: then what follows does not add up to the end
+ * of the file, or the directory is not before it. exact: the comment ends with the file, as it should. */
+static bool is_record(const tail *t, size_t at, bool exact) {
+    const unsigned char *p = t->data + at;
+    size_t left = t->size - at - END_SIZE, comment = u32(p) == 0x06054b50 ? u16(p + 20) : SIZE_MAX;
+    if (comment == SIZE_MAX || (exact ? comment != left : comment > left))
+        return false;
+    bool wide = at >= LOCATOR_SIZE && u32(p - LOCATOR_SIZE) == 0x07064b50;
+    return wide || (uint64_t)u32(p + 16) + u32(p + 12) <= t->offset + at;
+}
+
+static bool find_record(const tail *t, size_t *at) {
+    for (int exact = 1; exact >= 0; exact--)
+        for (size_t i = t->size - END_SIZE + 1; i-- > 0;)
+            if (is_record(t, i, exact)) {
+                *at = i;
+                return true;
+            }
+    return false;
+}
+
+static pv_status read_directory(pv_ctx *ctx, const pv__source *file, const tail *t, directory *d) {
+    size_t at;
+    if (!find_record(t, &at))
+        return damaged(ctx, file, "its directory, at the end, is missing");
+    const unsigned char *p = t->data + at;
+    *d = (directory){u16(p + 10), u32(p + 12), u32(p + 16)};
+    uint64_t before = t->offset + at;
+    if (at >= LOCATOR_SIZE && u32(p - LOCATOR_SIZE) == 0x07064b50) {
+        unsigned char end64[END64_SIZE] = {0};
+        uint64_t end = u64(p - LOCATOR_SIZE + 8);
+        if (end <= file->size && file->size - end >= END64_SIZE)
+            PV_TRY(pv__source_read(ctx, file, end, END64_SIZE, end64));
+        if (u32(end64) != 0x06064b50)
+            return damaged(ctx, file, "its ZIP64 directory is not where it says");
+        *d = (directory){u64(end64 + 32), u64(end64 + 40), u64(end64 + 48)};
+        before = end;
     }
-    if (!found)
-        return damaged(ctx, path, "its directory, at the end, is missing");
-    *d = (directory){u16(data + at + 10), u32(data + at + 12), u32(data + at + 16)};
-    bool wide = at >= LOCATOR_SIZE && u32(data + at - LOCATOR_SIZE) == 0x07064b50;
-    if (wide) {
-        uint64_t end = u64(data + at - LOCATOR_SIZE + 8);
-        if (end > file->size || file->size - end < END64_SIZE || u32(data + end) != 0x06064b50)
-            return damaged(ctx, path, "its ZIP64 directory is not where it says");
-        *d = (directory){u64(data + end + 32), u64(data + end + 40), u64(data + end + 48)};
-    }
-    if (d->offset > file->size || d->size > file->size - d->offset || d->entries > d->size / ENTRY_SIZE)
-        return damaged(ctx, path, "its directory is larger than the file");
+    if (d->offset > before || d->size > before - d->offset || d->entries > d->size / ENTRY_SIZE)
+        return damaged(ctx, file, "its directory is larger than the file");
     return PV_OK;
+}
+
+static pv_status find_directory(pv_ctx *ctx, const pv__source *file, directory *d) {
+    tail t = {.size = LOCATOR_SIZE + END_SIZE + COMMENT_MAX};
+    if (file->size < END_SIZE)
+        return damaged(ctx, file, "its directory, at the end, is missing");
+    t.size = file->size < t.size ? file->size : t.size;
+    t.offset = file->size - t.size;
+    PV_TRY(pv__alloc(ctx, t.size, 1, &t.data));
+    pv_status status = pv__source_read(ctx, file, t.offset, t.size, t.data);
+    if (status == PV_OK)
+        status = read_directory(ctx, file, &t, d);
+    pv__free(ctx, t.data);
+    return status;
 }
 
 /* The extra field 1 holds, in this order, those of the sizes and the offset that are all ones in the entry. */
@@ -106,41 +146,73 @@ static int compare_offsets(const void *a, const void *b) {
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* Each member has bytes of its own, so that all of them unpack to no more than the file's size justifies: an entry that
- * points into another's bytes is how a small archive becomes a huge one. */
-static pv_status check_apart(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *members,
-                             size_t n) {
+/* The packed bytes of a member, behind its local header, which is looked at just once. */
+static pv_status find_begin(pv_ctx *ctx, const pv__source *file, const directory *d, pv__member *m) {
+    unsigned char local[LOCAL_SIZE] = {0};
+    if (m->offset <= d->offset && d->offset - m->offset >= LOCAL_SIZE)
+        PV_TRY(pv__source_read(ctx, file, m->offset, LOCAL_SIZE, local));
+    if (u32(local) != 0x04034b50)
+        return damaged(ctx, file, "a member is not where the directory says");
+    m->begin = m->offset + LOCAL_SIZE + u16(local + 26) + u16(local + 28);
+    if (m->begin > d->offset || m->packed > d->offset - m->begin)
+        return damaged(ctx, file, "a member is larger than the file");
+    return PV_OK;
+}
+
+/* Each member has bytes of its own, local header included, so that all of them unpack to no more than the file's size
+ * justifies: an entry that points into another's bytes is how a small archive becomes a huge one. */
+static pv_status check_apart(pv_ctx *ctx, const pv__source *file, const directory *d, pv__member *members, size_t n) {
     const pv__member **sorted;
+    for (size_t i = 0; i < n; i++)
+        PV_TRY(find_begin(ctx, file, d, &members[i]));
     PV_TRY(pv__alloc(ctx, n, sizeof *sorted, &sorted));
     for (size_t i = 0; i < n; i++)
         sorted[i] = &members[i];
     qsort(sorted, n, sizeof *sorted, compare_offsets);
     bool apart = true;
-    uint64_t end = 0;
-    for (size_t i = 0; i < n && apart; i++) {
-        const pv__member *m = sorted[i];
-        apart = m->offset >= end && m->offset <= file->size && file->size - m->offset >= LOCAL_SIZE &&
-                m->packed <= file->size - m->offset - LOCAL_SIZE;
-        end = apart ? m->offset + LOCAL_SIZE + m->packed : 0;
-    }
+    for (size_t i = 1; i < n && apart; i++)
+        apart = sorted[i]->offset >= sorted[i - 1]->begin + sorted[i - 1]->packed;
     pv__free(ctx, sorted);
-    return apart ? PV_OK : damaged(ctx, path, "its members overlap, or lie outside");
+    return apart ? PV_OK : damaged(ctx, file, "its members overlap");
 }
 
-pv_status pv__zip_members(pv_ctx *ctx, const char *path, const pv__bytes *file, pv__member **members, size_t *n) {
-    directory d = {0};
-    *members = NULL;
-    *n = 0;
-    PV_TRY(find_directory(ctx, path, file, &d));
-    PV_TRY(pv__alloc(ctx, (size_t)d.entries, sizeof **members, members));
-    uint64_t left = d.size;
-    for (const unsigned char *at = file->data + d.offset; *n < d.entries;) {
+static int compare_names(const void *a, const void *b) {
+    const pv__member *left = *(const pv__member *const *)a, *right = *(const pv__member *const *)b;
+    int order = strcmp(left->name, right->name);
+    return order ? order : (left > right) - (left < right);
+}
+
+/* Of several members of one name the last stays. */
+static pv_status keep_last(pv_ctx *ctx, pv__member *members, size_t *n) {
+    pv__member **sorted;
+    size_t kept = 0;
+    PV_TRY(pv__alloc(ctx, *n, sizeof *sorted, &sorted));
+    for (size_t i = 0; i < *n; i++)
+        sorted[i] = &members[i];
+    qsort(sorted, *n, sizeof *sorted, compare_names);
+    for (size_t i = 0; i + 1 < *n; i++)
+        if (strcmp(sorted[i]->name, sorted[i + 1]->name) == 0) {
+            pv__free(ctx, sorted[i]->name);
+            sorted[i]->name = NULL;
+        }
+    for (size_t i = 0; i < *n; i++)
+        if (members[i].name)
+            members[kept++] = members[i];
+    *n = kept;
+    pv__free(ctx, sorted);
+    return PV_OK;
+}
+
+static pv_status read_entries(pv_ctx *ctx, const pv__source *file, const directory *d, const unsigned char *at,
+                              pv__member *members, size_t *n) {
+    uint64_t left = d->size;
+    while (*n < d->entries) {
         if (left < ENTRY_SIZE || u32(at) != 0x02014b50)
-            return damaged(ctx, path, "an entry of its directory is damaged");
+            return damaged(ctx, file, "an entry of its directory is damaged");
         size_t name = u16(at + 28), extra = u16(at + 30), comment = u16(at + 32);
         if (left - ENTRY_SIZE < name + extra + comment)
-            return damaged(ctx, path, "an entry of its directory is damaged");
-        pv__member *m = &(*members)[(*n)++];
+            return damaged(ctx, file, "an entry of its directory is damaged");
+        pv__member *m = &members[(*n)++];
         m->flags = u16(at + 8);
         m->method = u16(at + 10);
         m->crc = u32(at + 16);
@@ -149,72 +221,91 @@ pv_status pv__zip_members(pv_ctx *ctx, const char *path, const pv__bytes *file, 
         m->offset = u32(at + 42);
         PV_TRY(read_name(ctx, at + ENTRY_SIZE, name, m));
         if (!widen(at + ENTRY_SIZE + name, extra, m))
-            return damaged(ctx, path, "an entry's ZIP64 sizes are missing");
+            return damaged(ctx, file, "an entry's ZIP64 sizes are missing");
         left -= ENTRY_SIZE + name + extra + comment;
         at += ENTRY_SIZE + name + extra + comment;
     }
-    return check_apart(ctx, path, file, *members, *n);
+    return PV_OK;
 }
 
-static bool crc_right(const pv__bytes *bytes, bool mapped, uint32_t crc) {
+pv_status pv__zip_members(pv_ctx *ctx, const pv__source *file, pv__member **members, size_t *n) {
+    directory d = {0};
+    unsigned char *entries;
+    *members = NULL;
+    *n = 0;
+    PV_TRY(find_directory(ctx, file, &d));
+    PV_TRY(pv__alloc(ctx, (size_t)d.entries, sizeof **members, members));
+    PV_TRY(pv__alloc(ctx, (size_t)d.size, 1, &entries));
+    pv_status status;
+    PV_GOTO(done, pv__source_read(ctx, file, d.offset, (size_t)d.size, entries));
+    PV_GOTO(done, read_entries(ctx, file, &d, entries, *members, n));
+    PV_GOTO(done, check_apart(ctx, file, &d, *members, *n));
+    status = keep_last(ctx, *members, n);
+done:
+    pv__free(ctx, entries);
+    return status;
+}
+
+static bool crc_right(const unsigned char *bytes, size_t size, bool mapped, uint32_t crc) {
     uLong sum = 0;
-    for (size_t at = 0; at < bytes->size; at += PV_BYTES_PIECE) {
-        size_t n = bytes->size - at < PV_BYTES_PIECE ? bytes->size - at : PV_BYTES_PIECE;
-        sum = crc32_z(sum, bytes->data + at, n);
+    for (size_t at = 0; at < size; at += PV_BYTES_PIECE) {
+        size_t n = size - at < PV_BYTES_PIECE ? size - at : PV_BYTES_PIECE;
+        sum = crc32_z(sum, bytes + at, n);
         if (mapped)
-            pv__bytes_forget(bytes->data + at, n);
+            pv__bytes_forget(bytes + at, n);
     }
     return sum == crc;
 }
 
-/* The member's packed bytes in the file. */
-static pv_status locate(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *m, size_t *begin) {
+/* Whether a member can be read, and is what the directory says of it. */
+static pv_status check_member(pv_ctx *ctx, const pv__source *file, const pv__member *m) {
     if (m->flags & FLAG_ENCRYPTED)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is encrypted; write the archive without",
-                           m->name);
+        return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "array '%s' is encrypted; write the archive without",
+                           pv__show(m->name).text);
     if (m->method != STORED && m->method != DEFLATED)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+        return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
                            "array '%s' is packed by method %d; numpy.savez and savez_compressed write those that are "
                            "known",
-                           m->name, m->method);
-    if (m->offset > file->size || file->size - m->offset < LOCAL_SIZE || u32(file->data + m->offset) != 0x04034b50)
-        return damaged(ctx, path, "a member is not where the directory says");
-    const unsigned char *local = file->data + m->offset;
-    *begin = (size_t)m->offset + LOCAL_SIZE + u16(local + 26) + u16(local + 28);
-    if (*begin > file->size || m->packed > file->size - *begin || (m->method == STORED && m->packed != m->size) ||
-        m->size == 0)
-        return damaged(ctx, path, "a member is larger than the file, or empty");
+                           pv__show(m->name).text, m->method);
+    if ((m->method == STORED && m->packed != m->size) || m->size == 0)
+        return damaged(ctx, file, "a member is larger than the file, or empty");
     if (m->size / INFLATE_MOST > m->packed)
-        return damaged(ctx, path, "a member claims to unpack to more than is possible");
+        return damaged(ctx, file, "a member claims to unpack to more than is possible");
     return PV_OK;
 }
 
-pv_status pv__zip_peek(pv_ctx *ctx, const char *path, const pv__bytes *file, const pv__member *m, unsigned char *start,
-                       size_t *n) {
-    size_t begin, wanted = m->size < *n ? (size_t)m->size : *n;
-    PV_TRY(locate(ctx, path, file, m, &begin));
+pv_status pv__zip_peek(pv_ctx *ctx, const pv__source *file, const pv__member *m, unsigned char *start, size_t *n) {
+    size_t wanted = m->size < *n ? (size_t)m->size : *n;
+    PV_TRY(check_member(ctx, file, m));
     *n = wanted;
-    if (m->method == STORED) {
-        memcpy(start, file->data + begin, wanted);
-        return PV_OK;
-    }
-    return pv__unpack_start(ctx, path, m->name, file->data + begin, (size_t)m->packed, start, wanted);
+    if (m->method == STORED)
+        return pv__source_read(ctx, file, m->begin, wanted, start);
+    return pv__unpack_start(ctx, file, m->name, m->begin, (size_t)m->packed, start, wanted);
 }
 
-pv_status pv__zip_read(pv_ctx *ctx, const char *path, const pv__bytes *file, pv__member *m) {
-    size_t begin;
-    if (m->bytes.data)
-        return PV_OK;
-    PV_TRY(locate(ctx, path, file, m, &begin));
-    if (m->method == STORED)
-        m->bytes = (pv__bytes){.data = file->data + begin, .size = (size_t)m->size};
-    else
-        PV_TRY(pv__unpack(ctx, path, m->name, PV_PACKED_DEFLATE, file->data + begin, (size_t)m->packed, (size_t)m->size,
+bool pv__zip_stored(const pv__member *m) {
+    return m->method == STORED;
+}
+
+pv_status pv__zip_check(pv_ctx *ctx, const pv__source *file, const pv__member *m, const unsigned char *bytes,
+                        bool mapped) {
+    return crc_right(bytes, (size_t)m->size, mapped, m->crc)
+               ? PV_OK
+               : pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
+                             "array '%s' is damaged: its checksum is wrong; copy it again", pv__show(m->name).text);
+}
+
+pv_status pv__zip_read(pv_ctx *ctx, pv__source *file, pv__member *m) {
+    PV_TRY(check_member(ctx, file, m));
+    if (m->method == STORED) {
+        PV_TRY(pv__source_map(ctx, file));
+        m->bytes = (pv__bytes){.data = file->mapped + m->begin, .size = (size_t)m->size};
+    } else {
+        PV_TRY(pv__unpack(ctx, file, m->name, PV_PACKED_DEFLATE, m->begin, (size_t)m->packed, (size_t)m->size,
                           &m->bytes));
-    if (!crc_right(&m->bytes, m->method == STORED || m->bytes.mapped, m->crc)) {
-        pv__bytes_release(ctx, &m->bytes);
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "array '%s' is damaged: its checksum is wrong; copy it again", m->name);
     }
-    return PV_OK;
+    pv_status status = pv__zip_check(ctx, file, m, m->bytes.data, m->method == STORED || m->bytes.mapped);
+    if (status != PV_OK)
+        pv__bytes_release(ctx, &m->bytes);
+    return status;
 }

@@ -448,16 +448,24 @@ pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *o
     *classifier = NULL;
     bool minibatches =
         strcmp(options->batch, "full") != 0 && (input->data->images || strcmp(options->batch, "auto") != 0);
-    if (!(options->validation > 0) || !minibatches)
-        return fit_rows(ctx, input, NULL, options, classifier);
     pv_dataset *learn = NULL, *held = NULL;
     pv_status status;
+    if (!(options->validation > 0) || !minibatches) {
+        status = fit_rows(ctx, input, NULL, options, classifier);
+        goto done;
+    }
     PV_GOTO(done, pv__holdout_split(ctx, input, options, &learn, &held));
     pv_fit_input part = *input;
     part.data = learn;
     learn->dropped = input->data->dropped;
     status = fit_rows(ctx, &part, held, options, classifier);
 done:
+    if (status == PV_OK && input->data->images)
+        status = pv_images_unchanged(ctx, input->data->images, false);
+    if (status != PV_OK) {
+        pv_classifier_free(ctx, *classifier);
+        *classifier = NULL;
+    }
     pv_dataset_free(ctx, learn);
     pv_dataset_free(ctx, held);
     return status;

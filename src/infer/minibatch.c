@@ -276,6 +276,8 @@ static pv_status one_step(trainer *t) {
         PV_TRY(begin_epoch(t));
     double before = pv__seconds();
     PV_TRY(train_step(t));
+    if (t->problem->data) /* images: found here, no state is kept that saw half of two files */
+        PV_TRY(pv_images_unchanged(t->ctx, t->problem->data->images, true));
     t->at.busy += pv__seconds() - before;
     if (t->at.step == 1)
         t->at.first = t->at.smooth = t->at.value;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "data/archive.h"
 #include "infer/infer.h"
 #include "model/network.h"
 
@@ -24,7 +25,7 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
         return pv__fail_at(
             ctx, PV_ERR_INPUT, path, 0, 0,
             "has no array '%s' for --pretrained; save VGG-16's first two convolutions under torchvision's names", name);
-    PV_TRY(pv_archive_array(ctx, archive, member, array));
+    PV_TRY(pv__archive_own(ctx, archive, member, array)); /* looked at, then used */
     bool fits = array->dims == dims;
     for (int i = 0; i < dims && fits; i++)
         fits = array->shape[i] == shape[i];

@@ -21,6 +21,8 @@ static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, con
         if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     }
+    if (status == PV_OK)
+        status = pv_images_unchanged(ctx, data->images, false);
     pv_model_work_free(ctx, work);
     pv__free(ctx, buffer);
     return status;

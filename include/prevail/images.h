@@ -1,8 +1,8 @@
 /* prevail/images.h: arrays from NPZ, NPY and IDX files, and image data made of them.
  *
- * Pixels are mapped, not read: those of a row come from the disk when they are asked for, so data may be larger than the
- * memory. Compressed members (and gzipped files) are unpacked once, into memory or, where large, into a temporary file
- * that has no name.
+ * Pixels are mapped, not read: those of a row come from the disk when they are asked for, so data may be larger than
+ * the memory. Compressed members (and gzipped files) are unpacked once, into memory or, where large, into a temporary
+ * file that has no name.
  */
 #ifndef PREVAIL_IMAGES_H
 #define PREVAIL_IMAGES_H

@@ -62,8 +62,7 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
 
 /* Pixels stay in the file; what becomes indices and sizes does not. */
 static pv_status take_array(const reader *r, bool pixels, pv_archive *archive, size_t member, pv_array *array) {
-    return pixels ? pv_archive_array(r->ctx, archive, member, array)
-                  : pv__archive_own(r->ctx, archive, member, array);
+    return pixels ? pv_archive_array(r->ctx, archive, member, array) : pv__archive_own(r->ctx, archive, member, array);
 }
 
 /* The array that plays a part: named, or under the part's own name; *found false where nothing was named and there is

@@ -47,7 +47,8 @@ pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list
         PV_GOTO(done, pv__strdup(ctx, roles->id, &id));
         names[count++] = id;
     }
-    status = collect(ctx, roles->target, names, count, list, n);
+    bool votes = roles->image && roles->image->votes; /* read with the images: no column */
+    status = collect(ctx, votes ? NULL : roles->target, names, count, list, n);
     pv__free(ctx, id);
 done:
     pv__free(ctx, names);

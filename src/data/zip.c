@@ -301,8 +301,8 @@ pv_status pv__zip_read(pv_ctx *ctx, pv__source *file, pv__member *m) {
         PV_TRY(pv__source_map(ctx, file));
         m->bytes = (pv__bytes){.data = file->mapped + m->begin, .size = (size_t)m->size};
     } else {
-        PV_TRY(pv__unpack(ctx, file, m->name, PV_PACKED_DEFLATE, m->begin, (size_t)m->packed, (size_t)m->size,
-                          &m->bytes));
+        PV_TRY(
+            pv__unpack(ctx, file, m->name, PV_PACKED_DEFLATE, m->begin, (size_t)m->packed, (size_t)m->size, &m->bytes));
     }
     pv_status status = pv__zip_check(ctx, file, m, m->bytes.data, m->method == STORED || m->bytes.mapped);
     if (status != PV_OK)

@@ -52,6 +52,14 @@ static void write_options(FILE *stream, const pv_option *table, const void *opti
     }
 }
 
+/* What rounds a network's numbers: another version or instruction set of oneDNN continues to other bytes. */
+static void write_convolutions(FILE *stream) {
+    pv_library first;
+    (void)pv_libraries(&first, 1); /* oneDNN leads the list */
+    fprintf(stream, "the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name, pv_convolution_isa(),
+            first.version);
+}
+
 /* How images become views, as the options that asked for it. */
 static void write_image(FILE *stream, const pv_image_encoding *e) {
     char window[96], field[40];
@@ -107,8 +115,10 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, c
     }
     pv__print(stream, "version=%s\n%s", PV_VERSION, first);
     write_options(stream, pv_fit_option_table, options, &usual);
-    if (input->data->images)
+    if (input->data->images) {
+        write_convolutions(stream);
         write_image(stream, input->data->image);
+    }
     write_data(stream, state, input, held);
     if (input->command) {
         pv__print(stream, "command=");

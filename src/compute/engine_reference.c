@@ -231,5 +231,10 @@ static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, do
             dw[i] += e->dw[p * e->graph->params + i];
 }
 
-const pv__engine_kind pv__engine_reference = {"reference",    engine_open,     engine_close,  engine_load,
-                                              engine_forward, engine_backward, engine_gather, NULL};
+const pv__engine_kind pv__engine_reference = {.name = "reference",
+                                              .open = engine_open,
+                                              .close = engine_close,
+                                              .load = engine_load,
+                                              .forward = engine_forward,
+                                              .backward = engine_backward,
+                                              .gather = engine_gather};

@@ -81,6 +81,9 @@ typedef struct pv__engine_kind {
     void (*backward)(pv__engine *engine, size_t part, int lane, const double *dy, bool low);
     /* Adds the gradients of parts 0 .. parts-1 to dw. */
     void (*gather)(pv__engine *engine, size_t parts, int threads, bool low, double *dw);
+    /* From now on an interruption of ctx ends the work on a batch at once; check then says so. NULL: it does not. No
+     * function: batches are worked on to their end. */
+    void (*heed)(pv__engine *engine, const pv_ctx *ctx);
     /* Whether all has gone well since load; what has not is NaN in the results. NULL: nothing can go wrong. */
     pv_status (*check)(pv_ctx *ctx, const pv__engine *engine);
 } pv__engine_kind;

@@ -50,6 +50,8 @@ struct pv__engine {
     void *blocks[10]; /* what pv__free gets; the pointers above are aligned */
     int n_blocks;
     float *layer_weights; /* all layers' reordered weights */
+    const pv_ctx *heed;   /* whose interruption ends the work on a batch; NULL: nobody's */
+    atomic_bool stopped;  /* it did: results mean nothing */
     int failed;           /* a primitive did not run, for this reason (dnnl_status_t): results are NaN */
 };
 

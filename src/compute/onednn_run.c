@@ -39,6 +39,10 @@ static void execute(lane *l, dnnl_primitive_t primitive, const argument *argumen
     pv__engine *e = l->e;
     dnnl_exec_arg_t list[ARGUMENTS_MAX + 1];
     const_dnnl_primitive_desc_t pd = NULL;
+    if (e->heed && pv__interrupted(e->heed))
+        atomic_store_explicit(&e->stopped, true, memory_order_relaxed);
+    if (atomic_load_explicit(&e->stopped, memory_order_relaxed))
+        return; /* what is half done is not wanted */
     dnnl_status_t status = dnnl_primitive_get_primitive_desc(primitive, &pd);
     int made = 0;
     for (; made <= n && status == dnnl_success; made++) {
@@ -72,6 +76,7 @@ static void engine_load(pv__engine *e, const double *w) {
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     e->failed = dnnl_success;
+    atomic_store_explicit(&e->stopped, false, memory_order_relaxed);
     for (size_t i = 0; i < e->given->params; i++)
         e->weights[e->parameter[i]] = (float)w[i];
     for (int t = 0; t < e->graph->nodes; t++) {
@@ -239,9 +244,22 @@ static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, do
     }
 }
 
+static void engine_heed(pv__engine *e, const pv_ctx *ctx) {
+    e->heed = ctx;
+}
+
 static pv_status engine_check(pv_ctx *ctx, const pv__engine *e) {
+    if (atomic_load_explicit(&e->stopped, memory_order_relaxed))
+        return pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
     return pv__onednn_checked(ctx, (dnnl_status_t)e->failed);
 }
 
-const pv__engine_kind pv__engine_onednn = {"onednn",       pv__onednn_open, pv__onednn_close, engine_load,
-                                           engine_forward, engine_backward, engine_gather,    engine_check};
+const pv__engine_kind pv__engine_onednn = {.name = "onednn",
+                                           .open = pv__onednn_open,
+                                           .close = pv__onednn_close,
+                                           .load = engine_load,
+                                           .forward = engine_forward,
+                                           .backward = engine_backward,
+                                           .gather = engine_gather,
+                                           .heed = engine_heed,
+                                           .check = engine_check};

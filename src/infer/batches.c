@@ -55,6 +55,8 @@ struct pv__batches {
     pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
     bool ahead;             /* it has been given one */
     uint64_t *saved;        /* for checkpoints: taken, extra, ahead; of each class count, dealt, shuffles */
+    uint64_t *before;       /* images: the same before the last batch was taken, to go back to; NULL: no way back */
+    size_t *store_before;   /* and the decks' rows */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -206,6 +208,10 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
     if (!problem->targets.label)
         PV_GOTO(fail, make_strata(ctx, made));
+    if (problem->data) {
+        PV_GOTO(fail, pv__alloc(ctx, 3 + 3 * k, sizeof(uint64_t), &made->before));
+        PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(size_t), &made->store_before));
+    }
     bool ahead = problem->data && made->kind != OPTIMAL; /* whose counts are known when an epoch begins */
     for (int i = 0; i < (ahead ? SLOTS : 1); i++)
         PV_GOTO(fail, slot_new(ctx, made, &made->slots[i]));
@@ -235,6 +241,8 @@ void pv__batches_free(pv_ctx *ctx, pv__batches *batches) {
     pv__free(ctx, batches->full);
     pv__free(ctx, batches->stratum);
     pv__free(ctx, batches->saved);
+    pv__free(ctx, batches->before);
+    pv__free(ctx, batches->store_before);
     pv__free(ctx, batches);
 }
 
@@ -303,7 +311,45 @@ static void load_ahead(pv__batches *b, uint64_t first) {
     b->ahead = true;
 }
 
+/* Beside the decks' rows, all that the next batches depend on. */
+static void write_state(const pv__batches *b, uint64_t *state) {
+    *state++ = b->taken;
+    *state++ = b->extra;
+    *state++ = b->ahead;
+    for (size_t y = 0; y < (size_t)b->classes; y++) {
+        *state++ = b->counts[y];
+        *state++ = b->decks[y].dealt;
+        *state++ = b->decks[y].shuffles;
+    }
+}
+
+static void read_state(pv__batches *b, const uint64_t *state) {
+    b->taken = *state++;
+    b->extra = (size_t)*state++;
+    b->ahead = *state++ != 0;
+    for (size_t y = 0; y < (size_t)b->classes; y++) {
+        b->counts[y] = (size_t)*state++;
+        b->decks[y].dealt = (size_t)*state++;
+        b->decks[y].shuffles = *state++;
+    }
+}
+
+void pv__batches_put_back(pv__batches *b) {
+    if (!b->before)
+        return;
+    if (b->loader)
+        pv__background_wait(b->loader);
+    read_state(b, b->before);
+    memcpy(b->store, b->store_before, b->problem->n * sizeof *b->store);
+    if (b->ahead) /* the batch was the one drawn ahead, and is again */
+        b->shown = !b->shown;
+}
+
 pv__batch pv__batches_next(pv__batches *b) {
+    if (b->before) {
+        write_state(b, b->before);
+        memcpy(b->store_before, b->store, b->problem->n * sizeof *b->store);
+    }
     if (b->ahead) {
         pv__background_wait(b->loader);
         b->shown = !b->shown;
@@ -349,17 +395,8 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
 
 /* Where a batch is drawn ahead its rows are kept too: the decks have dealt them. */
 size_t pv__batches_fields(pv__batches *b, pv_field *field) {
-    size_t k = (size_t)b->classes;
-    uint64_t *saved = b->saved;
-    *saved++ = b->taken;
-    *saved++ = b->extra;
-    *saved++ = b->ahead;
-    for (size_t y = 0; y < k; y++) {
-        *saved++ = b->counts[y];
-        *saved++ = b->decks[y].dealt;
-        *saved++ = b->decks[y].shuffles;
-    }
-    field[0] = (pv_field){b->saved, (3 + 3 * k) * sizeof *b->saved};
+    write_state(b, b->saved);
+    field[0] = (pv_field){b->saved, (3 + 3 * (size_t)b->classes) * sizeof *b->saved};
     field[1] = (pv_field){b->store, b->problem->n * sizeof *b->store};
     field[2] = (pv_field){b->slots[!b->shown].rows, b->loader ? b->size * sizeof(size_t) : 0};
     return 3;
@@ -374,14 +411,10 @@ static bool rows_fit(const pv__batches *b, size_t n, const size_t *rows) {
 
 pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *b) {
     size_t k = (size_t)b->classes, rows = 0;
-    const uint64_t *saved = b->saved;
-    b->taken = *saved++;
-    b->extra = (size_t)*saved++;
-    bool ahead = *saved++ != 0, good = b->extra < k && (!ahead || (b->loader && b->taken >= b->size));
+    read_state(b, b->saved);
+    bool ahead = b->ahead, good = b->extra < k && (!ahead || (b->loader && b->taken >= b->size));
+    b->ahead = false; /* not before its views are being cut */
     for (size_t y = 0; y < k; y++) {
-        b->counts[y] = (size_t)*saved++;
-        b->decks[y].dealt = (size_t)*saved++;
-        b->decks[y].shuffles = *saved++;
         good = good && b->decks[y].dealt <= b->decks[y].n && b->counts[y] <= b->size;
         rows += b->kind == COUNTS || b->kind == OPTIMAL ? b->counts[y] : 0;
     }

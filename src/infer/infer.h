@@ -198,6 +198,8 @@ typedef struct pv__batch {
     const size_t *row; /* [n], of the data */
 } pv__batch;
 pv__batch pv__batches_next(pv__batches *batches);
+/* Images: the batch that was taken last has not been: it comes next, also for a checkpoint. Once for each. */
+void pv__batches_put_back(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
 /* The loss of a batch as an estimate of the full data's. It borrows from the problem and the batches. */
 pv_batch_loss pv__batches_loss(const pv__batches *batches);

@@ -60,20 +60,34 @@ static void step_chunk(trainer *t, size_t chunk) {
     pv__core_kernels_get()->adam(&update, t->at.rate, (double)t->at.step + 1);
 }
 
-static pv_status train_step(trainer *t) {
+/* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
+static pv_status evaluate(trainer *t, const pv__batch *batch) {
     const pv_model *model = t->problem->model;
-    pv__batch batch = pv__batches_next(t->batches);
     pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
                          t->problem->options->freeze_low);
-    pv_model_forward(model, t->work, t->w, t->size, batch.x, t->loglik);
+    pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
     PV_TRY(pv__model_work_check(t->ctx, t->work));
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
-    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch.targets, batch.stratum, t->loglik, t->log_q, &t->at.value,
+    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
     memset(t->dw, 0, t->params * sizeof *t->dw);
-    pv_model_backward(model, t->work, t->w, t->size, batch.x, t->loglik, t->dloglik, t->dw);
-    PV_TRY(pv__model_work_check(t->ctx, t->work));
+    pv_model_backward(model, t->work, t->w, t->size, batch->x, t->loglik, t->dloglik, t->dw);
+    return pv__model_work_check(t->ctx, t->work);
+}
+
+/* *interrupted: there was no step; all is as before it. */
+static pv_status train_step(trainer *t, bool *interrupted) {
+    struct progress before = t->at;
+    pv__batch batch = pv__batches_next(t->batches);
+    pv_status status = evaluate(t, &batch);
+    *interrupted = status == PV_ERR_INTERRUPTED;
+    if (*interrupted) {
+        t->at = before;
+        pv__batches_put_back(t->batches);
+        return PV_OK;
+    }
+    PV_TRY(status);
     if (t->follower)
         PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->log_q, t->log_target,
                                  pv_auxiliary_parameters(t->auxiliary).bias));
@@ -271,11 +285,13 @@ static void show(const trainer *t, double seconds) {
     pv__progress(t->ctx, &progress);
 }
 
-static pv_status one_step(trainer *t) {
+static pv_status one_step(trainer *t, bool *interrupted) {
     if (t->at.step % t->epoch == 0)
         PV_TRY(begin_epoch(t));
     double before = pv__seconds();
-    PV_TRY(train_step(t));
+    PV_TRY(train_step(t, interrupted));
+    if (*interrupted)
+        return PV_OK;
     if (t->problem->data) /* images: found here, no state is kept that saw half of two files */
         PV_TRY(pv_images_unchanged(t->ctx, t->problem->data->images, true));
     t->at.busy += pv__seconds() - before;
@@ -291,7 +307,12 @@ static pv_status train(trainer *t, pv_stop *stop) {
     bool enough = patience_ended(t);
     *stop = PV_STOP_COMPLETED;
     while (t->at.step < t->steps && !enough) {
-        PV_TRY(one_step(t));
+        bool halfway;
+        PV_TRY(one_step(t, &halfway));
+        if (halfway) {
+            *stop = PV_STOP_INTERRUPTED;
+            return t->at.step > 0 ? keep(t) : PV_OK;
+        }
         if (has_diverged(t)) {
             memcpy(t->w, t->good, t->params * sizeof *t->w);
             *stop = PV_STOP_DIVERGED;

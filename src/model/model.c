@@ -143,6 +143,8 @@ void pv_model_work_free(pv_ctx *ctx, pv_model_work *work) {
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
     if (!work->network)
         return;
+    if (!work->network->training && work->network->kind->heed)
+        work->network->kind->heed(work->network->engine, work->network->ctx);
     work->network->training = true;
     work->network->seed = seed;
     work->network->step = step;

@@ -63,6 +63,10 @@ double pv__network_row_floats(const pv__network *network) {
     return (double)network->views * floats;
 }
 
+size_t pv__network_part_views(const pv__network *network) {
+    return network->views < PART_IMAGES ? PART_IMAGES / network->views * network->views : network->views;
+}
+
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
 void pv__network_work_free(pv_ctx *ctx, pv__network_work *n) {
@@ -81,7 +85,7 @@ static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__
     const pv__network *net = model->network;
     n->ctx = ctx;
     n->threads = pv_ctx_threads(ctx);
-    n->part_rows = net->views < PART_IMAGES ? PART_IMAGES / net->views : 1;
+    n->part_rows = pv__network_part_views(net) / net->views;
     n->part_rows = rows > 0 && rows < n->part_rows ? rows : n->part_rows;
     n->parts = (rows + n->part_rows - 1) / n->part_rows;
     size_t lanes = n->parts < (size_t)n->threads ? n->parts : (size_t)n->threads;

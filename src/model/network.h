@@ -22,6 +22,9 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool
 /* Values of all tensors of one row's views, with channels in sixteens as engines may keep them. */
 double pv__network_row_floats(const pv__network *network);
 
+/* Views that are worked on at a time, of whole rows. */
+size_t pv__network_part_views(const pv__network *network);
+
 /* What a network's work holds besides. */
 typedef struct pv__network_work {
     pv_ctx *ctx;

@@ -23,6 +23,12 @@ _Static_assert(OTHER_NODES + CHANNELS_MAX <= PV_NODES_MAX, "convnet has more nod
  * too, and its few numbers must not be able to ask for more. */
 static const double ROW_FLOATS_MAX = 1 << 29;
 
+/* Bounds of what a spec may cost, so that a slip of the pen is told of before the work and not after hours: the plane
+ * that the last convolution takes in (beyond, it is computed hundreds of times more slowly), numbers to learn, and
+ * multiplications for the views that are worked on at a time. */
+enum { PLANE_MAX = 16 };
+static const double PARAMS_MAX = 1 << 28, PART_PRODUCTS_MAX = 1e12;
+
 typedef struct sizes {
     long views, size, low, features;
     long channels[CHANNELS_MAX], blocks;
@@ -165,6 +171,44 @@ static pv_status read_sizes(pv_ctx *ctx, const char *spec, sizes *s, bool *incep
     return PV_OK;
 }
 
+static double products_of_view(const pv__graph *g) {
+    double sum = 0;
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        if (node->kind == PV_NODE_CONV)
+            sum += (double)(node->bias - node->weight) * (double)node->out.height * (double)node->out.width;
+    }
+    return sum;
+}
+
+static pv_status check_cost(pv_ctx *ctx, const char *spec, const pv__network *network) {
+    const pv__graph *g = &network->graph;
+    const pv__node *last = &g->node[g->nodes - 1];
+    if (last->kernel > PLANE_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s leaves a plane of %zu x %zu for the last convolution, more than %d x %d: choose a "
+                        "smaller size or more channels, as in channels=64-128-256; each entry halves the plane",
+                        spec, last->kernel, last->kernel, PLANE_MAX, PLANE_MAX);
+    if ((double)g->params > PARAMS_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s has %.0f million numbers to learn, more than %.0f: choose fewer "
+                        "channels or features",
+                        spec, (double)g->params / 1e6, PARAMS_MAX / 1e6);
+    double floats = pv__network_row_floats(network);
+    if (floats > ROW_FLOATS_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s needs %.0f GiB for one image, more than 2: choose fewer views, a smaller size or "
+                        "fewer channels",
+                        spec, ceil(4 * floats / (1 << 30)));
+    double products = products_of_view(g) * (double)pv__network_part_views(network);
+    if (products > PART_PRODUCTS_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--model %s takes %.1e multiplications for %zu views, more than %.0e: choose a smaller size or "
+                        "fewer channels (low=, channels=)",
+                        spec, products, pv__network_part_views(network), PART_PRODUCTS_MAX);
+    return PV_OK;
+}
+
 pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
     sizes s = {0};
     bool inception, is_network;
@@ -187,12 +231,7 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--model %s takes images: %ld views of %ld x %ld pixels; for tables choose linear or mlp", spec,
                         s.views, s.size, s.size);
-    double floats = pv__network_row_floats(model->network);
-    if (floats > ROW_FLOATS_MAX)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "--model %s needs %.0f GiB for one image, more than 2: choose fewer views, a smaller size or "
-                        "fewer channels",
-                        spec, ceil(4 * floats / (1 << 30)));
+    PV_TRY(check_cost(ctx, spec, model->network));
     model->params = model->network->graph.params + (model->network->features + 1) * k;
     model->architecture = inception ? &pv__inception : &pv__convnet;
     return PV_OK;

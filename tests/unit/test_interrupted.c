@@ -1,0 +1,118 @@
+/* A network's training that is interrupted inside a step: it ends there, and goes on from a checkpoint to the same
+ * bytes.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "fixture.h"
+
+static pv_table *table;
+static pv_encoding *encoding;
+static char **labels;
+static pv_dataset *data;
+
+static int setup_images(void **state) {
+    if (setup(state) != 0)
+        return 1;
+    static pv_image_options image = {.views = 1, .size = 8, .shift = 0.05, .scale = 0.1, .rotate = 180};
+    const pv_roles roles = {.target = "labels", .image = &image};
+    const char *text[] = {"labels"};
+    const pv_csv_options options = {.text = text, .n_text = 1};
+    ok(pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", &options, &table));
+    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    return 0;
+}
+
+static int teardown_images(void **state) {
+    pv_string_list_free(ctx, labels, (size_t)data->classes);
+    pv_dataset_free(ctx, data);
+    pv_encoding_free(ctx, encoding);
+    pv_table_free(ctx, table);
+    return teardown(state);
+}
+
+static pv_classifier *fit(const char *design, int64_t epochs) {
+    pv_fit_options options = pv_fit_options_default();
+    options.model = "convnet:views=1,size=8,low=4,channels=8,features=8";
+    options.epochs = epochs;
+    options.batch = "16";
+    options.design = design;
+    options.seed = 3;
+    options.prevalence = "0.1";
+    const pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .data_hash = table->hash};
+    pv_classifier *classifier;
+    ok(pv_fit(ctx, &input, &options, &classifier));
+    return classifier;
+}
+
+/* Asked to stop before it begins, not even one batch is worked through. */
+static void test_no_step(void **state) {
+    (void)state;
+    pv_ctx_interrupt(ctx);
+    pv_classifier *c = fit("uniform", 1);
+    pv_ctx_clear_interrupt(ctx);
+    assert_int_equal(c->stop, PV_STOP_INTERRUPTED);
+    assert_int_equal(c->iterations, 0);
+    pv_classifier_free(ctx, c);
+}
+
+typedef struct alarm_clock {
+    long nanoseconds;
+    pthread_t thread;
+} alarm_clock;
+
+static void *interrupt_later(void *state) {
+    const alarm_clock *clock = state;
+    nanosleep(&(struct timespec){clock->nanoseconds / 1000000000, clock->nanoseconds % 1000000000}, NULL);
+    pv_ctx_interrupt(ctx);
+    return NULL;
+}
+
+static void same_bytes(const char *design, int64_t epochs) {
+    char checkpoint[64];
+    snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", path);
+    pv_classifier *whole = fit(design, epochs), *c = NULL;
+    size_t params = pv_model_params(whole->model);
+    int stops = 0;
+    for (long delay = 500000;; delay += delay / 2) { /* steps take longer on some machines: it ends on all */
+        ok(pv_checkpoint_open(ctx, checkpoint, 1e9, true));
+        alarm_clock clock = {.nanoseconds = delay};
+        assert_int_equal(pthread_create(&clock.thread, NULL, interrupt_later, &clock), 0);
+        c = fit(design, epochs);
+        pthread_join(clock.thread, NULL);
+        pv_ctx_clear_interrupt(ctx);
+        bool stopped = c->stop == PV_STOP_INTERRUPTED;
+        ok(stopped ? pv_checkpoint_write(ctx) : pv_checkpoint_finish(ctx));
+        pv_checkpoint_close(ctx);
+        if (!stopped)
+            break;
+        stops++;
+        pv_classifier_free(ctx, c);
+    }
+    assert_true(stops > 0);
+    assert_int_equal(c->iterations, whole->iterations);
+    assert_memory_equal(c->w, whole->w, params * sizeof *c->w);
+    pv_classifier_free(ctx, c);
+    pv_classifier_free(ctx, whole);
+}
+
+static void test_uniform(void **state) {
+    (void)state;
+    same_bytes("uniform", 6);
+}
+
+static void test_balanced(void **state) {
+    (void)state;
+    same_bytes("balanced", 6);
+}
+
+static void test_optimal(void **state) {
+    (void)state;
+    same_bytes("optimal", 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_step), cmocka_unit_test(test_uniform),
+                                       cmocka_unit_test(test_balanced), cmocka_unit_test(test_optimal)};
+    return cmocka_run_group_tests(tests, setup_images, teardown_images);
+}

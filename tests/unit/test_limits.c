@@ -182,9 +182,12 @@ static void test_networks(void **state) {
             "at most 7 blocks");
     ok(pv_model_new(ctx, "inception:channels=4-4-4-4-4-4-4", 9 * 32 * 32, 2, &model));
     pv_model_free(ctx, model);
-    refused(pv_model_new(ctx, "convnet:views=255,size=512,low=64,channels=1,features=1", 255 * 512 * 512, 2, &model),
+    refused(pv_model_new(ctx, "convnet:views=255,size=512,low=64,channels=1-1-1-1-1,features=1", 255 * 512 * 512, 2,
+                         &model),
             PV_ERR_USAGE, "GiB for one image");
-    ok(pv_model_new(ctx, "convnet:views=9,size=512", 9 * 512 * 512, 2, &model));
+    refused(pv_model_new(ctx, "convnet:views=9,size=512", 9 * 512 * 512, 2, &model), PV_ERR_USAGE,
+            "leaves a plane of 64 x 64");
+    ok(pv_model_new(ctx, "convnet:views=9,size=512,channels=64-128-256-256-256", 9 * 512 * 512, 2, &model));
     pv_model_free(ctx, model);
 }
 

@@ -1,6 +1,7 @@
 /* A file of arrays as it is, whatever it is: NPY, IDX, gzip, NPZ. Every element is looked at, and the file is read as a
  * table. What is no archive is packed by gzip first.
  */
+#include "data/archive.h"
 #include "fuzz.h"
 
 /* Deflate makes at most 1032 bytes of one, and a table has 8 for each of those, twice. */
@@ -12,15 +13,19 @@ static void look(pv_ctx *ctx, const char *path) {
     size_t members = status == PV_OK ? pv_archive_count(archive) : 0;
     for (size_t m = 0; m < members; m++) {
         pv_array array;
-        FUZZ_CHECK(pv_archive_find(archive, pv_archive_name(archive, m)) <= m, "a member is not found");
+        FUZZ_CHECK(pv_archive_find(archive, pv_archive_name(archive, m)) == m, "a member is not found by its name");
         if (pv_archive_array(ctx, archive, m, &array) != PV_OK)
             continue;
         for (size_t i = 0; i < array.count && i < 4096; i++) {
-            char text[16];
+            char text[16], *whole = i < 16 ? fuzz_room(pv__array_text_room(&array), 1) : NULL;
             float single;
             double number = pv_array_number(&array, i);
             pv_array_text(&array, i, text, sizeof text);
             FUZZ_CHECK(memchr(text, '\0', sizeof text), "an element's text does not end");
+            if (whole) {
+                pv_array_text(&array, i, whole, pv__array_text_room(&array));
+                FUZZ_CHECK(strncmp(whole, text, strlen(text)) == 0, "a text begins otherwise where it is whole");
+            }
             if (array.type == PV_ARRAY_UNICODE || array.type == PV_ARRAY_BYTES)
                 continue;
             pv_array_floats(&array, i, 1, &single);

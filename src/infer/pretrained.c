@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "data/archive.h"
 #include "infer/infer.h"
 #include "model/network.h"
 
@@ -25,7 +24,7 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
         return pv__fail_at(
             ctx, PV_ERR_INPUT, path, 0, 0,
             "has no array '%s' for --pretrained; save VGG-16's first two convolutions under torchvision's names", name);
-    PV_TRY(pv__archive_own(ctx, archive, member, array)); /* looked at, then used */
+    PV_TRY(pv_archive_array(ctx, archive, member, array));
     bool fits = array->dims == dims;
     for (int i = 0; i < dims && fits; i++)
         fits = array->shape[i] == shape[i];
@@ -36,11 +35,16 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
     if (!fits)
         return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
                            "array '%s' has the wrong shape: [%zu] is expected with this --model", name, shape[0]);
-    for (size_t i = 0; i < array->count; i++)
-        if (!isfinite(pv_array_number(array, i)))
-            return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu; save it again",
-                               name, i);
     return PV_OK;
+}
+
+/* Looked at and used in one: the file may be written to. */
+static pv_status take(pv_ctx *ctx, const char *path, const pv_array *array, size_t i, double *value) {
+    *value = pv_array_number(array, i);
+    return isfinite(*value)
+               ? PV_OK
+               : pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu; save it again",
+                             pv__show(array->name).text, i);
 }
 
 static pv_status load_layer(pv_ctx *ctx, const char *path, pv_archive *archive, const layout *l, int which,
@@ -51,12 +55,13 @@ static pv_status load_layer(pv_ctx *ctx, const char *path, pv_archive *archive, 
     PV_TRY(find(ctx, path, archive, l->weight[which], 4, l->channels_last ? last : first, &weight));
     PV_TRY(find(ctx, path, archive, l->bias[which], 1, &out, &bias));
     for (size_t o = 0; o < out; o++) {
-        w[node->bias + o] = pv_array_number(&bias, o);
+        PV_TRY(take(ctx, path, &bias, o, &w[node->bias + o]));
         for (size_t c = 0; c < in; c++)
             for (size_t t = 0; t < taps; t++) {
                 size_t from = l->channels_last ? (t * in + c) * out + o : (o * in + c) * taps + t;
                 size_t to = which == 0 ? o * taps + t : (o * in + c) * taps + t;
-                double value = pv_array_number(&weight, from);
+                double value;
+                PV_TRY(take(ctx, path, &weight, from, &value));
                 w[node->weight + to] = (which == 0 && c > 0 ? w[node->weight + to] : 0) + value;
             }
     }

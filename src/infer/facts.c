@@ -56,8 +56,8 @@ static void write_options(FILE *stream, const pv_option *table, const void *opti
 static void write_convolutions(FILE *stream) {
     pv_library first;
     (void)pv_libraries(&first, 1); /* oneDNN leads the list */
-    fprintf(stream, "the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name, pv_convolution_isa(),
-            first.version);
+    pv__print(stream, "the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name,
+              pv_convolution_isa(), first.version);
 }
 
 /* How images become views, as the options that asked for it. */

@@ -91,7 +91,7 @@ static void test_mixture(void **state) {
     const double pi = 3.14159265358979323846;
     double weight[] = {0.25, 0.75, 0}, mean[] = {1, 2, -1, 0, 0, 0}, w[] = {0.5, 1};
     double factor[] = {2, 0, 0.5, 1, 1, 0, 0, 3, 1, 0, 0, 1};
-    pv_mixture mixture = {3, 2, weight, mean, factor, false};
+    pv_mixture mixture = {.components = 3, .dims = 2, .weight = weight, .mean = mean, .factor = factor};
     /* first: z = (-1/4, -1 + 1/8); second: z = (3/2, 1/3) */
     double first = 0.25 * exp(-0.5 * (0.0625 + 0.875 * 0.875)) / (2 * pi * 2);
     double second = 0.75 * exp(-0.5 * (2.25 + 1.0 / 9)) / (2 * pi * 3);
@@ -119,7 +119,7 @@ static void test_mixture_large(void **state) {
         }
         expected -= 0.5 * z[i] * z[i] + log(factor[i * D + i]);
     }
-    pv_mixture mixture = {1, D, &weight, mean, factor, false};
+    pv_mixture mixture = {.components = 1, .dims = D, .weight = &weight, .mean = mean, .factor = factor};
     CHECK_NEAR(pv_mixture_log_density(&mixture, w), expected, 1e-8);
 }
 

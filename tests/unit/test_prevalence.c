@@ -96,7 +96,7 @@ static void refuses_prevalence(void **state) {
                      {"yes=", "not a number"},
                      {"=0.5", "no label ''"},
                      {"yes=0.5,no=0.4", "add up"},
-                     {"0x0.1p0", "outside"},
+                     {"0x0.1p0", "not a decimal number"},
                      {"0,5", "outside (0,1)"},
                      {"yes=1%", "0.01"},
                      {"yes=0.5;no=0.5", "not understood"},

@@ -60,7 +60,6 @@ static void stop_words(pv_stop stop, int64_t steps, char *text, size_t size) {
     static const char *const words[] = {[PV_STOP_CONVERGED] = "converged",
                                         [PV_STOP_COMPLETED] = "ran to its end",
                                         [PV_STOP_MAX_ITER] = "ran out of steps",
-                                        [PV_STOP_MAX_TIME] = "ran out of time",
                                         [PV_STOP_DIVERGED] = "diverged",
                                         [PV_STOP_INTERRUPTED] = "was interrupted",
                                         [PV_STOP_NO_PROGRESS] = "stopped where no step helped",

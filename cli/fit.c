@@ -93,9 +93,6 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
         cli_warn(call, "stopped after %lld steps before it converged; raise --max-iter or --epochs",
                  (long long)classifier->iterations);
         break;
-    case PV_STOP_MAX_TIME:
-        cli_warn(call, "stopped by the time limit before it converged");
-        break;
     case PV_STOP_DIVERGED:
         cli_warn(call, "diverged: the model means nothing; try a smaller --rate, such as a tenth of it, or a --prior");
         break;
@@ -384,7 +381,7 @@ const cli_command cli_fit = {
         "hi}), elbo and elbo_se (vi; for laplace the log evidence), evidence (vi), chains, rhat_max, ess_min and "
         "divergences "
         "(hmc).\n"
-        "stop is converged, completed (a schedule of fixed length), max_iter, max_time, diverged (exit code 3), "
+        "stop is converged, completed (a schedule of fixed length), max_iter, diverged (exit code 3), "
         "interrupted, no_progress or early (the validation score got no better); posterior_stop may also be poor (it "
         "ran to "
         "its end and is known to be no good: exit code 3).",

@@ -128,7 +128,7 @@ static void warn_of_targets(cli_call *call, const pv_validation *v, const char *
 bool cli_validation_warn(cli_call *call, const pv_validation *validation, const char *what) {
     bool trouble = false;
     size_t parts = validation->folds * validation->repeats;
-    static const pv_stop bad[] = {PV_STOP_MAX_ITER, PV_STOP_MAX_TIME, PV_STOP_DIVERGED, PV_STOP_NO_PROGRESS};
+    static const pv_stop bad[] = {PV_STOP_MAX_ITER, PV_STOP_DIVERGED, PV_STOP_NO_PROGRESS};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
         size_t count = 0;
         for (size_t i = 0; i < parts; i++)

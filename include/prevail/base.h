@@ -69,7 +69,6 @@ const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
     X(CONVERGED, "converged")                                                                                          \
     X(COMPLETED, "completed") /* a schedule of fixed length ran to its end */                                          \
     X(MAX_ITER, "max_iter")                                                                                            \
-    X(MAX_TIME, "max_time")                                                                                            \
     X(DIVERGED, "diverged")                                                                                            \
     X(INTERRUPTED, "interrupted")                                                                                      \
     X(NO_PROGRESS, "no_progress")                                                                                      \

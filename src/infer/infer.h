@@ -224,7 +224,6 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_
 
 /* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);
-double pv__beta_cdf(double x, double a, double b);
 
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);

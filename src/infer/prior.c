@@ -16,13 +16,14 @@ static const double SMALLEST = 1e-12, LARGEST = 1e12;
 
 static double constant_of(const pv_prior *prior) {
     double s = prior->scale, nu = prior->df;
+    int sign; /* lgamma would write it into a global */
     switch (prior->kind) {
     case PV_PRIOR_NONE:
         break;
     case PV_PRIOR_NORMAL:
         return log(s) + 0.91893853320467274178;
     case PV_PRIOR_STUDENT:
-        return lgamma(0.5) + lgamma(0.5 * nu) - lgamma(0.5 * (nu + 1)) + 0.5 * log(nu);
+        return lgamma_r(0.5, &sign) + lgamma_r(0.5 * nu, &sign) - lgamma_r(0.5 * (nu + 1), &sign) + 0.5 * log(nu);
     case PV_PRIOR_LAPLACE:
         return log(2 * s);
     }

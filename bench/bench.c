@@ -61,12 +61,12 @@ static void make_data(bench_data *data, size_t rows, size_t columns, int threads
     data->set.x = cli_alloc(rows * columns, sizeof(double));
     data->set.label = cli_alloc(rows, sizeof(int32_t));
     double *w = cli_alloc(columns, sizeof *w);
-    pv_rng weights = pv_rng_stream(1, 1, 0);
+    pv_rng weights = pv_rng_stream(1, PV_STREAM_BENCH_WEIGHTS, 0);
     for (size_t j = 0; j < columns; j++)
         w[j] = pv_rng_normal(&weights) / sqrt((double)columns);
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = 0; i < rows; i++) {
-        pv_rng rng = pv_rng_stream(1, 2, i);
+        pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_ROWS, i);
         double z = 0, *x = data->set.x + i * columns;
         for (size_t j = 0; j < columns; j++) {
             x[j] = pv_rng_normal(&rng);
@@ -255,7 +255,7 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
     char *labels[] = {zero, one};
     double *loglik = cli_alloc(2 * ROWS, sizeof *loglik), *p = cli_alloc(2 * ROWS, sizeof *p);
     const double half[2] = {log(0.5), log(0.5)};
-    pv_rng rng = pv_rng_stream(1, 3, 0);
+    pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_PROBABILITIES, 0);
     for (size_t i = 0; i < ROWS; i++) {
         double u = pv_rng_uniform(&rng);
         loglik[2 * i] = log(u);
@@ -299,7 +299,7 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
 static void make_predictions(size_t rows, int threads, double *log_p, int32_t *label) {
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = 0; i < rows; i++) {
-        pv_rng rng = pv_rng_stream(1, 3, i);
+        pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_PREDICTIONS, i);
         double log_odds = 1.5 * pv_rng_normal(&rng) - 1;
         log_p[2 * i] = pv_log_sigmoid(-log_odds);
         log_p[2 * i + 1] = pv_log_sigmoid(log_odds);

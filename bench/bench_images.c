@@ -31,7 +31,7 @@ typedef struct volumes {
 static void make_volumes(volumes *v) {
     static char none[] = "";
     size_t count = (size_t)ROWS * SIDE * SIDE * SIDE;
-    pv_rng rng = pv_rng_stream(1, 4, 0);
+    pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_VOLUMES, 0);
     v->pixels = cli_alloc(count, sizeof *v->pixels);
     for (size_t i = 0; i < count; i++)
         v->pixels[i] = (int16_t)(pv_rng_bits(&rng) % 1400 - 1000);
@@ -121,7 +121,7 @@ static double time_views(cli_call *call, const volumes *v) {
     double *x = cli_alloc((size_t)BATCH * 9 * 32 * 32, sizeof *x), start = now();
 #pragma omp parallel for num_threads(pv_threads_ready(pv_ctx_threads(call->ctx))) schedule(dynamic)
     for (size_t i = 0; i < BATCH; i++) {
-        pv_rng rng = pv_rng_stream(1, 5, i);
+        pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_VIEWS, i);
         pv_views_cut(&v->image, &v->images, i, &rng, x + i * 9 * 32 * 32);
     }
     double seconds = now() - start;

@@ -9,6 +9,7 @@
 #define PREVAIL_CORE_H
 
 #include "prevail/base.h"
+#include "prevail/streams.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -244,7 +245,7 @@ typedef struct pv_rng {
     bool has_spare;
 } pv_rng;
 
-pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index);
+pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index); /* purpose: prevail/streams.h */
 uint64_t pv_rng_bits(pv_rng *rng);
 double pv_rng_uniform(pv_rng *rng); /* (0,1), 53 bits, never 0 or 1 */
 double pv_rng_normal(pv_rng *rng);

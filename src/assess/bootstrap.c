@@ -21,7 +21,6 @@
 #include "core/vector.h"
 
 enum {
-    STREAM_BOOTSTRAP = 31, /* purpose of the streams; index: replicate */
     REPLICATES = 1000,
     REPLICATES_LEAST = 100,
     MEMBERS_MAX = 65536, /* rows of a label that are drawn one by one */
@@ -293,8 +292,8 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (threads > 1)
     for (int t = 0; t < threads; t++)
         for (size_t r = (size_t)t; r < count && !pv__interrupted(ctx); r += (size_t)threads)
-            replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, STREAM_BOOTSTRAP, r), &workers[t],
-                      &replicates[r]);
+            replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, PV_STREAM_BOOTSTRAP, r),
+                      &workers[t], &replicates[r]);
     if (pv__interrupted(ctx))
         status = pv__fail(ctx, PV_ERR_INTERRUPTED, "interrupted while intervals were computed");
 done:

@@ -51,12 +51,10 @@ int pv__graph_concat(pv__graph *graph, const int *from, int n, double dropout) {
     return append(graph, node);
 }
 
-/* Purpose of the random stream (docs/architecture.md lists them). */
-enum { STREAM_DROPOUT = 31 };
-
 /* Sixteen bits a draw: the probability is met to 1/131072. */
 void pv__dropout_mask(const pv__dropout *dropout, size_t image, int node, double probability, size_t size, bool *keep) {
-    pv_rng rng = pv_rng_stream(dropout->seed, STREAM_DROPOUT, (dropout->first + image) * PV_NODES_MAX + (uint64_t)node);
+    pv_rng rng =
+        pv_rng_stream(dropout->seed, PV_STREAM_DROPOUT, (dropout->first + image) * PV_NODES_MAX + (uint64_t)node);
     uint64_t threshold = (uint64_t)lround(probability * 65536);
     for (size_t i = 0; i < size; i += 4) {
         uint64_t bits = pv_rng_bits(&rng);

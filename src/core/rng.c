@@ -8,6 +8,17 @@
 
 #include "prevail/core.h"
 
+const char *pv_stream_name(pv_stream stream) {
+    switch (stream) { /* a number that two have is an error here */
+#define NAME(name, number, index)                                                                                      \
+    case PV_STREAM_##name:                                                                                             \
+        return #name;
+        PV_STREAM_LIST(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
 pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index) {
     return (pv_rng){.seed = seed, .purpose = purpose, .index = index};
 }

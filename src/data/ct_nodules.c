@@ -28,11 +28,6 @@
 #include "data/ct.h"
 
 enum {
-    PURPOSE_CT_NODULE = 0x637431,
-    PURPOSE_CT_VOTES = 0x637432,
-    PURPOSE_CT_PATIENT = 0x637433,
-    PURPOSE_CT_IMAGE = 0x637434,
-    PURPOSE_CT_ORDER = 0x637435,
     READERS = 4,
     GRADES = 5,
     PATIENT_MAX = 8,
@@ -167,7 +162,7 @@ static void expect_votes(double z, double *share) {
 /* ---- patients ---------------------------------------------------------------------------------------------------- */
 
 static size_t patient_size(uint64_t seed, int32_t patient) {
-    pv_rng rng = pv_rng_stream(seed, PURPOSE_CT_PATIENT, (uint64_t)patient);
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_CT_PATIENT, (uint64_t)patient);
     size_t n = 1;
     while (n < PATIENT_MAX && pv_rng_uniform(&rng) < more_nodules)
         n++;
@@ -179,7 +174,7 @@ static double drawn(pv_rng *rng, double low, double high) {
 }
 
 static pv__ct_scanner patient_scanner(uint64_t seed, int32_t patient) {
-    pv_rng rng = pv_rng_stream(seed, PURPOSE_CT_PATIENT, (uint64_t)patient | (uint64_t)1 << 40);
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_CT_PATIENT, (uint64_t)patient | (uint64_t)1 << 40);
     pv__ct_scanner s = {.lung = -860 + 25 * pv_rng_normal(&rng)};
     s.noise = drawn(&rng, 15, 32);
     s.blur[0] = drawn(&rng, 0.55, 0.95);
@@ -242,7 +237,7 @@ static pv_status draw_order(pv_ctx *ctx, draws *d) {
     PV_TRY(pv__alloc(ctx, d->rows, sizeof *order, &order));
     for (size_t i = 0; i < d->rows; i++)
         order[i] = i;
-    pv_rng rng = pv_rng_stream(d->simulation->seed, PURPOSE_CT_ORDER, 0);
+    pv_rng rng = pv_rng_stream(d->simulation->seed, PV_STREAM_CT_ORDER, 0);
     pv_rng_shuffle(&rng, d->rows, order);
     for (size_t i = 0; i < (size_t)d->simulation->cases; i++)
         d->label[order[i]] = 1;
@@ -252,8 +247,8 @@ static pv_status draw_order(pv_ctx *ctx, draws *d) {
 
 static void draw_row(draws *d, size_t row, bool by_design) {
     const pv_simulation *s = d->simulation;
-    pv_rng rng = pv_rng_stream(s->seed, PURPOSE_CT_NODULE, row);
-    pv_rng votes = pv_rng_stream(s->seed, PURPOSE_CT_VOTES, row);
+    pv_rng rng = pv_rng_stream(s->seed, PV_STREAM_CT_NODULE, row);
+    pv_rng votes = pv_rng_stream(s->seed, PV_STREAM_CT_VOTES, row);
     pv__ct_nodule x;
     d->label[row] = (uint8_t)draw_nodule(d->intercept, &rng, by_design ? d->label[row] : -1, &x);
     d->diameter[row] = x.diameter;
@@ -314,7 +309,7 @@ static void paint(const painter *p, size_t first, size_t n, int16_t *hu) {
         pv__ct_nodule x = {d->diameter[row], (pv__ct_density)d->density[row], d->margin[row], d->spiculation[row],
                            d->lobulation[row]};
         pv__ct_scanner scanner = patient_scanner(seed, d->group[row]);
-        pv__ct_render(&x, &scanner, pv_rng_stream(seed, PURPOSE_CT_IMAGE, row), d->size, p->work + slot * room,
+        pv__ct_render(&x, &scanner, pv_rng_stream(seed, PV_STREAM_CT_IMAGE, row), d->size, p->work + slot * room,
                       hu + i * voxels);
     }
 }

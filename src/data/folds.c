@@ -15,8 +15,6 @@
 
 #include "data/data.h"
 
-enum { STREAM_FOLDS = 0x666F6C };
-
 static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group) {
     if (!data->label || data->rows == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "folds need rows with labels");
@@ -32,7 +30,7 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
 }
 
 static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
-    return pv_rng_stream(seed, STREAM_FOLDS, (uint64_t)which << 40 | repeat);
+    return pv_rng_stream(seed, PV_STREAM_FOLDS, (uint64_t)which << 40 | repeat);
 }
 
 /* A label as messages have it: 'benign', or by its number from 1 where it has no name. */

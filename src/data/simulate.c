@@ -14,8 +14,6 @@
 
 #include "data/data.h"
 
-enum { PURPOSE_NODULES = 0x6E6F64, PURPOSE_GAUSSIAN = 0x676175 };
-
 /* ---- nodules -------------------------------------------------------------------------------------------------------
  * Log odds ratios of published size. age, female, emphysema, upper_lobe and part_solid: the Brock model (McWilliams et
  * al. 2013, N Engl J Med 369:910). smoker and diameter: the Mayo model (Swensen et al. 1997, Arch Intern Med 157:849).
@@ -220,7 +218,7 @@ static pv_status fill_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
     for (size_t row = 0; row < table->rows; row++) {
         if (row % 4096 == 0 && pv__interrupted(ctx))
             return pv__fail(ctx, PV_ERR_INTERRUPTED, "the simulation was interrupted");
-        pv_rng rng = pv_rng_stream(s->seed, gaussian ? PURPOSE_GAUSSIAN : PURPOSE_NODULES, row);
+        pv_rng rng = pv_rng_stream(s->seed, gaussian ? PV_STREAM_GAUSSIAN : PV_STREAM_NODULES, row);
         int label = by_design(s) ? row < (size_t)s->cases : -1;
         label = draw_row(gaussian, s, truth, &rng, label, within, features, x);
         if (label < 0)

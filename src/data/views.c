@@ -9,9 +9,6 @@
 
 #include "data/archive.h"
 
-/* Purpose of the fixed set's stream (docs/architecture.md lists them); training's is the caller's. */
-enum { STREAM_FIXED_VIEWS = 42 };
-
 typedef struct plane {
     double a[3], b[3]; /* steps of one field along rows and columns of the view, z, y, x */
     double shift[3];
@@ -47,7 +44,7 @@ static void volume_planes(const pv_image_encoding *e, pv_rng *training, plane *p
     for (size_t v = 0; v < e->views; v++) {
         double r[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
         size_t triplet = v / 3;
-        pv_rng fixed = pv_rng_stream(0, STREAM_FIXED_VIEWS, triplet), *rng = training ? training : &fixed;
+        pv_rng fixed = pv_rng_stream(0, PV_STREAM_FIXED_VIEWS, triplet), *rng = training ? training : &fixed;
         if (v % 3 == 0) {
             if (e->rotate > 0 && (training || triplet > 0))
                 random_rotation(rng, r);
@@ -66,7 +63,7 @@ static void volume_planes(const pv_image_encoding *e, pv_rng *training, plane *p
 
 static void flat_planes(const pv_image_encoding *e, pv_rng *training, plane *planes) {
     for (size_t v = 0; v < e->views; v++) {
-        pv_rng fixed = pv_rng_stream(0, STREAM_FIXED_VIEWS, v), *rng = training ? training : &fixed;
+        pv_rng fixed = pv_rng_stream(0, PV_STREAM_FIXED_VIEWS, v), *rng = training ? training : &fixed;
         bool plain = !training && v == 0;
         double angle = (2 * pv_rng_uniform(rng) - 1) * e->rotate * 3.14159265358979323846 / 180;
         bool mirrored = pv_rng_uniform(rng) < 0.5 && e->flip && !plain;

@@ -18,7 +18,7 @@ struct pv__holdout {
     double *loglik;      /* [n][classes] */
 };
 
-enum { STREAM_SPLIT = 1 << 30 }; /* the repeat that pv_folds_make has for it: no cross-validation has so many */
+enum { SPLIT_REPEAT = 1 << 30 }; /* what pv_folds_make takes for it: no cross-validation has so many */
 
 /* The number of folds and of those held out whose share is nearest, with a row of each label (or a group) for every
  * fold.
@@ -59,7 +59,7 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *fold, &fold));
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
-    status = pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, STREAM_SPLIT, fold);
+    status = pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, SPLIT_REPEAT, fold);
     if (status == PV_ERR_INPUT) {
         pv_error why = *pv_ctx_error(ctx);
         status = pv__fail(ctx, status, "--validation %g: %s; leave --validation out, or add rows", options->validation,

@@ -7,9 +7,6 @@
 #include "model/model.h"
 #include "prevail/infer.h"
 
-/* Purposes of random streams in this part. */
-enum { PV_STREAM_BATCHES = 21, PV_STREAM_DESIGN = 22, PV_STREAM_VIEWS = 41 };
-
 /* The options with their texts understood, and the data: all that inference needs. */
 typedef struct pv__problem {
     const pv_fit_options *given;   /* as the caller has them */

@@ -46,13 +46,10 @@ static bool is_bias(const pv_model *model, size_t parameter) {
     return false;
 }
 
-/* Purpose of the random stream; one per place that draws (docs/architecture.md lists them). */
-enum { STREAM_MLP_START = 11 };
-
 /* He et al. 2015: variance 2/inputs. The output layer starts small, so that training starts at its biases. */
 static void start(const pv_model *model, uint64_t seed, double *w) {
     for (int l = 0; l < model->layers; l++) {
-        pv_rng rng = pv_rng_stream(seed, STREAM_MLP_START, (uint64_t)l);
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_MLP_START, (uint64_t)l);
         size_t matrix = model->width[l] * model->width[l + 1];
         double scale = sqrt(2 / (double)(model->width[l] ? model->width[l] : 1)) * (l + 1 == model->layers ? 0.1 : 1);
         for (size_t i = 0; i < matrix; i++)

@@ -25,9 +25,6 @@ static bool is_bias(const pv_model *model, size_t parameter) {
     return false;
 }
 
-/* Purpose of the random stream (docs/architecture.md lists them). */
-enum { STREAM_NETWORK_START = 12 };
-
 /* He et al. 2015: variance 2/inputs of each convolution. The output layer starts small, so that training starts at its
  * biases. */
 static void start(const pv_model *model, uint64_t seed, double *w) {
@@ -36,13 +33,13 @@ static void start(const pv_model *model, uint64_t seed, double *w) {
         const pv__node *node = &g->node[t];
         if (node->kind != PV_NODE_CONV)
             continue;
-        pv_rng rng = pv_rng_stream(seed, STREAM_NETWORK_START, (uint64_t)t);
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_NETWORK_START, (uint64_t)t);
         size_t count = node->bias - node->weight;
         double scale = sqrt(2 * (double)node->out.channels / (double)count);
         for (size_t i = 0; i < count; i++)
             w[node->weight + i] = scale * pv_rng_normal(&rng);
     }
-    pv_rng rng = pv_rng_stream(seed, STREAM_NETWORK_START, PV_NODES_MAX);
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_NETWORK_START, PV_NODES_MAX);
     double scale = 0.1 * sqrt(2 / (double)model->network->features);
     for (size_t i = 0; i < model->network->features * (size_t)model->classes; i++)
         w[g->params + i] = scale * pv_rng_normal(&rng);

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { STREAM_START = 32, STREAM_STEP = 33, STREAM_TRANSITION = 34 };
 enum { FEWEST_DRAWS = 4 }; /* of a chain: R-hat needs two in each half */
 
 /* ---- adaptation -------------------------------------------------------------------------------------------------- */
@@ -116,14 +115,14 @@ static void copy_memory(chain *c, bool back) {
         memcpy(back ? field[i].data : (void *)at, back ? (const void *)at : field[i].data, field[i].size);
 }
 
-static pv_rng stream(const chain *c, uint32_t purpose) {
+static pv_rng stream(const chain *c, pv_stream purpose) {
     return pv_rng_stream(c->seed, purpose, c->index << 40 | (uint64_t)c->iteration);
 }
 
 /* A start scattered about the centre as the curvature there says, nearer where that is outside the density. */
 static pv_status begin(chain *c) {
     pv__nuts *nuts = &c->nuts;
-    pv_rng rng = stream(c, STREAM_START);
+    pv_rng rng = stream(c, PV_STREAM_HMC_START);
     double scatter = 1;
     nuts->at.value = INFINITY;
     for (int attempt = 0; attempt < 40 && !isfinite(nuts->at.value); attempt++, scatter *= 0.5) {
@@ -133,7 +132,7 @@ static pv_status begin(chain *c) {
     }
     if (!isfinite(nuts->at.value))
         return pv__fail(c->ctx, PV_ERR_NUMERIC, "hmc: the density is zero all around the starting point");
-    nuts->rng = stream(c, STREAM_STEP);
+    nuts->rng = stream(c, PV_STREAM_HMC_STEP);
     PV_TRY(pv__nuts_first_step(nuts));
     restart_steps(&c->adapt, nuts->step);
     return PV_OK;
@@ -159,7 +158,7 @@ static pv_status adapt(chain *c) {
             take_variances(a, nuts->dims, nuts->scale);
             next_window(a);
             aim_higher(a);
-            nuts->rng = stream(c, STREAM_STEP);
+            nuts->rng = stream(c, PV_STREAM_HMC_STEP);
             PV_TRY(pv__nuts_first_step(nuts));
             restart_steps(a, nuts->step);
         }
@@ -175,7 +174,7 @@ static pv_status iterate(chain *c) {
     copy_memory(c, false);
     if (c->iteration == 0)
         PV_TRY(begin(c));
-    nuts->rng = stream(c, STREAM_TRANSITION);
+    nuts->rng = stream(c, PV_STREAM_HMC_TRANSITION);
     pv_status status = pv__nuts_transition(nuts);
     if (status == PV_ERR_INTERRUPTED)
         copy_memory(c, true);

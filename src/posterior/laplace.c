@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STREAM_LAPLACE = 31, FEWEST = 16 }; /* draws, where an interruption leaves fewer than asked for */
+enum { FEWEST = 16 }; /* draws, where an interruption leaves fewer than asked for */
 
 pv_laplace_options pv_laplace_options_default(void) {
     return (pv_laplace_options){.draws = 4000, .seed = 1};
@@ -64,7 +64,7 @@ static pv_status fill(pv_ctx *ctx, const pv_laplace_options *options, const pv__
             p->stop = PV_STOP_INTERRUPTED;
             break;
         }
-        pv_rng rng = pv_rng_stream(options->seed, STREAM_LAPLACE, n);
+        pv_rng rng = pv_rng_stream(options->seed, PV_STREAM_LAPLACE, n);
         for (size_t i = 0; i < d; i++) {
             z[i] = pv_rng_normal(&rng);
             p->draws[n * d + i] = whiten->centre[i] + dot(i + 1, factor + i * d, z);

@@ -151,13 +151,4 @@ static inline size_t pv__vi_scratch(const pv__vi_mix *mix) {
 }
 enum { PV_VI_CHUNK = 64 }; /* points at a time where their number is free */
 
-enum {
-    PV_STREAM_VI_START = 41,
-    PV_STREAM_VI_STEP,
-    PV_STREAM_VI_BOUND,
-    PV_STREAM_VI_DRAWS,
-    PV_STREAM_VI_REST,
-    PV_STREAM_VI_DIRECTIONS
-};
-
 #endif

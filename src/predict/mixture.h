@@ -113,6 +113,4 @@ PV_MUST_USE pv_status pv__many_draws(pv_ctx *ctx, pv__mixture *mixture, const do
 PV_MUST_USE pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__many *many,
                                     int64_t seed, uint64_t index, double *pi, pv__points *points);
 
-enum { PV__STREAM_PREVALENCE = 0x7072, PV__STREAM_PREVALENCE_CHAIN = 0x7073, PV__STREAM_DIRICHLET = 0x7074 };
-
 #endif

@@ -201,7 +201,7 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
     double *proposal;
     PV_TRY(pv__alloc(ctx, points->count, sizeof *proposal, &proposal));
     for (size_t j = 0; j < points->count; j += 2) {
-        pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE, j / 2);
+        pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_PREVALENCE, j / 2);
         proposal[j] = proposal[j + 1] = propose(many, &rng, step);
         place(many, step, 1, points->pi + j * k);
         place(many, step, -1, points->pi + (j + 1) * k);
@@ -345,7 +345,7 @@ static double run_chain(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
 pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, int64_t seed, uint64_t index,
                         double *pi, pv__points *points) {
     size_t k = (size_t)m->classes, j = 0;
-    pv_rng rng = pv_rng_stream((uint64_t)seed, PV__STREAM_PREVALENCE_CHAIN, index);
+    pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_CHAIN, index);
     *points = (pv__points){.count = CHAIN, .classes = k};
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, CHAIN * k, sizeof(double), &points->pi));

@@ -174,7 +174,7 @@ static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *point
     for (size_t j = 0; j < points->count; j++) {
         double *pi = points->pi + j * k, sum = 0;
         points->weight[j] = 1 / (double)points->count;
-        pv_rng rng = pv_rng_stream((uint64_t)s->options->seed, PV__STREAM_DIRICHLET, j);
+        pv_rng rng = pv_rng_stream((uint64_t)s->options->seed, PV_STREAM_TARGET_DIRICHLET, j);
         for (size_t y = 0; y < k; y++)
             sum += pi[y] = fmax(pv_rng_gamma(&rng, s->posterior[y]), 1e-300);
         for (size_t y = 0; y < k; y++)

@@ -14,7 +14,7 @@
 
 #include "predict/predict.h"
 
-enum { ROWS = 512, STREAM_LEVELS = 0x7075 };
+enum { ROWS = 512 };
 
 static const double *true_marginal(const pv_classifier *c) {
     return c->loss == PV_LOSS_PLAIN ? c->prevalence : NULL;
@@ -76,7 +76,7 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
     if (solver->fixed || j->options->method >= PV_TARGET_EM) {
         memcpy(pi, solver->plugin, k * sizeof *pi);
     } else if (j->options->method == PV_TARGET_VB) {
-        pv_rng rng = pv_rng_stream((uint64_t)j->options->seed, PV__STREAM_DIRICHLET, s);
+        pv_rng rng = pv_rng_stream((uint64_t)j->options->seed, PV_STREAM_TARGET_DIRICHLET, s);
         for (size_t y = 0; y < k; y++)
             sum += pi[y] = fmax(pv_rng_gamma(&rng, solver->posterior[y]), 1e-300);
         for (size_t y = 0; y < k; y++)
@@ -220,7 +220,7 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->stop, &j->stop));
     for (size_t s = 0; s < draws; s++)
         j->level[s] = s;
-    pv_rng rng = pv_rng_stream((uint64_t)j->options->seed, STREAM_LEVELS, 0);
+    pv_rng rng = pv_rng_stream((uint64_t)j->options->seed, PV_STREAM_TARGET_LEVELS, 0);
     pv_rng_shuffle(&rng, draws, j->level);
     return PV_OK;
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { CASES = 357, CONTROLS = 322, ROWS = CASES + CONTROLS, TRAINING = 302, VALIDATION = 150 };
-enum { TESTING = ROWS - TRAINING - VALIDATION, STREAM_SPLIT = 911 };
+enum { TESTING = ROWS - TRAINING - VALIDATION };
 
 const char *const cal_method[CAL_METHODS] = {"ig, plug-in", "ig, profile",      "ig, profile, known",
                                              "iw",          "plain, corrected", "the truth"};
@@ -90,7 +90,7 @@ static pv_status split_rows(pv_ctx *ctx, uint64_t seed, size_t replicate, sample
     size_t row[ROWS];
     for (size_t i = 0; i < ROWS; i++)
         row[i] = i;
-    pv_rng rng = pv_rng_stream(seed, STREAM_SPLIT, replicate);
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_SPLIT, replicate);
     pv_rng_shuffle(&rng, ROWS, row);
     pv_status status = pv_dataset_take(ctx, s->data, TRAINING, row, &s->training);
     if (status == PV_OK)

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_CONTROLS = 912 };
-
 const char *const nod_quantity[NOD_QUANTITIES] = {
 #define ENTRY(name, text) #name,
     NOD_QUANTITY_LIST(ENTRY)
@@ -66,7 +64,7 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
     for (size_t i = 0; i < w->data->rows; i++)
         if (fold[i] == half && w->data->label[i] == 0)
             row[n++] = i;
-    pv_rng rng = pv_rng_stream((uint64_t)w->options->shared.seed, STREAM_CONTROLS, index);
+    pv_rng rng = pv_rng_stream((uint64_t)w->options->shared.seed, PV_STREAM_STUDY_CONTROLS, index);
     pv_rng_shuffle(&rng, n - *positives, row + *positives);
     return n;
 }

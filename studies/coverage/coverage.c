@@ -69,11 +69,9 @@ typedef struct sample {
     double stated; /* prevalence */
 } sample;
 
-enum { STREAM_PEOPLE = 901, STREAM_PREVALENCE = 902 };
-
 /* People come from the population until both groups are full; those of a full group are sent home. */
 static void draw_sample(const coverage *c, size_t replicate, sample *s) {
-    pv_rng rng = pv_rng_stream(c->seed, STREAM_PEOPLE, replicate);
+    pv_rng rng = pv_rng_stream(c->seed, PV_STREAM_STUDY_PEOPLE, replicate);
     size_t left[2] = {c->controls, c->cases}, n = 0;
     while (left[0] + left[1]) {
         double *x = s->x + FEATURES * n, logit = c->truth[0];
@@ -100,7 +98,7 @@ static void draw_sample(const coverage *c, size_t replicate, sample *s) {
     if (isinf(c->prevalence_n))
         return;
     /* No case, or nothing but cases, leaves no prevalence to state: counted as half a one. */
-    pv_rng count = pv_rng_stream(c->seed, STREAM_PREVALENCE, replicate);
+    pv_rng count = pv_rng_stream(c->seed, PV_STREAM_STUDY_PREVALENCE, replicate);
     double seen = 0;
     for (size_t i = 0; (double)i < c->prevalence_n; i++)
         seen += pv_rng_uniform(&count) < c->prevalence;

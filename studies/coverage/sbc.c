@@ -17,7 +17,6 @@
 #include "tool/json.h"
 
 enum { PARAMS = FEATURES + 1, DRAWS = 99, BINS = 20, ROWS = 100, THIN = 5 };
-enum { STREAM_SBC = 903 };
 static const double prior_sd = 1;
 static const char *const parameter[PARAMS] = {"intercept", "x1", "x2", "x3"};
 
@@ -45,7 +44,7 @@ typedef struct sample {
 /* The prior may give labels of one kind only, which the loss refuses (no such study exists): such samples are drawn
  * again. To keep ranks uniform the condition must not depend on w given the data, and it does not. */
 static void draw_sample(uint64_t seed, size_t replicate, sample *s) {
-    pv_rng rng = pv_rng_stream(seed, STREAM_SBC, replicate);
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_SBC, replicate);
     int ones;
     do {
         ones = 0;

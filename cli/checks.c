@@ -226,7 +226,7 @@ static void check_estimated(cli_checks *checks, const pv_classifier *c) {
 }
 
 void cli_check_marginal(cli_checks *checks, const pv_classifier *c) {
-    if (c->loss == PV_LOSS_PLAIN || !c->prevalence)
+    if (pv_loss_of_design(c->loss) || !c->prevalence)
         return;
     if (c->estimated) {
         check_estimated(checks, c);

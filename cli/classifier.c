@@ -41,7 +41,7 @@ json_t *cli_json_sample(const pv_classifier *classifier) {
 }
 
 json_t *cli_json_marginal_kind(const pv_classifier *c) {
-    return c->loss == PV_LOSS_IG ? cli_json_text(pv_marginal_name(c->marginal)) : json_null();
+    return pv_loss_has_marginal(c->loss) ? cli_json_text(pv_marginal_name(c->marginal)) : json_null();
 }
 
 json_t *cli_json_marginal(const pv_classifier *classifier) {

@@ -108,7 +108,7 @@ static void add_warnings(cli_call *call, const pv_classifier *classifier, const 
     }
     if (classifier->posterior)
         warn_of_posterior(call, classifier);
-    if (classifier->loss != PV_LOSS_PLAIN && classifier->prevalence)
+    if (!pv_loss_of_design(classifier->loss) && classifier->prevalence)
         warn_of_marginal(call, classifier);
 }
 
@@ -161,7 +161,7 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
 static const char *intercept_prior(const fit_options *options, const pv_classifier *c) {
     if (strcmp(options->fit.intercept_prior, "auto") != 0)
         return options->fit.intercept_prior;
-    if (c->loss != PV_LOSS_IG || !(c->prevalence_n > 0))
+    if (!pv_loss_has_marginal(c->loss) || !(c->prevalence_n > 0))
         return "normal:10";
     return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
@@ -180,16 +180,16 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     else if (c->dropped)
         printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
-    printf("loss %s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
-           c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
+    printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
+           pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
         printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
                c->encoding->image ? "weights" : "standardised slopes", intercept_prior(options, c));
-    if (c->loss == PV_LOSS_IG && !c->estimated && isfinite(c->prevalence_n))
+    if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
-    else if (c->loss == PV_LOSS_IG && !c->estimated)
+    else if (pv_loss_has_marginal(c->loss) && !c->estimated)
         printf("prevalence held exactly\n");
     printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            c->loss_value, (long long)c->seed);
@@ -203,8 +203,9 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, CLI_LEVEL);
-    if (c->loss == PV_LOSS_PLAIN)
-        printf("  (plain learns the data as they are; predict corrects for the stated prevalence)\n");
+    if (pv_loss_of_design(c->loss))
+        printf("  (%s learns the data as they are; predict corrects for the stated prevalence)\n",
+               pv_loss_name(c->loss));
     fputc('\n', stdout);
     int code = cli_print_coefficients(call, c, CLI_LEVEL, false);
     if (call->warnings)

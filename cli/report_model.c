@@ -32,8 +32,8 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     report_cell(&cells, "target column");
     report_cell(&cells, c->target);
     report_cell(&cells, "loss");
-    report_cell_format(&cells, "%s%s%s", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
-                       c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "");
+    report_cell_format(&cells, "%s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
+                       pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
     report_cell(&cells, "prevalence stated");
     if (!c->prevalence)
         report_cell(&cells, "none");

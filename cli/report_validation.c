@@ -148,7 +148,7 @@ static void put_sweep_table(pv_report *report, const report_sweep_row *rows, siz
 
 typedef struct sweep_chart {
     double *x, *y; /* [n][DRAWN] */
-    pv_series series[DRAWN][3];
+    pv_series series[DRAWN][PV_LOSSES];
     pv_panel panel[DRAWN];
 } sweep_chart;
 
@@ -156,7 +156,6 @@ typedef struct sweep_chart {
 static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n,
                                  int classes) {
     sweep_chart c = {.x = cli_alloc(n, sizeof(double)), .y = cli_alloc(n * DRAWN, sizeof(double))};
-    static const pv_ink inks[] = {[PV_LOSS_IG] = PV_INK_IG, [PV_LOSS_IW] = PV_INK_IW, [PV_LOSS_PLAIN] = PV_INK_PLAIN};
     for (size_t i = 0; i < n; i++) {
         bool mixed = strcmp(rows[i].prevalence, "mixture") == 0;
         c.x[i] = mixed || !rows[i].validation->prevalence ? NAN : rows[i].validation->prevalence[classes - 1];
@@ -170,13 +169,13 @@ static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report
             while (end < n && rows[end].loss == rows[i].loss)
                 end++;
             c.series[m][lines++] = (pv_series){.mark = PV_MARK_LINE,
-                                               .ink = inks[rows[i].loss],
+                                               .ink = pv_ink_named(pv_loss_name(rows[i].loss)),
                                                .name = pv_loss_name(rows[i].loss),
                                                .n = end - i,
                                                .x = c.x + i,
                                                .y = c.y + (size_t)m * n + i,
                                                .size = 2.2,
-                                               .dashed = rows[i].loss == PV_LOSS_PLAIN};
+                                               .dashed = pv_loss_of_design(rows[i].loss)};
             i = end;
         }
         c.panel[m] = (pv_panel){.title = compared[m],

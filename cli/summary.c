@@ -135,8 +135,8 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
     printf(", hash %016" PRIx64 "\n", c->data_hash);
     if (c->encoding->image)
         print_image(c->encoding->image);
-    printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), c->loss == PV_LOSS_IG ? ", marginal " : "",
-           c->loss == PV_LOSS_IG ? pv_marginal_name(c->marginal) : "", c->loss_value);
+    printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
+           pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
     if (c->sample_source)
         printf("  population  %zu rows of %s, hash %016" PRIx64 "\n", c->sample_rows, c->sample_source, c->sample_hash);
     if (c->estimated)

@@ -82,7 +82,7 @@ typedef struct work {
     char *list;         /* the prevalences, cut into pieces */
     const char **prevalence;
     size_t prevalences;
-    pv_loss losses[3];
+    pv_loss losses[PV_LOSSES];
     size_t n_losses;
     double *weight; /* [prevalences] */
     row *rows;      /* [n_losses][prevalences, and one for the mixture] */
@@ -91,20 +91,19 @@ typedef struct work {
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
+#define LOSS_WORD(name, word, text) " " #word ","
+
 static int read_losses(cli_call *call, const char *text, work *w) {
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
-        int found = -1;
-        for (int l = PV_LOSS_IG; l <= PV_LOSS_PLAIN; l++)
-            if (strlen(pv_loss_name((pv_loss)l)) == length && strncmp(at, pv_loss_name((pv_loss)l), length) == 0)
-                found = l;
-        for (size_t i = 0; i < w->n_losses; i++)
-            if (found >= 0 && w->losses[i] == (pv_loss)found)
-                found = -1;
-        if (found < 0)
+        pv_loss loss;
+        bool found = pv_loss_find(at, length, &loss);
+        for (size_t i = 0; found && i < w->n_losses; i++)
+            found = w->losses[i] != loss;
+        if (!found)
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--losses %s: ig, iw, plain, each at most once, parted by commas", text);
-        w->losses[w->n_losses++] = (pv_loss)found;
+                             "--losses %s:" PV_LOSS_LIST(LOSS_WORD) " each at most once, parted by commas", text);
+        w->losses[w->n_losses++] = loss;
         at += length;
         if (!*at)
             return CLI_OK;
@@ -174,10 +173,10 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
     int code = read_losses(call, options->losses, w);
-    bool ig = false;
+    bool corrects = false;
     for (size_t i = 0; i < w->n_losses; i++)
-        ig = ig || w->losses[i] == PV_LOSS_IG;
-    for (size_t i = 0; i < 2 && code == CLI_OK && !ig; i++)
+        corrects = corrects || pv_loss_has_marginal(w->losses[i]);
+    for (size_t i = 0; i < 2 && code == CLI_OK && !corrects; i++)
         if (cli_given(call, i ? "prevalence-n" : "marginal"))
             code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for ig, which is not among --losses %s: leave it out",
                              i ? "prevalence-n" : "marginal", options->losses);
@@ -202,8 +201,8 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
     pv_fit_options fit = options->fit;
     fit.loss = (int)loss;
     fit.prevalence = prevalence;
-    if (loss != PV_LOSS_IG) {
-        pv_fit_options usual = pv_fit_options_default(); /* what only ig has stays out of the others */
+    if (!pv_loss_has_marginal(loss)) {
+        pv_fit_options usual = pv_fit_options_default(); /* they would be refused */
         fit.prevalence_n = usual.prevalence_n;
         fit.marginal = usual.marginal;
     }

@@ -245,7 +245,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
 }
 
 void cli_warn_of_strength(cli_call *call, const pv_fit_options *fit) {
-    if (fit->loss != PV_LOSS_IG && cli_given(call, "prevalence-n"))
+    if (!pv_loss_has_marginal((pv_loss)fit->loss) && cli_given(call, "prevalence-n"))
         cli_warn(call, "--prevalence-n has no effect with --loss %s", pv_loss_name((pv_loss)fit->loss));
 }
 

@@ -34,6 +34,8 @@ typedef enum pv_ink {
         PV_INKS
 } pv_ink;
 
+pv_ink pv_ink_named(const char *word); /* PV_INK_TEXT where none has this name */
+
 /* ---- what is drawn -----------------------------------------------------------------------------------------------
  * Points that are not finite (or not above 0, on a logarithmic axis) are left out and break a line. */
 typedef enum pv_mark {

@@ -43,15 +43,28 @@ typedef struct pv_prevalence {
 
 PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population);
 
+/* The losses: X(NAME, name, "what it is"). What one does is in src/core/loss_NAME.c. */
 #define PV_LOSS_LIST(X)                                                                                                \
-    X(IG, "ig", "information gain: each likelihood over the model's own marginal")                                     \
-    X(IW, "iw", "importance weighting: the log-loss with class weights prevalence/frequency")                          \
-    X(PLAIN, "plain", "log-loss; correct with predict --population")
+    X(IG, ig, "information gain, each likelihood over the model's own marginal")                                       \
+    X(IW, iw, "class weights")                                                                                         \
+    X(PLAIN, plain, "log-loss, to be corrected by predict --population")
 typedef enum pv_loss {
 #define PV_LOSS_ENUM(name, word, text) PV_LOSS_##name,
     PV_LOSS_LIST(PV_LOSS_ENUM)
 #undef PV_LOSS_ENUM
 } pv_loss;
+#define PV_LOSS_ONE(name, word, text) +1
+#define PV_LOSSES (0 PV_LOSS_LIST(PV_LOSS_ONE)) /* how many there are */
+
+const char *pv_loss_name(pv_loss loss);
+bool pv_loss_find(const char *name, size_t length, pv_loss *loss); /* false where no loss has this name */
+bool pv_loss_needs_prevalence(pv_loss loss);
+/* Whether its likelihood holds where labels are as common as in training; else it holds in the population whose
+ * prevalence was stated. */
+bool pv_loss_of_design(pv_loss loss);
+/* Whether the model's marginal is part of it, so that a pv_marginal and prevalence_n mean something. */
+bool pv_loss_has_marginal(pv_loss loss);
+bool pv_loss_takes_sample(pv_loss loss); /* unlabelled rows of the population, that is */
 
 #define PV_MARGINAL_LIST(X)                                                                                            \
     X(PROFILE, "profile", "p(x) profiled out; in minibatches its per-sample twin, the selection likelihood")           \
@@ -64,7 +77,6 @@ typedef enum pv_marginal {
 #undef PV_MARGINAL_ENUM
 } pv_marginal;
 
-const char *pv_loss_name(pv_loss loss);
 const char *pv_marginal_name(pv_marginal marginal);
 
 /* ---- the full batch ------------------------------------------------------------------------------------------------
@@ -94,7 +106,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full);
 PV_MUST_USE pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value,
                                         double *dloglik);
 
-/* log p(y|w) of the last evaluation, [classes]; NULL for plain and iw. Borrowed. */
+/* log p(y|w) of the last evaluation, [classes]; NULL for losses without a marginal. Borrowed. */
 const double *pv_full_loss_log_marginal(const pv_full_loss *full);
 
 /* The plug-in estimate of log p(y|w) for any model, [classes]: rows weighted towards prevalence, or as they are where

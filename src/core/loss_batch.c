@@ -1,19 +1,16 @@
 /* Minibatch losses: Appendix A (generalized minibatch estimates), Appendix B (estimates of the marginal and its
- * gradient, implementations 1, 2 and 3).
+ * gradient, implementations 1, 2 and 3). What a loss makes of them is in loss_*.c.
  *
- *   L ~ - sum_n u_n v_n sum_y t_ny f_n(y) + sum_y c_y log q(y)
+ *   L ~ - sum_n u_n v_n sum_y factor(y) t_ny f_n(y) + the loss's own term
  *
  * u_n = N_s/n_B(s) or N_s/(n_B share_s) makes sums over the batch unbiased for sums over the full data: N/n_B omega(2)
  * or omega(1) of the paper, whose classes are here the strata that rows are drawn from (the classes themselves, unless
- * labels are soft). c_y = N_F(y) - N_pr prevalence(y) with the known counts (Eq. bias-free minibatch estimate), or
- * with N_F(y) estimated from the batch as well (Eq. loss minibatch estimate) when `direct`.
- *
- * log q stands for log p(y|w) in the value; its gradient is taken from the batch, never through q.
+ * labels are soft).
  */
 #include <math.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/loss.h"
 
 /* Beyond this the exponential of f - log q is held, so that a stray auxiliary network gives a large gradient, not an
  * infinite one. */
@@ -146,13 +143,7 @@ double pv_marginal_backward(pv_implementation implementation, size_t n, int clas
 
 /* ---- the losses -------------------------------------------------------------------------------------------------- */
 
-typedef struct batch_work {
-    double *epoch, *population, *sums;           /* [n] */
-    double *factor, *counts, *log_p, *log_ratio; /* [classes] */
-    double *block;
-} batch_work;
-
-static pv_status batch_work_new(pv_ctx *ctx, size_t n, size_t k, batch_work *work) {
+static pv_status batch_work_new(pv_ctx *ctx, size_t n, size_t k, pv__batch_work *work) {
     PV_TRY(pv__alloc(ctx, 3 * n + 4 * k, sizeof *work->block, &work->block));
     work->epoch = work->block;
     work->population = work->epoch + n;
@@ -164,73 +155,34 @@ static pv_status batch_work_new(pv_ctx *ctx, size_t n, size_t k, batch_work *wor
     return PV_OK;
 }
 
-static double total_mass(const pv_batch_design *design, size_t k) {
-    double total = 0;
-    for (size_t y = 0; y < k; y++)
-        total += design->mass[y];
-    return total;
-}
-
-static double selection_term(const pv_batch_design *design, const pv_targets *batch, const double *loglik,
-                             const double *log_q, double *dloglik, batch_work *work) {
-    size_t k = (size_t)batch->classes;
-    double total = total_mass(design, k);
-    for (size_t y = 0; y < k; y++)
-        work->log_ratio[y] = log(design->mass[y] / total) - log_q[y];
-    double value = pv__selection_rows(batch, work->epoch, work->log_ratio, loglik, dloglik, NULL, work->sums);
-    double strength = design->population.prevalence_n;
-    for (size_t y = 0; isfinite(strength) && y < k; y++)
-        value -= strength * design->population.prevalence[y] * log_q[y];
-    return value;
-}
-
-static double data_term(const pv_targets *batch, const double *loglik, double *dloglik, batch_work *work) {
+double pv__batch_data_term(pv__batch_work *work) {
     /* The epoch weights join the row weights for the length of the call. */
+    const pv_targets *batch = work->batch;
     for (size_t n = 0; n < batch->n; n++)
         work->sums[n] = work->epoch[n] * pv__weight(batch, n);
     pv_targets weighted = *batch;
     weighted.weight = work->sums;
-    return pv__data_term(&weighted, work->factor, loglik, dloglik, false);
-}
-
-static void marginal_counts(const pv_batch_design *design, const pv_targets *batch, batch_work *work) {
-    size_t k = (size_t)batch->classes;
-    for (size_t y = 0; y < k; y++)
-        work->counts[y] = design->direct ? 0 : design->mass[y];
-    for (size_t n = 0; design->direct && n < batch->n; n++)
-        for (size_t y = 0; y < k; y++)
-            work->counts[y] += work->epoch[n] * pv__weight(batch, n) * pv__share(batch, n, (int)y);
-    double strength = design->population.prevalence_n;
-    for (size_t y = 0; isfinite(strength) && y < k; y++)
-        work->counts[y] -= strength * design->population.prevalence[y];
+    return pv__data_term(&weighted, work->factor, work->loglik, work->dloglik, false);
 }
 
 pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch, const int32_t *stratum,
                              const double *loglik, const double *log_q, double *value, double *dloglik,
                              double *log_batch_marginal) {
     const pv_batch_design *design = &loss->design;
+    const pv__loss_kind *kind = pv__loss(loss->loss);
     size_t k = (size_t)batch->classes;
-    bool selection = loss->loss == PV_LOSS_IG && loss->marginal == PV_MARGINAL_PROFILE;
-    bool auxiliary = loss->loss == PV_LOSS_IG && !selection;
-    batch_work work;
+    bool joint = pv__loss_form(loss->loss, loss->marginal, true) == PV_FORM_JOINT;
+    pv__batch_work work = {.loss = loss, .batch = batch, .loglik = loglik, .log_q = log_q};
+    work.dloglik = dloglik;
+    work.log_batch_marginal = log_batch_marginal;
     PV_TRY(batch_work_new(ctx, batch->n, k, &work));
     pv_status status;
-    PV_GOTO(done, pv_batch_weights(ctx, design, batch, stratum, work.epoch, auxiliary ? work.population : NULL));
-    if (selection) {
-        *value = selection_term(design, batch, loglik, log_q, dloglik, &work);
-        goto done;
-    }
-    double total = total_mass(design, k);
+    PV_GOTO(done, pv_batch_weights(ctx, design, batch, stratum, work.epoch, joint ? work.population : NULL));
+    double total = 0;
     for (size_t y = 0; y < k; y++)
-        work.factor[y] = loss->loss == PV_LOSS_IW ? design->population.prevalence[y] * total / design->mass[y] : 1;
-    *value = data_term(batch, loglik, dloglik, &work);
-    if (auxiliary) {
-        double *log_p = log_batch_marginal ? log_batch_marginal : work.log_p;
-        pv_batch_log_marginal(batch->n, batch->classes, work.population, loglik, log_p);
-        marginal_counts(design, batch, &work);
-        *value += pv_marginal_backward(loss->implementation, batch->n, batch->classes, work.counts, work.population,
-                                       loglik, log_p, log_q, dloglik);
-    }
+        total += design->mass[y];
+    pv__class_factors(loss->loss, batch->classes, design->population.prevalence, total, design->mass, work.factor);
+    *value = kind->batch ? kind->batch(&work) : pv__batch_data_term(&work);
 done:
     pv__free(ctx, work.block);
     return status;

@@ -1,14 +1,6 @@
-/* Full-batch losses.
+/* Full-batch losses: the data term, which all have, and what a loss adds to it (loss_*.c).
  *
- *   plain         L = - sum_n v_n sum_y t_ny f_n(y)                                        (Eq. batch loss function)
- *   iw            L = - sum_n v_n sum_y beta(y) t_ny f_n(y), beta = prevalence / frequency (Eq. weighted MLE)
- *   ig            L = plain + sum_y c_y log p(y|w),  c_y = n_y - N_pr prevalence(y)
- *                 (Eq. batch loss function -- bias corrected, and Eq. loss -- prevalence term)
- *     plugin      p(y|w) = sum_n rho_n exp f_n(y)                    (Eq. empirical marginal estimate, full batch)
- *     profile     p(x) profiled out: profile.c
- *
- * Unlabelled rows, drawn from the population itself, stand for p(x): with plugin p(y|w) is their mean of p(y|x,w)
- * (section 10.2 of the paper), with profile they have their theta beside the others, and no label term.
+ *   L = - sum_n v_n sum_y factor(y) t_ny f_n(y) + the loss's own term
  *
  * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Everything is done on logarithms, so that prevalences
  * of 1e-9 and logits of 1e4 stay finite.
@@ -16,20 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/core.h"
-
-struct pv_full_loss {
-    pv_loss loss;
-    pv_marginal marginal;
-    pv_targets targets;
-    double *factor;       /* [classes], beta of iw; 1 otherwise */
-    double *counts;       /* [classes], c of ig */
-    double *rho;          /* [n], plugin */
-    double *e;            /* [n][classes], plugin */
-    double *log_marginal; /* [classes] */
-    double *sum;          /* [classes] */
-    pv__profile profile;
-};
+#include "core/loss.h"
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
@@ -162,47 +141,32 @@ static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const doub
     return PV_OK;
 }
 
-static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *population, double *mass) {
+static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, pv_loss loss, const pv_prevalence *population, double *mass) {
     pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
     pv_label_mass(targets, mass);
     double total = 0;
-    for (size_t y = 0; y < k; y++) {
-        full->factor[y] = 1;
+    for (size_t y = 0; y < k; y++)
         total += mass[y];
-    }
-    if (full->loss == PV_LOSS_PLAIN)
+    if (!full->kind->needs_prevalence) {
+        pv__class_factors(loss, targets->classes, NULL, total, mass, full->factor);
         return PV_OK;
+    }
+    if (!population)
+        return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", full->kind->name);
     PV_TRY(pv_prevalence_check(ctx, population));
     if (population->classes != targets->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the prevalence is of %d classes, the data have %d", population->classes,
                         targets->classes);
     PV_TRY(check_masses(ctx, targets, mass));
-    if (full->loss == PV_LOSS_IW) {
-        for (size_t y = 0; y < k; y++)
-            full->factor[y] = population->prevalence[y] * total / mass[y];
-        return PV_OK;
-    }
-    if (full->marginal == PV_MARGINAL_PROFILE)
-        return pv__profile_init(ctx, &full->profile, targets, mass, population);
-    if (full->marginal != PV_MARGINAL_PLUGIN)
-        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s needs minibatches; a full batch takes profile or plugin",
-                        pv_marginal_name(full->marginal));
-    for (size_t y = 0; y < k; y++)
-        full->counts[y] =
-            isinf(population->prevalence_n) ? mass[y] : mass[y] - population->prevalence_n * population->prevalence[y];
-    PV_TRY(pv__alloc(ctx, targets->n, sizeof *full->rho, &full->rho));
-    PV_TRY(pv__alloc(ctx, targets->n, k * sizeof *full->e, &full->e));
-    pv__plugin_weights(targets, population->prevalence, mass, full->rho);
-    return PV_OK;
+    pv__class_factors(loss, targets->classes, population->prevalence, total, mass, full->factor);
+    return full->kind->prepare ? full->kind->prepare(ctx, full, population, mass) : PV_OK;
 }
 
 pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, const pv_targets *targets,
                            const pv_prevalence *population, pv_full_loss **full) {
     *full = NULL;
-    PV_TRY(pv__targets_check(ctx, targets, loss == PV_LOSS_IG));
-    if (!population && loss != PV_LOSS_PLAIN)
-        return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", pv_loss_name(loss));
+    PV_TRY(pv__targets_check(ctx, targets, pv_loss_takes_sample(loss)));
     pv_full_loss *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     size_t k = (size_t)targets->classes;
@@ -213,10 +177,10 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->counts, &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->log_marginal, &made->log_marginal));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof *made->sum, &made->sum));
-    made->loss = loss;
+    made->kind = pv__loss(loss);
     made->marginal = marginal;
     made->targets = *targets;
-    PV_GOTO(fail, prepare(ctx, made, population, mass));
+    PV_GOTO(fail, prepare(ctx, made, loss, population, mass));
     pv__free(ctx, mass);
     *full = made;
     return PV_OK;
@@ -259,47 +223,17 @@ static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik
     return PV_OK;
 }
 
-static pv_status plugin_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
-    size_t n = full->targets.n, k = (size_t)full->targets.classes;
-    PV_TRY(pv__log_mixture(ctx, n, (int)k, full->rho, loglik, full->log_marginal, full->sum, full->e));
-    for (size_t y = 0; y < k; y++)
-        *value += full->counts[y] * full->log_marginal[y];
-    if (!dloglik)
-        return PV_OK;
-    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
-        for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++)
-            for (size_t y = 0; y < k; y++)
-                dloglik[i * k + y] += full->counts[y] * full->rho[i] * full->e[i * k + y] / full->sum[y];
-    });
-    return PV_OK;
-}
-
 pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     PV_TRY(data_term(ctx, full, loglik, value, dloglik));
-    if (full->loss != PV_LOSS_IG)
-        return PV_OK;
-    if (full->marginal == PV_MARGINAL_PLUGIN)
-        return plugin_term(ctx, full, loglik, value, dloglik);
-    double term;
-    PV_TRY(pv__profile_solve(ctx, &full->profile, loglik, &term));
-    *value += term;
-    if (!dloglik)
-        return PV_OK;
-    if (isinf(term))
-        memset(dloglik, 0, full->targets.n * (size_t)full->targets.classes * sizeof *dloglik);
-    else
-        pv__profile_backward(ctx, &full->profile, dloglik);
-    return PV_OK;
+    return full->kind->add_term ? full->kind->add_term(ctx, full, loglik, value, dloglik) : PV_OK;
 }
 
 const double *pv_full_loss_log_marginal(const pv_full_loss *full) {
-    if (full->loss != PV_LOSS_IG)
-        return NULL;
-    return full->marginal == PV_MARGINAL_PROFILE ? full->profile.log_lambda : full->log_marginal;
+    return full->kind->log_marginal ? full->kind->log_marginal(full) : NULL;
 }
 
 const double *pv_full_loss_theta(const pv_full_loss *full) {
-    return full->loss == PV_LOSS_IG && full->marginal == PV_MARGINAL_PROFILE ? full->profile.theta : NULL;
+    return full->profile.theta;
 }
 
 void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
@@ -308,7 +242,7 @@ void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
 
 size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field) {
     size_t size = (size_t)full->targets.classes * sizeof(double);
-    if (full->loss != PV_LOSS_IG || full->marginal != PV_MARGINAL_PROFILE)
+    if (!full->profile.log_lambda)
         return 0;
     field[0] = (pv_field){full->profile.log_lambda, size};
     field[1] = (pv_field){full->profile.multiplier, size};

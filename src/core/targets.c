@@ -4,15 +4,6 @@
 
 #include "core/core.h"
 
-const char *pv_loss_name(pv_loss loss) {
-    static const char *const names[] = {
-#define NAME(name, word, text) word,
-        PV_LOSS_LIST(NAME)
-#undef NAME
-    };
-    return (size_t)loss < sizeof names / sizeof *names ? names[loss] : "unknown";
-}
-
 const char *pv_marginal_name(pv_marginal marginal) {
     static const char *const names[] = {
 #define NAME(name, word, text) word,

@@ -440,18 +440,16 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
     double v = pv__weight(&problem->targets, n), rho = 0; /* rho: the row's share of the plug-in marginal */
     for (size_t y = 0; y < k && problem->has_prevalence; y++)
         rho += v * pv__share(&problem->targets, n, (int)y) * problem->population.prevalence[y] / problem->mass[y];
-    bool ig = problem->options->loss == PV_LOSS_IG;
-    if (ig && problem->options->marginal == PV_MARGINAL_PROFILE) {
+    pv__form form = pv__problem_form(problem);
+    if (form == PV_FORM_SELECTION) {
         pv_targets row = pv__targets_slice(&problem->targets, n, 1);
         double sum;
         pv__selection_rows(&row, NULL, log_ratio, loglik, dloglik, NULL, &sum);
         return;
     }
     for (size_t y = 0; y < k; y++) {
-        dloglik[y] = -v * pv__share(&problem->targets, n, (int)y);
-        if (problem->options->loss == PV_LOSS_IW)
-            dloglik[y] *= problem->population.prevalence[y] / problem->design[y];
-        if (ig) {
+        dloglik[y] = -v * pv__share(&problem->targets, n, (int)y) * problem->factor[y];
+        if (form == PV_FORM_JOINT) {
             double strength = isfinite(problem->population.prevalence_n) ? problem->population.prevalence_n
                                                                          : pv__known_strength(problem);
             double c = problem->mass[y] - strength * problem->population.prevalence[y];

@@ -16,6 +16,7 @@ typedef struct state {
     const pv__problem *problem;
     pv__objective *objective;
     bool fast;
+    bool joint; /* the marginal is part of the loss */
     pv__rows rows;
     bool own_rows;           /* clones share them */
     double *p1, *p0, *extra; /* [padded] */
@@ -48,15 +49,13 @@ static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *ro
     rows->target = rows->weight + rows->padded;
     rows->rho = rows->target + rows->padded;
     rows->unit = true;
-    bool iw = problem->options->loss == PV_LOSS_IW;
+    const double *factor = problem->factor;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < d; j++)
             rows->x[j * rows->padded + i] = problem->x[i * d + j];
         double v = pv__weight(&problem->targets, i), share = pv__share(&problem->targets, i, 1);
-        double beta0 = iw ? problem->population.prevalence[0] / problem->design[0] : 1;
-        double beta1 = iw ? problem->population.prevalence[1] / problem->design[1] : 1;
-        rows->weight[i] = v * (beta1 * share + beta0 * (1 - share));
-        rows->target[i] = v * beta1 * share;
+        rows->weight[i] = v * (factor[1] * share + factor[0] * (1 - share));
+        rows->target[i] = v * factor[1] * share;
         rows->unit &= rows->weight[i] == 1;
     }
     if (problem->has_prevalence)
@@ -70,8 +69,8 @@ static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const pv__r
     s->ctx = ctx;
     s->problem = problem;
     s->fast = can_be_fast(problem);
-    pv__form form = problem->options->loss == PV_LOSS_IG ? PV_FORM_JOINT : PV_FORM_ROWS;
-    PV_TRY(pv__objective_new(ctx, problem, form, &s->objective));
+    s->joint = pv__problem_form(problem) == PV_FORM_JOINT;
+    PV_TRY(pv__objective_new(ctx, problem, pv__problem_form(problem), &s->objective));
     if (!s->fast)
         return PV_OK;
     if (shared)
@@ -155,7 +154,7 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
     const pv__density_kernels *kernels = pv__density_kernels_get();
     pv__row_sums sums = kernels->forward(&s->rows, w, s->p1, s->p0);
     *value = sums.loss;
-    if (problem->options->loss != PV_LOSS_IG) {
+    if (!s->joint) {
         kernels->backward(&s->rows, s->p1, s->p0, NULL, 0, gradient);
         return true;
     }
@@ -228,7 +227,7 @@ static bool marginal_fast(state *s, const double *w, double *log_marginal) {
     double mean1 = sums.mean1, mean0 = sums.mean0, term, scale;
     if (!(mean0 > 1e-280 && mean1 > 1e-280))
         return false;
-    if (problem->options->loss == PV_LOSS_IG && problem->options->marginal == PV_MARGINAL_PROFILE) {
+    if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE) {
         if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 ||
             !profile_fast(s, mean1, &term, &scale))
             return false;
@@ -243,29 +242,12 @@ static bool marginal_fast(state *s, const double *w, double *log_marginal) {
 pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const double *w, double *log_marginal) {
     state *s = density->state;
     const pv__problem *problem = s->problem;
-    size_t k = (size_t)problem->targets.classes;
-    double *block, value;
-    if (problem->options->loss == PV_LOSS_PLAIN) {
-        for (size_t y = 0; y < k; y++)
-            log_marginal[y] = log(problem->design[y]);
+    double value;
+    if (!pv_loss_of_design(pv__problem_loss(problem)) && marginal_fast(s, w, log_marginal))
         return PV_OK;
-    }
-    if (marginal_fast(s, w, log_marginal))
-        return PV_OK;
-    PV_TRY(pv__alloc(ctx, problem->n * k + pv_model_params(problem->model), sizeof *block, &block));
-    pv_status status;
-    if (problem->options->loss == PV_LOSS_IG) {
-        status = pv__objective_eval(s->objective, w, false, &value, block);
-        if (status == PV_OK)
-            memcpy(log_marginal, pv_full_loss_log_marginal(pv__objective_loss(s->objective)), k * sizeof *log_marginal);
-    } else {
-        status = pv__objective_loglik(ctx, problem, w, block);
-        if (status == PV_OK)
-            status =
-                pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, block, log_marginal);
-    }
-    pv__free(ctx, block);
-    return status;
+    if (s->joint)
+        PV_TRY(pv__objective_eval(s->objective, w, false, &value, NULL));
+    return pv__log_marginal(ctx, problem, s->objective, w, NULL, log_marginal);
 }
 
 /* Where the profile's inner problem starts the next time. */

@@ -139,7 +139,7 @@ static pv_status set_matrix(pv_ctx *ctx, pv__estimator *e) {
 /* The network starts where it is right, to first order: at the centre. --start zero leaves its matrix at zero, as in
  * the paper. The matrix's prior is for many more parameters than classes; a linear model does without. */
 static pv_status set_auxiliary(pv_ctx *ctx, pv__estimator *e) {
-    if (e->loss.loss != PV_LOSS_IG)
+    if (pv__problem_form(e->problem) != PV_FORM_JOINT)
         return PV_OK;
     e->rates = pv__auxiliary_rates(e->problem);
     if (e->control)
@@ -154,7 +154,7 @@ static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, 
     e->problem = problem;
     e->full = *problem;
     e->full_options = *problem->options;
-    if (e->full_options.loss == PV_LOSS_IG)
+    if (pv_loss_has_marginal(pv__problem_loss(problem)))
         e->full_options.marginal = PV_MARGINAL_PLUGIN;
     e->full.options = &e->full_options;
     e->full.batch = 0;

@@ -66,11 +66,12 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
         return PV_OK;
     }
     if (!text) {
-        if (problem->options->loss != PV_LOSS_PLAIN)
+        pv_loss loss = pv__problem_loss(problem);
+        if (pv_loss_needs_prevalence(loss))
             return pv__fail(ctx, PV_ERR_USAGE,
                             "--loss %s needs --prevalence P: how common is '%s' in the true population?%s",
-                            pv_loss_name((pv_loss)problem->options->loss), labels[k - 1],
-                            problem->options->loss == PV_LOSS_IG ? " Or --population-sample FILE, rows of it" : "");
+                            pv_loss_name(loss), labels[k - 1],
+                            pv_loss_takes_sample(loss) ? " Or --population-sample FILE, rows of it" : "");
         return PV_OK;
     }
     double low, high;
@@ -124,9 +125,10 @@ static void add_half_counts(pv__problem *problem) {
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     const char *text = o->intercept_prior;
-    bool profile = o->loss == PV_LOSS_IG && o->marginal == PV_MARGINAL_PROFILE;
+    bool marginal = pv_loss_has_marginal(pv__problem_loss(problem));
+    bool profile = marginal && o->marginal == PV_MARGINAL_PROFILE;
     if (strcmp(text, "auto") == 0) {
-        if (o->loss != PV_LOSS_IG || !(problem->population.prevalence_n > 0))
+        if (!marginal || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
             text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
@@ -167,27 +169,27 @@ static bool has_auxiliary(const pv_fit_options *o) {
 
 static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
-    bool ig = o->loss == PV_LOSS_IG;
+    bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
     PV_TRY(check_images(ctx, problem));
     bool auxiliary = has_auxiliary(o);
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
-    if (!ig && o->marginal != PV_MARGINAL_PROFILE)
+    if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
         return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s belongs to --loss ig; leave it out with --loss %s", marginal,
                         pv_loss_name((pv_loss)o->loss));
-    if (ig && auxiliary && problem->batch == 0)
+    if (corrects && auxiliary && problem->batch == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s needs minibatches: add --batch 256, or use profile or plugin",
                         marginal);
-    if (ig && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
+    if (corrects && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
-    if (problem->unlabelled && !ig)
+    if (problem->unlabelled && !pv_loss_takes_sample(pv__problem_loss(problem)))
         return pv__fail(ctx, PV_ERR_USAGE, "--population-sample belongs to --loss ig; leave it out with --loss %s",
                         pv_loss_name((pv_loss)o->loss));
     if (problem->unlabelled && problem->batch > 0)
         return pv__fail(ctx, PV_ERR_USAGE, "--population-sample takes all rows at once: leave --batch out");
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
-    if (free_intercept && ig && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
+    if (free_intercept && corrects && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
         !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--prevalence-n 0 without a prior on the intercept leaves it undetermined: give --prevalence-n "
@@ -305,11 +307,12 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (input->sample)
         PV_TRY(join_sample(ctx, input->data, input->sample, problem));
-    PV_TRY(pv__alloc(ctx, 4 * k + params, sizeof(double), &problem->mass));
+    PV_TRY(pv__alloc(ctx, 5 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
     problem->believed = problem->prevalence + k;
-    problem->centre = problem->believed + k;
+    problem->factor = problem->believed + k;
+    problem->centre = problem->factor + k;
     PV_TRY(pv__alloc(ctx, params, sizeof(bool), &problem->is_bias));
     for (size_t i = 0; i < params; i++)
         problem->is_bias[i] = pv_model_is_bias(model, i);
@@ -326,6 +329,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     problem->stated_n = problem->population.prevalence_n;
     hold_if_known(problem, total);
     PV_TRY(read_intercept_prior(ctx, problem));
+    pv__class_factors(pv__problem_loss(problem), (int)k, problem->population.prevalence, 1, problem->design,
+                      problem->factor);
     warn_of_idle_options(ctx, problem);
     return check_combination(ctx, problem);
 }
@@ -364,14 +369,14 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
     return pv__record(ctx, input->command, problem->given, &c->record);
 }
 
-/* Output biases, and the centre of their prior: the log prevalence for ig and iw, the training shares for plain. */
+/* Output biases, and the centre of their prior: the log prevalence of the population that the loss learns. */
 static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
     size_t k = (size_t)problem->targets.classes;
     double *log_p;
     PV_TRY(pv__alloc(ctx, k, sizeof *log_p, &log_p));
-    bool plain = problem->options->loss == PV_LOSS_PLAIN;
+    bool of_design = pv_loss_of_design(pv__problem_loss(problem));
     for (size_t y = 0; y < k; y++)
-        log_p[y] = log(plain ? problem->design[y] : problem->prevalence[y]);
+        log_p[y] = log(of_design ? problem->design[y] : problem->prevalence[y]);
     memset(problem->centre, 0, pv_model_params(problem->model) * sizeof *problem->centre);
     pv_model_shift(problem->model, log_p, problem->centre);
     bool zero = problem->options->start == PV_START_ZERO;

@@ -1,8 +1,9 @@
 /* Full-batch maximum likelihood and maximum a posteriori.
  *
- * For the information gain the selection likelihood comes first: a sum over rows, with the profile's stationary points,
- * that brings the parameters close in cheap passes and to where the known prevalence lies inside the hull of the rows.
- * Then the loss itself. `known` with the plug-in marginal is a constrained problem, solved by multipliers.
+ * For a loss whose marginal ties the rows together, the information gain, the selection likelihood comes first: a sum
+ * over rows, with the profile's stationary points, that brings the parameters close in cheap passes and to where the
+ * known prevalence lies inside the hull of the rows. Then the loss itself. `known` with the plug-in marginal is a
+ * constrained problem, solved by multipliers.
  */
 #include <math.h>
 #include <string.h>
@@ -185,32 +186,16 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
 
 static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                                 pv__solution *solution) {
-    size_t k = (size_t)problem->targets.classes;
-    if (problem->options->loss == PV_LOSS_PLAIN) {
-        for (size_t y = 0; y < k; y++)
-            solution->log_marginal[y] = log(problem->design[y]);
-        return PV_OK;
-    }
-    if (problem->options->loss == PV_LOSS_IG) {
-        bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
-        if (known_plugin || !pv__objective_is_at(objective, solution->w)) /* the last evaluation was a trial step */
-            PV_TRY(pv__objective_eval(objective, solution->w, false, &solution->value, NULL));
-        memcpy(solution->log_marginal, pv_full_loss_log_marginal(pv__objective_loss(objective)), k * sizeof(double));
-        return PV_OK;
-    }
-    double *loglik;
-    PV_TRY(pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
-    pv_status status = pv__objective_loglik(ctx, problem, solution->w, loglik);
-    if (status == PV_OK)
-        status = pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
-                                        solution->log_marginal);
-    pv__free(ctx, loglik);
-    return status;
+    bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
+    bool joint = pv__objective_loss(objective) != NULL;
+    if (joint && (known_plugin || !pv__objective_is_at(objective, solution->w))) /* the last was a trial step */
+        PV_TRY(pv__objective_eval(objective, solution->w, false, &solution->value, NULL));
+    return pv__log_marginal(ctx, problem, objective, solution->w, NULL, solution->log_marginal);
 }
 
 /* The selection likelihood, then the loss itself from there. With many rows one metric, at the sample's optimum, serves
  * both. */
-static pv_status fit_ig(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     bool many = problem->n >= 4 * SAMPLE_ROWS && pv_model_is_linear(problem->model) &&
                 !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
@@ -264,8 +249,8 @@ done:
 }
 
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
-    if (problem->options->loss == PV_LOSS_IG)
-        PV_TRY(fit_ig(ctx, problem, solution));
+    if (pv__problem_form(problem) == PV_FORM_JOINT)
+        PV_TRY(fit_joint(ctx, problem, solution));
     else
         PV_TRY(fit_rows(ctx, problem, solution));
     bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;

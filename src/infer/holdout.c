@@ -3,8 +3,8 @@
  *   score  =  - sum_n v_n sum_y t_ny prevalence(y)/m_y log p(y|x_n,w),    m_y = sum_n v_n t_ny over these rows
  *
  * is the negative log-likelihood of a row of the stated population (soft labels included): label shares of the sample
- * do not matter. Where the loss is plain, p(y|x,w) is first moved to that population, p(y|x,w) prevalence(y)/design(y),
- * normalised; without a stated prevalence the rows count as they are.
+ * do not matter. Where the loss is of the design, p(y|x,w) is first moved to that population, p(y|x,w)
+ * prevalence(y)/design(y), normalised; without a stated prevalence the rows count as they are.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct pv__holdout {
     pv__problem problem; /* the validation rows as a problem of their own; borrows */
     double *factor;      /* [classes], prevalence(y)/m_y */
-    double *shift;       /* [classes], log prevalence(y)/design(y) for plain, else 0 */
+    double *shift;       /* [classes], log prevalence(y)/design(y) where the loss is of the design, else 0 */
     double *loglik;      /* [n][classes] */
 };
 
@@ -105,7 +105,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     bool stated = problem->has_prevalence;
     for (size_t y = 0; y < k; y++) {
         h->factor[y] = stated ? problem->population.prevalence[y] / h->factor[y] : 1 / total;
-        if (stated && problem->options->loss == PV_LOSS_PLAIN)
+        if (stated && pv_loss_of_design(pv__problem_loss(problem)))
             h->shift[y] = log(problem->population.prevalence[y] / problem->design[y]);
     }
     return PV_OK;

@@ -3,7 +3,7 @@
 #define PV_SRC_INFER_H
 
 #include "base/base.h"
-#include "core/core.h"
+#include "core/loss.h"
 #include "model/model.h"
 #include "prevail/infer.h"
 
@@ -18,6 +18,7 @@ typedef struct pv__problem {
     pv_targets targets;
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
+    double *factor; /* [classes], the loss's class factors */
     bool has_prevalence;
     double *prevalence; /* [classes], as stated, from stated_n observations */
     double stated_n;
@@ -35,6 +36,15 @@ typedef struct pv__problem {
     bool estimated;       /* no prevalence was stated: the sample stands for it */
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
+
+static inline pv_loss pv__problem_loss(const pv__problem *problem) {
+    return (pv_loss)problem->options->loss;
+}
+
+/* How the fit's loss is worked out. */
+static inline pv__form pv__problem_form(const pv__problem *problem) {
+    return pv__loss_form(pv__problem_loss(problem), (pv_marginal)problem->options->marginal, problem->batch > 0);
+}
 
 /* x [n][inputs] of rows begin ..: in the matrix, or an image's fixed views cut into buffer [n][inputs]. */
 static inline const double *pv__problem_rows(const pv_ctx *ctx, const pv__problem *problem, size_t begin, size_t n,
@@ -116,12 +126,6 @@ pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem);
 
 /* ---- the full-batch objective ------------------------------------------------------------------------------------ */
 
-typedef enum pv__form {
-    PV_FORM_ROWS,      /* plain, iw: a sum over rows */
-    PV_FORM_SELECTION, /* the selection likelihood: a sum over rows */
-    PV_FORM_JOINT      /* ig: the marginal ties the rows together */
-} pv__form;
-
 typedef struct pv__objective pv__objective;
 
 pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__objective **objective);
@@ -138,6 +142,11 @@ void pv__objective_take_over(pv__objective *joint, pv__objective *selection);
 bool pv__objective_is_at(const pv__objective *objective, const double *w);
 /* log-likelihoods of all rows at w, into loglik [n][classes]. */
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik);
+/* log p(y|w), [classes], as the loss has it: the label shares where it is of the design, the stated prevalence for the
+ * selection likelihood, the objective's own where it is JOINT and was last evaluated at w, else the plug-in estimate.
+ * loglik [n][classes]: log-likelihoods at w; NULL: they are worked out where they are needed. */
+pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, const double *w,
+                           const double *loglik, double *log_marginal);
 /* log(design/prevalence) as the objective uses it, [classes]; zeros where no correction applies. */
 void pv__log_ratio(const pv__problem *problem, double *log_ratio);
 

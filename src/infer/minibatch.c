@@ -21,6 +21,7 @@ typedef struct trainer {
     pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
+    bool of_design; /* the loss takes no population, and no marginal */
     pv_model_work *work;
     size_t params, classes, size;
     double *w;                                /* the solution's */
@@ -133,7 +134,8 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->loss = pv__batches_loss(t->batches);
     for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
-    if (t->loss.loss == PV_LOSS_IG && t->loss.marginal != PV_MARGINAL_PROFILE) {
+    t->of_design = pv_loss_of_design(t->loss.loss);
+    if (pv__problem_form(problem) == PV_FORM_JOINT) {
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
@@ -203,12 +205,12 @@ static pv_status begin_epoch(trainer *t) {
     return pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q);
 }
 
-/* log p(y|w) as the loss would take it now; plain takes none. */
+/* log p(y|w) as the loss would take it now; NaN where it takes none. */
 static void marginal_in_use(const trainer *t, double *log_used) {
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, log_used);
     for (size_t y = 0; y < t->classes && !t->auxiliary; y++)
-        log_used[y] = t->loss.loss == PV_LOSS_PLAIN ? (double)NAN : t->log_q[y];
+        log_used[y] = t->of_design ? (double)NAN : t->log_q[y];
 }
 
 /* A pass over all rows, whose sum the auxiliary network's or the stated marginal is compared with. */
@@ -273,7 +275,7 @@ static bool has_diverged(const trainer *t) {
 }
 
 static void show(const trainer *t, double seconds) {
-    double marginal = t->loss.loss == PV_LOSS_PLAIN ? 0 : exp(t->log_q[t->classes - 1]);
+    double marginal = t->of_design ? 0 : exp(t->log_q[t->classes - 1]);
     pv_progress progress = {.what = "fit",
                             .step = (size_t)t->at.step,
                             .steps = (size_t)t->steps,
@@ -346,24 +348,26 @@ static pv_status train(trainer *t, pv_stop *stop) {
 
 /* The loss of all rows with the marginal summed over all of them; the prior's comes beside it. */
 static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double *loglik, double *value) {
-    const pv_fit_options *options = problem->options;
     const pv_targets *targets = &problem->targets;
     size_t k = (size_t)targets->classes;
-    double *dloglik, *factor;
+    double *dloglik, *log_ratio;
     pv_full_loss *full = NULL;
     PV_TRY(pv__alloc(ctx, problem->n + 1, k * sizeof *dloglik, &dloglik));
-    factor = dloglik + problem->n * k;
+    log_ratio = dloglik + problem->n * k;
     pv_status status = PV_OK;
-    if (options->loss == PV_LOSS_IG && options->marginal == PV_MARGINAL_PROFILE) {
-        pv__log_ratio(problem, factor);
-        PV_GOTO(done, pv_selection_loss(ctx, targets, factor, loglik, value, dloglik, NULL));
-    } else if (options->loss == PV_LOSS_IG) {
-        PV_GOTO(done, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PLUGIN, targets, &problem->population, &full));
+    switch (pv__problem_form(problem)) {
+    case PV_FORM_SELECTION:
+        pv__log_ratio(problem, log_ratio);
+        PV_GOTO(done, pv_selection_loss(ctx, targets, log_ratio, loglik, value, dloglik, NULL));
+        break;
+    case PV_FORM_JOINT:
+        PV_GOTO(done, pv_full_loss_new(ctx, pv__problem_loss(problem), PV_MARGINAL_PLUGIN, targets,
+                                       &problem->population, &full));
         PV_GOTO(done, pv_full_loss_eval(ctx, full, loglik, value, NULL));
-    } else {
-        for (size_t y = 0; y < k; y++)
-            factor[y] = options->loss == PV_LOSS_IW ? problem->population.prevalence[y] / problem->design[y] : 1;
-        *value = pv__data_term(targets, factor, loglik, dloglik, false);
+        break;
+    case PV_FORM_ROWS:
+        *value = pv__data_term(targets, problem->factor, loglik, dloglik, false);
+        break;
     }
 done:
     pv_full_loss_free(ctx, full);
@@ -374,23 +378,15 @@ done:
 /* The full-data loss and marginal at the end, where the batches' are only estimates. Where it is above the first
  * step's, by more than that one's noise, nothing was learned: the rate was too high. */
 static pv_status finish(pv_ctx *ctx, const pv__problem *problem, double first, pv__solution *solution) {
-    const pv_fit_options *options = problem->options;
     size_t k = (size_t)problem->targets.classes;
-    bool ig = options->loss == PV_LOSS_IG, selection = ig && options->marginal == PV_MARGINAL_PROFILE;
-    if (ig && isinf(problem->population.prevalence_n))
-        PV_TRY(pv__match_prevalence(ctx, problem, selection, solution->w));
+    pv__form form = pv__problem_form(problem);
+    if (form != PV_FORM_ROWS && isinf(problem->population.prevalence_n))
+        PV_TRY(pv__match_prevalence(ctx, problem, form == PV_FORM_SELECTION, solution->w));
     double *loglik;
     PV_TRY(pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
     pv_status status;
     PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, loglik));
-    if (options->loss == PV_LOSS_PLAIN || selection) {
-        const double *share = selection ? problem->population.prevalence : problem->design;
-        for (size_t y = 0; y < k; y++)
-            solution->log_marginal[y] = log(share[y]);
-    } else {
-        PV_GOTO(done, pv_plugin_log_marginal(ctx, &problem->targets, problem->population.prevalence, loglik,
-                                             solution->log_marginal));
-    }
+    PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, solution->w, loglik, solution->log_marginal));
     PV_GOTO(done, full_loss(ctx, problem, loglik, &solution->value));
     if (solution->holdout)
         PV_GOTO(done, pv__holdout_score(ctx, solution->holdout, solution->w, &solution->score));

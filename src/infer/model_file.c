@@ -384,7 +384,7 @@ static pv_status get_sample(const reader *r, pv_classifier *c) {
 
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
-    int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSS_PLAIN + 1);
+    int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSSES);
     int marginal = index_of(json_string_value(json_object_get(r->root, "marginal")), marginal_word,
                             PV_MARGINAL_AUXILIARY_LINEAR + 1);
     int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_POOR + 1);

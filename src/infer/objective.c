@@ -18,7 +18,6 @@ struct pv__objective {
     const pv__problem *problem;
     pv__form form;
     pv_full_loss *full; /* JOINT */
-    double *factor;     /* [classes], ROWS */
     double *log_ratio;  /* [classes], SELECTION */
     double *loglik;     /* [n][classes], JOINT and SELECTION */
     double *dloglik;
@@ -45,7 +44,7 @@ static size_t chunk_rows(const pv_model *model) {
 
 void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
     for (int y = 0; y < problem->targets.classes; y++) {
-        bool corrected = problem->options->loss == PV_LOSS_IG;
+        bool corrected = pv_loss_has_marginal(pv__problem_loss(problem));
         log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
     }
 }
@@ -55,20 +54,15 @@ static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
     switch (made->form) {
     case PV_FORM_ROWS:
-        for (size_t y = 0; y < k; y++)
-            made->factor[y] =
-                problem->options->loss == PV_LOSS_IW ? problem->population.prevalence[y] / problem->design[y] : 1;
         return PV_OK;
     case PV_FORM_SELECTION:
         pv__log_ratio(problem, made->log_ratio);
-        for (size_t y = 0; y < k; y++)
-            made->factor[y] = 1;
         return made->logistic ? PV_OK : pv__alloc(ctx, n, k * sizeof(double), &made->loglik);
     case PV_FORM_JOINT:
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->loglik));
         PV_TRY(pv__alloc(ctx, n, k * sizeof(double), &made->dloglik));
-        return pv_full_loss_new(ctx, PV_LOSS_IG, (pv_marginal)problem->options->marginal, &problem->targets,
-                                &problem->population, &made->full);
+        return pv_full_loss_new(ctx, pv__problem_loss(problem), (pv_marginal)problem->options->marginal,
+                                &problem->targets, &problem->population, &made->full);
     }
     return PV_OK;
 }
@@ -87,7 +81,6 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     made->threads = pv_ctx_threads(ctx);
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &made->last));
-    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->factor));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_ratio));
     PV_GOTO(fail, pv__alloc(ctx, made->groups, (pv_model_params(problem->model) + 1) * sizeof(double), &made->partial));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads, sizeof(pv_model_work *), &made->work));
@@ -110,7 +103,6 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
         return;
     pv_full_loss_free(ctx, objective->full);
     pv__free(ctx, objective->last);
-    pv__free(ctx, objective->factor);
     pv__free(ctx, objective->log_ratio);
     pv__free(ctx, objective->loglik);
     pv__free(ctx, objective->z);
@@ -181,7 +173,7 @@ static double chunk_loss(pv__objective *o, size_t begin, size_t rows, const doub
     pv_targets slice = pv__targets_slice(&o->problem->targets, begin, rows);
     if (o->form == PV_FORM_SELECTION)
         return pv__selection_rows(&slice, NULL, o->log_ratio, loglik, dloglik, NULL, sums);
-    return pv__data_term(&slice, o->factor, loglik, dloglik, false);
+    return pv__data_term(&slice, o->problem->factor, loglik, dloglik, false);
 }
 
 static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const double *w, double *partial) {
@@ -193,8 +185,8 @@ static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const d
     if (o->logistic) {
         const pv_targets *t = &o->problem->targets;
         partial[pv_model_params(model)] +=
-            pv__linear_loss(model, work, w, rows, x, t->label + begin, t->weight ? t->weight + begin : NULL, o->factor,
-                            o->log_ratio[1] - o->log_ratio[0], o->z + begin, partial);
+            pv__linear_loss(model, work, w, rows, x, t->label + begin, t->weight ? t->weight + begin : NULL,
+                            o->problem->factor, o->log_ratio[1] - o->log_ratio[0], o->z + begin, partial);
         return;
     }
     double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1);

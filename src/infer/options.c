@@ -6,6 +6,10 @@
 
 #define AT(field) offsetof(pv_fit_options, field)
 
+/* "ig|iw|plain" and "ig: ... iw: ...", each with a character before it that is left out. */
+#define LOSS_CHOICE(name, word, text) "|" #word
+#define LOSS_HELP(name, word, text) " " #word ": " text "."
+
 const pv_option pv_fit_option_table[] = {
     {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "P",
      "How common each class is in the true population: a number for two classes (the positive one), a comma list in "
@@ -14,9 +18,8 @@ const pv_option pv_fit_option_table[] = {
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N|known|rows",
      "How well the prevalence is known: the number of observations it rests on; 'known' holds p(y|w) at it exactly; "
      "'rows' takes the number of training rows (the sum of their weights)."},
-    {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, "ig|iw|plain", NULL,
-     "ig: information gain, each likelihood over the model's own marginal. iw: class weights. plain: log-loss, to be "
-     "corrected by predict --population."},
+    {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
+     &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "

@@ -11,14 +11,14 @@ static const double thinnest = 1e5; /* observations of the prevalence for each o
 pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     size_t params = pv_model_params(problem->model);
-    bool ig = o->loss == PV_LOSS_IG;
+    bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
     if (problem->batch > 0 && o->infer != PV_INFER_VI)
         return pv__fail(ctx, PV_ERR_USAGE, "--infer hmc and laplace take all rows at once: leave --batch out");
-    if (problem->batch > 0 && ig && o->marginal == PV_MARGINAL_PROFILE)
+    if (problem->batch > 0 && pv__problem_form(problem) == PV_FORM_SELECTION)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--marginal profile has its posterior from all rows at once: leave --batch out, or choose "
                         "--marginal auxiliary:linear");
-    if (ig && o->marginal != PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n))
+    if (corrects && o->marginal != PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--prevalence-n known with --marginal %s leaves no posterior (it lives on a surface): use "
                         "--marginal profile, or a large --prevalence-n",
@@ -26,12 +26,12 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     double total = 0;
     for (int y = 0; y < problem->targets.classes; y++)
         total += problem->mass[y];
-    if (ig && o->marginal != PV_MARGINAL_PROFILE && problem->population.prevalence_n > thinnest * total)
+    if (corrects && o->marginal != PV_MARGINAL_PROFILE && problem->population.prevalence_n > thinnest * total)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "--prevalence-n %s with --marginal %s leaves a posterior too thin to be followed (it lives on "
                         "a surface): use --marginal profile, or at most %.3g with these rows",
                         o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
-    if (ig && problem->population.prevalence_n == 0 && !problem->unlabelled &&
+    if (corrects && problem->population.prevalence_n == 0 && !problem->unlabelled &&
         problem->intercept_prior.kind == PV_PRIOR_NONE)
         return pv__fail(
             ctx, PV_ERR_USAGE,

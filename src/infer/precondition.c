@@ -74,9 +74,8 @@ static gathered gathered_in(double *block, size_t size, size_t k) {
 /* The information weight of a row for logit y: its weight, as the loss has it, times p (1 - p). */
 static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y) {
     double weight = pv__weight(&problem->targets, n);
-    if (problem->options->loss == PV_LOSS_IW && problem->targets.label)
-        weight *=
-            problem->population.prevalence[problem->targets.label[n]] / problem->design[problem->targets.label[n]];
+    if (problem->targets.label)
+        weight *= problem->factor[problem->targets.label[n]];
     return weight * exp(log_p[y]) * -expm1(log_p[y]);
 }
 

@@ -66,7 +66,7 @@ fail:
 
 /* The label distribution that the likelihood is to be moved to for the true population; NULL: it holds there. */
 static const double *true_target(const pv_classifier *c) {
-    return c->loss == PV_LOSS_PLAIN ? c->prevalence : NULL;
+    return pv_loss_of_design(c->loss) ? c->prevalence : NULL;
 }
 
 /* log p(y) of the likelihood in the true population; with a posterior, of its mean over the draws. */
@@ -74,7 +74,7 @@ static void true_marginal(const pv_classifier *c, double *log_marginal) {
     size_t k = (size_t)c->classes;
     for (size_t y = 0; y < k; y++) {
         double sum = 0;
-        if (c->loss == PV_LOSS_PLAIN) {
+        if (pv_loss_of_design(c->loss)) {
             log_marginal[y] = log(c->prevalence ? c->prevalence[y] : c->design[y]);
         } else if (!c->posterior) {
             log_marginal[y] = c->log_marginal[y];

@@ -17,7 +17,7 @@
 enum { ROWS = 512 };
 
 static const double *true_marginal(const pv_classifier *c) {
-    return c->loss == PV_LOSS_PLAIN ? c->prevalence : NULL;
+    return pv_loss_of_design(c->loss) ? c->prevalence : NULL;
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,13 @@ const char *pv__ink_word(pv_ink which) {
     return inks[which].word;
 }
 
+pv_ink pv_ink_named(const char *word) {
+    for (int i = 0; i < PV_INKS; i++)
+        if (strcmp(inks[i].word, word) == 0)
+            return (pv_ink)i;
+    return PV_INK_TEXT;
+}
+
 void pv__put_palette(FILE *out, const char *root, bool dark) {
     pv__print(out, "%s{", root);
     for (int i = 0; i < PV_INKS; i++)

@@ -50,7 +50,7 @@ static pv_fit_options fit_options(pv_loss loss, pv_marginal marginal, const char
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = stated;
     options.loss = (int)loss;
-    if (loss == PV_LOSS_IG) {
+    if (pv_loss_has_marginal(loss)) {
         options.marginal = (int)marginal;
         options.prevalence_n = "known";
     }

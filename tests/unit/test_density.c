@@ -7,7 +7,7 @@ enum { N = 137, D = 5 };
 
 typedef struct fixture {
     pv_ctx *ctx;
-    double x[N * D], weight[N], mass[2], design[2], prevalence[2], centre[D + 1];
+    double x[N * D], weight[N], mass[2], design[2], factor[2], prevalence[2], centre[D + 1];
     int32_t label[N];
     bool is_bias[D + 1];
     pv_model *model;
@@ -39,6 +39,7 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
                                .targets = {N, 2, f->label, NULL, weighted ? f->weight : NULL},
                                .mass = f->mass,
                                .design = f->design,
+                               .factor = f->factor,
                                .has_prevalence = true,
                                .population = {2, f->prevalence, prevalence_n},
                                .prevalence = f->prevalence,
@@ -52,6 +53,7 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     pv_label_mass(&f->problem.targets, f->mass);
     for (int y = 0; y < 2; y++)
         f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
+    pv__class_factors((pv_loss)loss, 2, f->prevalence, 1, f->design, f->factor);
     CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--prior", prior, &f->problem.prior));
     CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--intercept-prior", "normal:10", &f->problem.intercept_prior));
 }
@@ -115,6 +117,7 @@ static void check_estimates(fixture *f, bool averages) {
     pv_label_mass(&f->problem.targets, f->mass);
     for (int y = 0; y < 2; y++)
         f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
+    pv__class_factors((pv_loss)f->options.loss, 2, f->prevalence, 1, f->design, f->factor);
     f->problem.batch = BATCH;
     f->options.design = "uniform";
     f->options.epoch_weight = f->options.population_weight = PV_WEIGHT_EXPECTED;

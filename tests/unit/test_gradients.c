@@ -207,14 +207,18 @@ static void each_problem(void (*run)(problem *p)) {
 
 static void run_full(problem *p) {
     static const double strength[] = {0, 7.5, 300, 1e4}, counts[MAX_CLASSES] = {-4, 12.5, 3, -0.5, 8};
-    check_full(p, PV_LOSS_PLAIN, PV_MARGINAL_PLUGIN, 0, NULL);
-    check_full(p, PV_LOSS_IW, PV_MARGINAL_PLUGIN, 0, NULL);
-    for (size_t i = 0; i < sizeof strength / sizeof *strength; i++) {
-        check_full(p, PV_LOSS_IG, PV_MARGINAL_PLUGIN, strength[i], NULL);
-        check_full(p, PV_LOSS_IG, PV_MARGINAL_PROFILE, strength[i], NULL);
+    for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
+        if (!pv_loss_has_marginal(loss)) {
+            check_full(p, loss, PV_MARGINAL_PLUGIN, 0, NULL);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof strength / sizeof *strength; i++) {
+            check_full(p, loss, PV_MARGINAL_PLUGIN, strength[i], NULL);
+            check_full(p, loss, PV_MARGINAL_PROFILE, strength[i], NULL);
+        }
+        check_full(p, loss, PV_MARGINAL_PLUGIN, HUGE_VAL, counts);
+        check_full(p, loss, PV_MARGINAL_PROFILE, HUGE_VAL, NULL);
     }
-    check_full(p, PV_LOSS_IG, PV_MARGINAL_PLUGIN, HUGE_VAL, counts);
-    check_full(p, PV_LOSS_IG, PV_MARGINAL_PROFILE, HUGE_VAL, NULL);
 }
 
 static void test_full_losses(void **state) {
@@ -224,12 +228,14 @@ static void test_full_losses(void **state) {
 
 static void run_repeated(problem *p) {
     static const double strength[] = {0, 7.5, 300, HUGE_VAL};
-    check_repeated(p, PV_LOSS_PLAIN, PV_MARGINAL_PLUGIN, 0);
-    check_repeated(p, PV_LOSS_IW, PV_MARGINAL_PLUGIN, 0);
-    for (size_t i = 0; i < sizeof strength / sizeof *strength; i++) {
-        if (isfinite(strength[i]))
-            check_repeated(p, PV_LOSS_IG, PV_MARGINAL_PLUGIN, strength[i]);
-        check_repeated(p, PV_LOSS_IG, PV_MARGINAL_PROFILE, strength[i]);
+    for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
+        if (!pv_loss_has_marginal(loss))
+            check_repeated(p, loss, PV_MARGINAL_PLUGIN, 0);
+        for (size_t i = 0; pv_loss_has_marginal(loss) && i < sizeof strength / sizeof *strength; i++) {
+            if (isfinite(strength[i]))
+                check_repeated(p, loss, PV_MARGINAL_PLUGIN, strength[i]);
+            check_repeated(p, loss, PV_MARGINAL_PROFILE, strength[i]);
+        }
     }
 }
 
@@ -295,7 +301,7 @@ static double batch_value(void *state, const double *w) {
     double loglik[SIZE], dloglik[SIZE], value, population[ROWS], log_marginal[MAX_CLASSES];
     forward(p, w, loglik);
     batch_eval(s, loglik, &value, dloglik);
-    if (s->loss.loss != PV_LOSS_IG || s->loss.marginal == PV_MARGINAL_PROFILE)
+    if (!pv_loss_has_marginal(s->loss.loss) || s->loss.marginal == PV_MARGINAL_PROFILE)
         return value;
     must(p->ctx, pv_batch_weights(p->ctx, &s->loss.design, &p->targets, p->stratum, NULL, population));
     pv_batch_log_marginal(ROWS, p->classes, population, loglik, log_marginal);
@@ -306,36 +312,38 @@ static double batch_value(void *state, const double *w) {
     return value;
 }
 
-static void run_batch(problem *p) {
+static void run_batch_loss(problem *p, pv_loss loss, pv_marginal marginal, size_t i) {
     static const double full[] = {100, 250, 40}, expected[] = {0.3, 0.3, 0.4};
     static const double log_q[MAX_CLASSES] = {-0.4, -1.3, -2.2, -3, -1};
-    static const struct {
-        pv_loss loss;
-        pv_marginal marginal;
-    } kinds[] = {{PV_LOSS_PLAIN, PV_MARGINAL_PLUGIN},
-                 {PV_LOSS_IW, PV_MARGINAL_PLUGIN},
-                 {PV_LOSS_IG, PV_MARGINAL_PROFILE},
-                 {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT},
-                 {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        batch_state s = {p,
-                         {kinds[i].loss,
-                          kinds[i].marginal,
-                          PV_IMPLEMENTATION_2,
-                          {.sampling = {3, full, expected},
-                           .mass = p->mass,
-                           .population = {p->classes, p->prevalence, 60},
-                           .population_weight = i % 2 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
-                           .epoch_weight = i % 3 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED}},
-                         log_q};
-        double loglik[SIZE], dloglik[SIZE], dw[PARAMS], value;
-        forward(p, p->w, loglik);
-        batch_eval(&s, loglik, &value, dloglik);
-        backward(p, loglik, dloglik, dw);
-        char what[96];
-        snprintf(what, sizeof what, "batch, %s, %s, %d classes", pv_loss_name(kinds[i].loss),
-                 pv_marginal_name(kinds[i].marginal), p->classes);
-        check(what, batch_value, &s, (size_t)p->classes * FEATURES, p->w, dw);
+    batch_state s = {p,
+                     {loss,
+                      marginal,
+                      PV_IMPLEMENTATION_2,
+                      {.sampling = {3, full, expected},
+                       .mass = p->mass,
+                       .population = {p->classes, p->prevalence, 60},
+                       .population_weight = i % 2 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
+                       .epoch_weight = i % 3 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED}},
+                     log_q};
+    double loglik[SIZE], dloglik[SIZE], dw[PARAMS], value;
+    forward(p, p->w, loglik);
+    batch_eval(&s, loglik, &value, dloglik);
+    backward(p, loglik, dloglik, dw);
+    char what[96];
+    snprintf(what, sizeof what, "batch, %s, %s, %d classes", pv_loss_name(loss), pv_marginal_name(marginal),
+             p->classes);
+    check(what, batch_value, &s, (size_t)p->classes * FEATURES, p->w, dw);
+}
+
+static void run_batch(problem *p) {
+    static const pv_marginal marginals[] = {PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_CONSTANT,
+                                            PV_MARGINAL_AUXILIARY_LINEAR};
+    size_t number = 0; /* turns the kinds of weights over */
+    for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
+        if (!pv_loss_has_marginal(loss))
+            run_batch_loss(p, loss, PV_MARGINAL_PLUGIN, number++);
+        for (size_t m = 0; pv_loss_has_marginal(loss) && m < sizeof marginals / sizeof *marginals; m++)
+            run_batch_loss(p, loss, marginals[m], number++);
     }
 }
 

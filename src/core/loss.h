@@ -1,0 +1,75 @@
+/* src/core/loss.h: what a loss is. Each is one const struct in a file of its own, and an entry of PV_LOSS_LIST; the
+ * rest of the library asks the struct, never which loss it is.
+ */
+#ifndef PV_SRC_LOSS_H
+#define PV_SRC_LOSS_H
+
+#include "core/core.h"
+
+/* How a loss is worked out. */
+typedef enum pv__form {
+    PV_FORM_ROWS,      /* a sum over rows of the data term, each label times its class factor */
+    PV_FORM_SELECTION, /* a sum over rows of the selection likelihood */
+    PV_FORM_JOINT      /* the marginal ties the rows together; minibatches have it from an auxiliary network */
+} pv__form;
+
+struct pv_full_loss {
+    const struct pv__loss_kind *kind;
+    pv_marginal marginal;
+    pv_targets targets;
+    double *factor;       /* [classes], class factors */
+    double *counts;       /* [classes], c of the marginal's term */
+    double *rho;          /* [n], plugin */
+    double *e;            /* [n][classes], plugin */
+    double *log_marginal; /* [classes] */
+    double *sum;          /* [classes] */
+    pv__profile profile;
+};
+
+/* What a batch loss works with: the caller's arguments, and memory. */
+typedef struct pv__batch_work {
+    const pv_batch_loss *loss;
+    const pv_targets *batch;
+    const double *loglik, *log_q;
+    double *dloglik, *log_batch_marginal;
+    double *epoch, *population, *sums;           /* [n] */
+    double *factor, *counts, *log_p, *log_ratio; /* [classes] */
+    double *block;
+} pv__batch_work;
+
+typedef struct pv__loss_kind {
+    const char *name;
+    bool needs_prevalence;
+    bool of_design;    /* its likelihood holds where the labels are as common as in training; else in the population
+                          whose prevalence was stated */
+    bool has_marginal; /* p(y|w) is part of it: --marginal and --prevalence-n say how */
+    bool takes_sample; /* unlabelled rows may stand for the population */
+    /* What a label's term is multiplied by, for a class of this mass among a total. NULL: 1. */
+    double (*class_factor)(double prevalence, double total, double mass);
+    /* Its form in minibatches or the full batch. NULL: ROWS in both. */
+    pv__form (*form)(pv_marginal marginal, bool batches);
+    /* JOINT, in the full batch: what it needs beside the data term; that term, added to value and gradient; log p(y|w)
+     * of the last evaluation, borrowed. */
+    pv_status (*prepare)(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *population, const double *mass);
+    pv_status (*add_term)(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik);
+    const double *(*log_marginal)(const pv_full_loss *full);
+    /* In minibatches, the epoch weights (JOINT: and the population's) in work. NULL: the data term. */
+    double (*batch)(pv__batch_work *work);
+} pv__loss_kind;
+
+#define PV__LOSS_EXTERN(name, word, text) extern const pv__loss_kind pv__loss_##word;
+PV_LOSS_LIST(PV__LOSS_EXTERN)
+#undef PV__LOSS_EXTERN
+
+const pv__loss_kind *pv__loss(pv_loss loss);
+pv__form pv__loss_form(pv_loss loss, pv_marginal marginal, bool batches);
+
+/* factor [classes] from masses of any unit and their total; the shares of the design have a total of 1. prevalence may
+ * be NULL where the loss needs none. */
+void pv__class_factors(pv_loss loss, int classes, const double *prevalence, double total, const double *mass,
+                       double *factor);
+
+/* The batch's data term with the epoch weights joined to the rows' own. */
+double pv__batch_data_term(pv__batch_work *work);
+
+#endif

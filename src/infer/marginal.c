@@ -1,0 +1,35 @@
+/* log p(y|w) of a fit: one function for full batches, minibatches and densities. */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w, const double *loglik,
+                        double *log_marginal) {
+    const double *prevalence = problem->population.prevalence;
+    if (loglik)
+        return pv_plugin_log_marginal(ctx, &problem->targets, prevalence, loglik, log_marginal);
+    double *made;
+    PV_TRY(pv__alloc(ctx, problem->n, (size_t)problem->targets.classes * sizeof *made, &made));
+    pv_status status = pv__objective_loglik(ctx, problem, w, made);
+    if (status == PV_OK)
+        status = pv_plugin_log_marginal(ctx, &problem->targets, prevalence, made, log_marginal);
+    pv__free(ctx, made);
+    return status;
+}
+
+pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, const double *w,
+                           const double *loglik, double *log_marginal) {
+    size_t k = (size_t)problem->targets.classes;
+    pv_full_loss *full = objective ? pv__objective_loss(objective) : NULL;
+    if (full) {
+        memcpy(log_marginal, pv_full_loss_log_marginal(full), k * sizeof *log_marginal);
+        return PV_OK;
+    }
+    const double *shares = pv_loss_of_design(pv__problem_loss(problem))     ? problem->design
+                           : pv__problem_form(problem) == PV_FORM_SELECTION ? problem->population.prevalence
+                                                                            : NULL;
+    for (size_t y = 0; shares && y < k; y++)
+        log_marginal[y] = log(shares[y]);
+    return shares ? PV_OK : plugin(ctx, problem, w, loglik, log_marginal);
+}

@@ -119,7 +119,7 @@ static void check_elbo(cli_checks *checks, const pv_classifier *c) {
     say(check, "The ELBO is %.6g with a standard error of %.2g; below %.2g is fine.", p->elbo, p->elbo_se, ELBO_ERROR);
     if (!(p->elbo_se < ELBO_ERROR))
         cli_check_fail(checks, check, "The approximation fits the posterior poorly in places: fit again with more %s.",
-                       pv_model_is_linear(c->model) ? "--components and --steps, and compare with --infer hmc"
+                       pv_model_is_convex(c->model) ? "--components and --steps, and compare with --infer hmc"
                                                     : "--steps, a smaller model or a stronger --prior");
 }
 
@@ -131,7 +131,7 @@ static void check_gap(cli_checks *checks, const pv_classifier *c) {
     cli_check *check = cli_check_add(checks, "elbo_gap", "How far the ELBO is below the log evidence", gap);
     say(check, "The ELBO is %.4g, the log evidence about %.4g: %.2g apart; up to %.2g is fine.", p->elbo, p->evidence,
         gap, ELBO_GAP);
-    if (gap > ELBO_GAP + 3 * p->elbo_se && !pv_model_is_linear(c->model))
+    if (gap > ELBO_GAP + 3 * p->elbo_se && !pv_model_is_convex(c->model))
         say(check,
             "The ELBO is %.4g, the log evidence about %.4g: %.2g apart, which is what independent parameters cost a "
             "network.",
@@ -325,7 +325,7 @@ int cli_check_model(cli_call *call, cli_checks *checks, const pv_classifier *c, 
     check_optimiser(checks, c);
     cli_check_posterior(checks, c);
     cli_check_marginal(checks, c);
-    if (!pv_model_is_linear(c->model))
+    if (!pv_model_has_coefficients(c->model))
         return CLI_OK;
     cli_spread *spreads = c->posterior ? cli_parameter_spreads(c, CLI_LEVEL) : NULL;
     check_separation(checks, c, spreads);

@@ -146,7 +146,7 @@ static json_t *json_coefficient(const cli_spread *s, bool posterior, bool detail
 int cli_json_coefficients(cli_call *call, const pv_classifier *classifier, double level, bool details,
                           json_t **object) {
     *object = NULL;
-    if (!pv_model_is_linear(classifier->model))
+    if (!pv_model_has_coefficients(classifier->model))
         return CLI_OK;
     int code = CLI_OK, width = classifier->encoding->features + 1;
     cli_spread *spreads = coefficients(call, classifier, level, &code);
@@ -195,7 +195,7 @@ static void print_coefficient(const cli_spread *s, bool posterior, bool details,
 
 int cli_print_coefficients(cli_call *call, const pv_classifier *classifier, double level, bool details) {
     bool posterior = classifier->posterior != NULL;
-    if (!pv_model_is_linear(classifier->model)) {
+    if (!pv_model_has_coefficients(classifier->model)) {
         printf("  %zu parameters\n", pv_model_params(classifier->model));
         return CLI_OK;
     }

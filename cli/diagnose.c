@@ -155,7 +155,7 @@ static pv_status log_odds(cli_call *call, const work *held, const pv_classifier 
 }
 
 static pv_status measure(cli_call *call, const work *held, const pv_classifier *c, double *centre, double *unit) {
-    if (!pv_model_is_linear(c->model))
+    if (!pv_model_has_coefficients(c->model))
         return log_odds(call, held, c, centre, unit);
     centres(c, centre, unit);
     return PV_OK;
@@ -192,7 +192,7 @@ static pv_status refit(cli_call *call, work *held, int64_t seed, pv_classifier *
 /* The largest change over the refits. */
 static pv_status seed_shift(cli_call *call, work *held, double *shift) {
     const pv_classifier *c = held->classifier;
-    bool linear = pv_model_is_linear(c->model);
+    bool linear = pv_model_has_coefficients(c->model);
     size_t count = linear ? pv_model_params(c->model) : held->data->rows * (size_t)c->classes;
     double *centre = cli_alloc(3 * count, sizeof *centre), *unit = centre + count, *other = unit + count;
     pv_status status = measure(call, held, c, centre, unit);
@@ -212,7 +212,7 @@ static pv_status seed_shift(cli_call *call, work *held, double *shift) {
 }
 
 static const char *seed_remedy(const pv_classifier *c) {
-    if (!pv_model_is_linear(c->model))
+    if (!pv_model_is_convex(c->model))
         return "Other starts find other networks: fit a smaller one, or with a stronger --prior, or average the "
                "predictions of several seeds.";
     if (!c->posterior)
@@ -238,7 +238,7 @@ static int check_seed(cli_call *call, work *held) {
                          "DATA they are left out");
     if (status != PV_OK)
         return cli_fail(call, status);
-    bool linear = pv_model_is_linear(c->model);
+    bool linear = pv_model_has_coefficients(c->model);
     cli_check *check = cli_check_add(&held->checks, "seed", "How much the result depends on the seed", shift);
     snprintf(check->text, sizeof check->text, "With seeds %lld and %lld %s by %s %.2g %s; up to %.1g is fine.",
              (long long)c->seed + 1, (long long)c->seed + 2,

@@ -266,7 +266,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
 
 int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifier *c, double level) {
     pv_report_section(report, "coefficients", "Coefficients");
-    if (!pv_model_is_linear(c->model)) {
+    if (!pv_model_has_coefficients(c->model)) {
         report_note(report, PV_NOTE_MISSING, "A network of %zu parameters has no coefficients to read.",
                     pv_model_params(c->model));
         return CLI_OK;

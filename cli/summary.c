@@ -156,7 +156,7 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
     cli_print_classes(c, level);
     fputc('\n', stdout);
     int code = cli_print_coefficients(call, c, level, true);
-    if (c->posterior && pv_model_is_linear(c->model))
+    if (c->posterior && pv_model_has_coefficients(c->model))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
     print_record(c);
     return code;

@@ -52,7 +52,7 @@ static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
     pv_prediction_free(ctx, said);
     pv_population_free(ctx, population);
     double *coefficients = fuzz_room((k - 1) * (d + 1), sizeof *coefficients);
-    if (pv_model_is_linear(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
+    if (pv_model_has_coefficients(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
         fuzz_refused(ctx, status);
 }
 

@@ -123,6 +123,8 @@ typedef struct pv_ctx_options {
     void (*progress)(void *state, const pv_progress *progress);        /* NULL: nowhere */
     void *state;                                                       /* handed to log and progress */
     int threads;                                                       /* 0: as many as the machine has */
+    const char *engine; /* what runs networks of images: "onednn", or "reference", slow and in double precision; NULL:
+                           the first. Borrowed for the life of the context */
 } pv_ctx_options;
 
 pv_ctx_options pv_ctx_options_default(void);

@@ -24,7 +24,10 @@ void pv_model_free(pv_ctx *ctx, pv_model *model);
 PV_MUST_USE pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size);
 
 const char *pv_model_spec(const pv_model *model); /* as given */
-bool pv_model_is_linear(const pv_model *model);
+/* Whether the parameters are intercepts and slopes of the inputs, (classes-1) x (1 + inputs), as those of linear are.
+ */
+bool pv_model_has_coefficients(const pv_model *model);
+bool pv_model_is_convex(const pv_model *model); /* -log p(y|x,w) is smooth and convex in w: fits have one optimum */
 int pv_model_inputs(const pv_model *model);
 int pv_model_classes(const pv_model *model);
 size_t pv_model_params(const pv_model *model);

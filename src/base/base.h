@@ -14,6 +14,7 @@ typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
 typedef struct pv__temporary pv__temporary; /* file.c */
 typedef struct pv__known pv__known;         /* files.c */
+enum { PV_ENGINES_MAX = 4 };
 
 struct pv_ctx {
     pv_ctx_options options;
@@ -25,9 +26,11 @@ struct pv_ctx {
     pv__known *known;                     /* files that are read or written; of the root */
     bool watching;                        /* what is opened for reading becomes known; of the root */
     volatile sig_atomic_t interrupted;
-    pv_checkpoint *checkpoint; /* NULL: none; owned by the context it was opened in */
-    char scope[PV_SCOPE_SIZE]; /* of its entries: "folds/3/" */
-    double kept;               /* when this context last kept a state */
+    pv_checkpoint *checkpoint;                            /* NULL: none; owned by the context it was opened in */
+    char scope[PV_SCOPE_SIZE];                            /* of its entries: "folds/3/" */
+    double kept;                                          /* when this context last kept a state */
+    const struct pv__engine_kind *engine[PV_ENGINES_MAX]; /* of plug-ins (compute/engines.c); of the root */
+    int engines;
 };
 
 /* The parent's checkpoint, with the scope of one of its jobs. */

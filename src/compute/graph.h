@@ -91,4 +91,9 @@ typedef struct pv__engine_kind {
 extern const pv__engine_kind pv__engine_reference; /* plain C in double precision: complete, and the oracle */
 extern const pv__engine_kind pv__engine_onednn;    /* oneDNN in single precision */
 
+/* The engine that the context's options name; the first, where they name none. */
+PV_MUST_USE pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind);
+/* For plug-ins: one more engine for the context and those made of it. The kind must outlive them. */
+PV_MUST_USE pv_status pv__engine_add(pv_ctx *ctx, const pv__engine_kind *kind);
+
 #endif

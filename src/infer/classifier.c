@@ -80,7 +80,7 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
 }
 
 static pv_status coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients) {
-    if (!pv_model_is_linear(classifier->model))
+    if (!pv_model_has_coefficients(classifier->model))
         return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear models do",
                         pv_model_spec(classifier->model));
     memcpy(coefficients, w, pv_model_params(classifier->model) * sizeof *coefficients);

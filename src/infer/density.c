@@ -35,7 +35,7 @@ const pv__density_kernels *pv__density_kernels_get(void) {
 
 static bool can_be_fast(const pv__problem *problem) {
     size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
-    return pv_model_is_linear(problem->model) && problem->targets.classes == 2 && !problem->unlabelled &&
+    return pv_model_has_coefficients(problem->model) && problem->targets.classes == 2 && !problem->unlabelled &&
            bytes <= FAST_BYTES;
 }
 

@@ -160,7 +160,7 @@ static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, 
     e->full.batch = 0;
     e->params = pv_model_params(problem->model);
     e->classes = (size_t)problem->targets.classes;
-    e->control = pv_model_is_linear(problem->model);
+    e->control = pv_model_is_convex(problem->model);
     PV_TRY(pv__density_new(ctx, &e->full, &e->exact));
     PV_TRY(pv__batches_new(ctx, problem, &e->batches));
     e->loss = pv__batches_loss(e->batches);

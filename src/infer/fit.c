@@ -101,7 +101,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
  * differences of such counts would lose the rows among their digits. What is recorded as stated stays as it was. */
 static void hold_if_known(pv__problem *problem, double total) {
     const double known_from = 1e6; /* observations for each of a row */
-    bool profile = problem->options->loss == PV_LOSS_IG && problem->options->marginal == PV_MARGINAL_PROFILE;
+    bool profile = pv_loss_has_marginal(pv__problem_loss(problem)) && problem->options->marginal == PV_MARGINAL_PROFILE;
     if (profile && problem->has_prevalence && problem->population.prevalence_n > known_from * total)
         problem->population.prevalence_n = HUGE_VAL;
 }
@@ -147,7 +147,7 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
 /* Networks take images and minibatches, and nothing else does. */
 static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
-    bool network = pv__model_is_network(problem->model);
+    bool network = pv__model_takes_views(problem->model);
     if (!network && problem->data)
         return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes tables; for images choose convnet or inception", o->model);
     if (network && !problem->data)

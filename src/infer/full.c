@@ -23,7 +23,7 @@ static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective 
         solution->stop = PV_STOP_MAX_ITER;
         return PV_OK;
     }
-    fine = fine && pv_model_is_linear(problem->model); /* it takes a smooth function */
+    fine = fine && pv_model_is_convex(problem->model); /* it takes a smooth function */
     pv__descent_options options = {.tolerance = tolerance, .max_iter = left, .fine = fine, .metric = metric};
     return pv__descend(ctx, problem, objective, &options, solution->w, &solution->value, &solution->stop,
                        &solution->iterations);
@@ -32,7 +32,7 @@ static pv_status descend(pv_ctx *ctx, const pv__problem *problem, pv__objective 
 /* The optimum of a sample of the rows as a start: a few per cent of one pass brings w to within sampling error. */
 static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__solution *solution) {
     size_t d = (size_t)pv_model_inputs(problem->model), rows = SAMPLE_ROWS;
-    if (problem->n < 4 * rows || !pv_model_is_linear(problem->model) || !problem->targets.label)
+    if (problem->n < 4 * rows || !pv_model_is_convex(problem->model) || !problem->targets.label)
         return PV_OK;
     double *x = NULL, *weight = NULL;
     int32_t *label = NULL;
@@ -129,7 +129,7 @@ pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const d
     log_ratio = loglik + n * k;
     pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
     pv__log_ratio(problem, log_ratio);
-    bool separated = status == PV_OK && pv_model_is_linear(problem->model) && problem->targets.label;
+    bool separated = status == PV_OK && pv_model_is_convex(problem->model) && problem->targets.label;
     double least = HUGE_VAL;
     for (size_t i = 0; separated && i < n; i++) {
         size_t own = (size_t)problem->targets.label[i];
@@ -196,7 +196,7 @@ static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__obj
 /* The selection likelihood, then the loss itself from there. With many rows one metric, at the sample's optimum, serves
  * both. */
 static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
-    bool many = problem->n >= 4 * SAMPLE_ROWS && pv_model_is_linear(problem->model) &&
+    bool many = problem->n >= 4 * SAMPLE_ROWS && problem->model->architecture->has_curvature &&
                 !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
@@ -254,7 +254,7 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
     else
         PV_TRY(fit_rows(ctx, problem, solution));
     bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;
-    if (proper || !pv_model_is_linear(problem->model))
+    if (proper || !problem->model->architecture->has_curvature)
         return PV_OK;
     pv__problem labelled = pv__labelled(problem);
     PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));

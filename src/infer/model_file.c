@@ -482,7 +482,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     pv_status made = spec ? pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) : PV_ERR_FORMAT;
     if (made != PV_OK)
         return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
-    if (pv__model_is_network(c->model) != (c->encoding->image != NULL))
+    if (pv__model_takes_views(c->model) != (c->encoding->image != NULL))
         return damaged(r, "its architecture is not one for its columns");
     PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
     PV_TRY(get_array(r, "design", classes, false, &c->design));

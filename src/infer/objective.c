@@ -26,8 +26,8 @@ struct pv__objective {
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
-    bool logistic;        /* two classes, linear, hard labels, a sum over rows: forward and backward in one go */
-    double *z;            /* [n], the logits then */
+    bool logistic; /* two classes, hard labels, a sum over rows, a model that can: forward and backward in one go */
+    double *z;     /* [n], the logits then */
     int64_t passes;
     double *last;   /* [params] of the last evaluation */
     bool forwarded; /* loglik is of `last` already */
@@ -37,8 +37,8 @@ struct pv__objective {
 static size_t chunk_rows(const pv_model *model) {
     size_t row = ((size_t)pv_model_inputs(model) + 4 * (size_t)pv_model_classes(model) + 1) * sizeof(double);
     size_t rows = CHUNK_BYTES / row;
-    if (pv__model_is_network(model))
-        return 32; /* each row's activations are megabytes */
+    if (model->architecture->chunk_rows)
+        return model->architecture->chunk_rows;
     return rows < 64 ? 64 : rows > 4096 ? 4096 : rows;
 }
 
@@ -87,7 +87,8 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     for (int t = 0; t < made->threads; t++)
         PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk, (2 * k + 1) * sizeof(double), &made->buffer));
-    made->logistic = form != PV_FORM_JOINT && k == 2 && problem->targets.label && pv_model_is_linear(problem->model);
+    made->logistic =
+        form != PV_FORM_JOINT && k == 2 && problem->targets.label && problem->model->architecture->logistic_loss;
     if (made->logistic)
         PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     PV_GOTO(fail, prepare_loss(ctx, made));
@@ -184,9 +185,9 @@ static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const d
     pv_model_work *work = o->work[thread];
     if (o->logistic) {
         const pv_targets *t = &o->problem->targets;
-        partial[pv_model_params(model)] +=
-            pv__linear_loss(model, work, w, rows, x, t->label + begin, t->weight ? t->weight + begin : NULL,
-                            o->problem->factor, o->log_ratio[1] - o->log_ratio[0], o->z + begin, partial);
+        partial[pv_model_params(model)] += model->architecture->logistic_loss(
+            model, work, w, rows, x, t->label + begin, t->weight ? t->weight + begin : NULL, o->problem->factor,
+            o->log_ratio[1] - o->log_ratio[0], o->z + begin, partial);
         return;
     }
     double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1);

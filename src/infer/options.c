@@ -7,6 +7,8 @@
 #define AT(field) offsetof(pv_fit_options, field)
 
 /* "ig|iw|plain" and "ig: ... iw: ...", each with a character before it that is left out. */
+#define MODEL_USAGE(name, usage, help) "|" usage
+#define MODEL_HELP(name, usage, help) help
 #define LOSS_CHOICE(name, word, text) "|" #word
 #define LOSS_HELP(name, word, text) " " #word ": " text "."
 
@@ -24,10 +26,8 @@ const pv_option pv_fit_option_table[] = {
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
-    {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, "linear|mlp:64,32|convnet|inception",
-     "linear: logistic or softmax regression. mlp: hidden layers of these sizes with ReLU. For images: convnet or "
-     "inception, with sizes as in convnet:views=3,size=16; the defaults are views=9, size=32, low=64, "
-     "channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean)."},
+    {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, &(PV_MODEL_LIST(MODEL_USAGE))[1],
+     PV_MODEL_LIST(MODEL_HELP)},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
      "convnet, inception: the low-level module starts at the first two convolutions of VGG-16, under the names of "
      "torchvision (features.0.weight, ...) or conv1_1_W, ...; the three input channels are summed."},

@@ -82,7 +82,7 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
         pv_vi_options options = pv_vi_options_default();
         options.draws = draws;
         options.seed = (uint64_t)o->seed;
-        options.diagonal = !pv_model_is_linear(problem->model);
+        options.diagonal = !pv_model_is_convex(problem->model);
         options.components = options.diagonal ? 1 : o->components;
         options.samples = o->samples;
         options.steps = o->steps;

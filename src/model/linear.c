@@ -6,6 +6,13 @@
 
 #include "model/model.h"
 
+static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
+    (void)ctx;
+    *mine = strcmp(spec, "linear") == 0;
+    model->params = ((size_t)model->inputs + 1) * ((size_t)model->classes - 1);
+    return PV_OK;
+}
+
 static size_t work_size(const pv_model *model, size_t rows) {
     return 2 * rows * (size_t)model->classes;
 }
@@ -63,9 +70,9 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     }
 }
 
-double pv__linear_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
-                       const int32_t *label, const double *weight, const double *factor, double shift, double *z,
-                       double *dw) {
+static double logistic_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                            const int32_t *label, const double *weight, const double *factor, double shift, double *z,
+                            double *dw) {
     size_t d = (size_t)model->inputs;
     double *dz = work->block;
     work->compute->rows_dot(n, d, x, w + 1, w[0], z);
@@ -74,7 +81,7 @@ double pv__linear_loss(const pv_model *model, pv_model_work *work, const double 
     return loss;
 }
 
-const pv__architecture pv__linear = {.name = "linear",
+const pv__architecture pv__linear = {.parse = parse,
                                      .work_size = work_size,
                                      .is_bias = is_bias,
                                      .start = start,
@@ -82,4 +89,7 @@ const pv__architecture pv__linear = {.name = "linear",
                                      .forward = forward,
                                      .backward = backward,
                                      .first_class_fixed = true,
-                                     .backward_needs_work = false};
+                                     .convex = true,
+                                     .has_coefficients = true,
+                                     .has_curvature = true,
+                                     .logistic_loss = logistic_loss};

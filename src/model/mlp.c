@@ -6,9 +6,39 @@
  * gradients, and the transpose of one weight matrix.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
+
+static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
+    model->width[0] = (size_t)model->inputs;
+    model->layers = 0;
+    const char *at = list;
+    for (;;) {
+        char *end;
+        long width = strtol(at, &end, 10);
+        if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "--model %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32", model->spec);
+        if (model->layers + 2 > PV_LAYERS_MAX)
+            return pv__fail(ctx, PV_ERR_USAGE, "--model %s: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
+        model->width[++model->layers] = (size_t)width;
+        if (*end == '\0')
+            break;
+        at = end + 1;
+    }
+    model->width[++model->layers] = (size_t)model->classes;
+    model->params = 0;
+    for (int l = 0; l < model->layers; l++)
+        model->params += (model->width[l] + 1) * model->width[l + 1];
+    return PV_OK;
+}
+
+static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
+    *mine = strncmp(spec, "mlp:", 4) == 0;
+    return *mine ? parse_widths(ctx, model, spec + 4) : PV_OK;
+}
 
 static size_t widest(const pv_model *model) {
     size_t most = 0;
@@ -119,12 +149,11 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     }
 }
 
-const pv__architecture pv__mlp = {.name = "mlp",
+const pv__architecture pv__mlp = {.parse = parse,
                                   .work_size = work_size,
                                   .is_bias = is_bias,
                                   .start = start,
                                   .output_bias = output_bias,
                                   .forward = forward,
                                   .backward = backward,
-                                  .first_class_fixed = false,
                                   .backward_needs_work = true};

@@ -1,53 +1,37 @@
-/* Models: parsing, starting values, dispatch. */
+/* Models: the list of architectures, starting values, dispatch. */
 #include "model/model.h"
-#include "model/network.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
-    model->width[0] = (size_t)model->inputs;
-    model->layers = 0;
-    const char *at = list;
-    for (;;) {
-        char *end;
-        long width = strtol(at, &end, 10);
-        if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "--model %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32", model->spec);
-        if (model->layers + 2 > PV_LAYERS_MAX)
-            return pv__fail(ctx, PV_ERR_USAGE, "--model %s: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
-        model->width[++model->layers] = (size_t)width;
-        if (*end == '\0')
-            break;
-        at = end + 1;
-    }
-    model->width[++model->layers] = (size_t)model->classes;
-    model->params = 0;
-    for (int l = 0; l < model->layers; l++)
-        model->params += (model->width[l] + 1) * model->width[l + 1];
-    return PV_OK;
-}
+static const pv__architecture *const architectures[] = {
+#define ARCHITECTURE(name, usage, help) &pv__##name,
+    PV_MODEL_LIST(ARCHITECTURE)
+#undef ARCHITECTURE
+};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
-    if (strcmp(spec, "linear") == 0) {
-        model->architecture = &pv__linear;
-        model->params = ((size_t)model->inputs + 1) * ((size_t)model->classes - 1);
-        return PV_OK;
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        bool mine;
+        model->architecture = architectures[i];
+        PV_TRY(model->architecture->parse(ctx, model, spec, &mine));
+        if (mine)
+            return PV_OK;
     }
-    if (strncmp(spec, "mlp:", 4) == 0) {
-        model->architecture = &pv__mlp;
-        return parse_widths(ctx, model, spec + 4);
-    }
-    bool is_network;
-    PV_TRY(pv__network_parse(ctx, model, spec, &is_network));
-    if (is_network)
-        return PV_OK;
     return pv__fail(ctx, PV_ERR_USAGE,
                     "--model %s: choose linear, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet or "
                     "inception",
                     spec);
+}
+
+pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
+    *views = *size = 0;
+    bool mine = false;
+    for (int i = 0; i < ARCHITECTURES && !mine; i++)
+        if (architectures[i]->views)
+            PV_TRY(architectures[i]->views(ctx, spec, &mine, views, size));
+    return PV_OK;
 }
 
 pv_status pv_model_new(pv_ctx *ctx, const char *spec, int inputs, int classes, pv_model **model) {
@@ -80,8 +64,12 @@ const char *pv_model_spec(const pv_model *model) {
     return model->spec;
 }
 
-bool pv_model_is_linear(const pv_model *model) {
-    return model->architecture == &pv__linear;
+bool pv_model_has_coefficients(const pv_model *model) {
+    return model->architecture->has_coefficients;
+}
+
+bool pv_model_is_convex(const pv_model *model) {
+    return model->architecture->convex;
 }
 
 int pv_model_inputs(const pv_model *model) {
@@ -117,10 +105,11 @@ void pv_model_start(const pv_model *model, uint64_t seed, const double *log_p, d
 
 pv_status pv_model_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_model_work **work) {
     *work = NULL;
-    if (model->network)
-        return pv__network_work_new(ctx, model, rows, &pv__engine_onednn, work);
+    if (model->architecture->work_new)
+        return model->architecture->work_new(ctx, model, rows, work);
     pv_model_work *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->architecture = model->architecture;
     made->compute = pv__compute_best();
     made->rows = rows;
     pv_status status = pv__alloc(ctx, model->architecture->work_size(model, rows), sizeof(double), &made->block);
@@ -135,40 +124,31 @@ pv_status pv_model_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_
 void pv_model_work_free(pv_ctx *ctx, pv_model_work *work) {
     if (!work)
         return;
-    pv__network_work_free(ctx, work->network);
+    if (work->architecture->work_free)
+        work->architecture->work_free(ctx, work);
     pv__free(ctx, work->block);
     pv__free(ctx, work);
 }
 
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
-    if (!work->network)
-        return;
-    if (!work->network->training && work->network->kind->heed)
-        work->network->kind->heed(work->network->engine, work->network->ctx);
-    work->network->training = true;
-    work->network->seed = seed;
-    work->network->step = step;
-    work->network->freeze_low = freeze_low;
+    if (work->architecture->train)
+        work->architecture->train(work, seed, step, freeze_low);
 }
 
 pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work) {
-    const pv__network_work *network = work->network;
-    return network && network->kind->check ? network->kind->check(ctx, network->engine) : PV_OK;
+    return work->architecture->check ? work->architecture->check(ctx, work) : PV_OK;
 }
 
-bool pv__model_is_network(const pv_model *model) {
-    return model->network != NULL;
+bool pv__model_takes_views(const pv_model *model) {
+    return model->architecture->views != NULL;
 }
 
 size_t pv__model_rows(const pv_model *model, size_t most) {
-    if (!model->network)
-        return most;
-    double rows = (1 << 28) / pv__network_row_floats(model->network);
-    return rows < 1 ? 1 : rows < (double)most ? (size_t)rows : most;
+    return model->architecture->rows ? model->architecture->rows(model, most) : most;
 }
 
 size_t pv__model_low_params(const pv_model *model) {
-    return model->network ? model->network->graph.low_params : 0;
+    return model->architecture->low_params ? model->architecture->low_params(model) : 0;
 }
 
 void pv_model_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,

@@ -1,10 +1,22 @@
-/* src/model/model.h: an architecture is a const struct of functions; one flat parameter block. */
+/* src/model/model.h: an architecture is a const struct of functions and of what it can do, in a file of its own, and an
+ * entry of PV_MODEL_LIST; the rest of the library asks for what it can do, never which one it is. Parameters are one
+ * flat block.
+ */
 #ifndef PV_SRC_MODEL_H
 #define PV_SRC_MODEL_H
 
 #include "base/base.h"
 #include "compute/compute.h"
 #include "prevail/model.h"
+
+/* X(name, "as in --model", "what --help says of it") */
+#define PV_MODEL_LIST(X)                                                                                               \
+    X(linear, "linear", "linear: logistic or softmax regression.")                                                     \
+    X(mlp, "mlp:64,32", " mlp: hidden layers of these sizes with ReLU.")                                               \
+    X(convnet, "convnet",                                                                                              \
+      " For images: convnet or inception, with sizes as in convnet:views=3,size=16; the defaults are views=9, "        \
+      "size=32, low=64, channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean).")         \
+    X(inception, "inception", "")
 
 enum { PV_LAYERS_MAX = 16 };
 
@@ -19,6 +31,7 @@ struct pv_model {
 };
 
 struct pv_model_work {
+    const struct pv__architecture *architecture;
     const pv__compute *compute;
     size_t rows;
     double *block;                    /* one allocation; each architecture lays it out */
@@ -26,8 +39,9 @@ struct pv_model_work {
 };
 
 typedef struct pv__architecture {
-    const char *name;
-    size_t (*work_size)(const pv_model *model, size_t rows); /* doubles */
+    /* Whether spec is one of its own; then sizes and number of parameters are set. */
+    pv_status (*parse)(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine);
+    size_t (*work_size)(const pv_model *model, size_t rows); /* doubles of a work's block; not with work_new */
     bool (*is_bias)(const pv_model *model, size_t parameter);
     void (*start)(const pv_model *model, uint64_t seed, double *w);           /* all but the output biases */
     double *(*output_bias)(const pv_model *model, double *w, size_t *stride); /* of logit 0; first class is 0 if free */
@@ -37,28 +51,44 @@ typedef struct pv__architecture {
                      const double *loglik, const double *dloglik, double *dw);
     bool first_class_fixed;   /* logits are relative to the first class, whose own is 0 */
     bool backward_needs_work; /* what forward left in work; linear does not */
+
+    /* What it can do. */
+    bool convex;           /* -log p(y|x,w) is smooth and convex in w: one optimum, near that of a sample of the rows */
+    bool has_coefficients; /* w is [classes - 1][1 + inputs], the intercept first: slopes of the inputs */
+    bool has_curvature;    /* its information in w is what precondition.c makes of rows and probabilities */
+    bool own_threads;      /* runs its own threads over the rows of one work; others are run by the caller's */
+    size_t chunk_rows;     /* rows that one work takes at a time; 0: as many as fit the cache */
+
+    /* Left out by those that need none. */
+    pv_status (*views)(pv_ctx *ctx, const char *spec, bool *mine, int64_t *views, int64_t *size); /* it takes images */
+    pv_status (*work_new)(pv_ctx *ctx, const pv_model *model, size_t rows, pv_model_work **work);
+    void (*work_free)(pv_ctx *ctx, pv_model_work *work); /* what work_new made beside the work itself */
+    void (*train)(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
+    pv_status (*check)(pv_ctx *ctx, const pv_model_work *work);
+    size_t (*rows)(const pv_model *model, size_t most);
+    size_t (*low_params)(const pv_model *model);
+    /* Two classes, hard labels: the log-loss of the logits moved by shift, forward and backward in one go. z [n]
+     * receives the logits; the gradient is added to dw. Returns the loss. */
+    double (*logistic_loss)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                            const int32_t *label, const double *weight, const double *factor, double shift, double *z,
+                            double *dw);
 } pv__architecture;
 
-extern const pv__architecture pv__linear, pv__mlp;
+#define PV__MODEL_EXTERN(name, usage, help) extern const pv__architecture pv__##name;
+PV_MODEL_LIST(PV__MODEL_EXTERN)
+#undef PV__MODEL_EXTERN
 
 /* logits [n][classes] to log-probabilities, and the gradient back. In place is fine. */
 void pv__log_softmax_rows(size_t n, size_t classes, const double *logits, double *loglik);
 void pv__log_softmax_rows_backward(size_t n, size_t classes, const double *loglik, const double *dloglik,
                                    double *dlogits);
 
-/* linear, two classes, hard labels: the log-loss of the logits moved by shift, forward and backward in one go. z [n]
- * receives the logits; the gradient is added to dw. Returns the loss. */
-double pv__linear_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
-                       const int32_t *label, const double *weight, const double *factor, double shift, double *z,
-                       double *dw);
-
-/* Networks: the next forward is training's step number `step` (dropout is on), its backward may leave the low-level
- * module out. Without this call a work predicts. Other models: nothing. */
+/* The next forward is training's step number `step` (dropout is on), its backward may leave the low-level module out.
+ * Without this call a work predicts. */
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
 /* Whether the work's last forward, and the backward after it, could do what they were to do. */
 PV_MUST_USE pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work);
-/* Networks run their own threads over the rows of one work; other models are run by the caller's. */
-bool pv__model_is_network(const pv_model *model);
+bool pv__model_takes_views(const pv_model *model);
 /* Rows that one work should take, at most the given number: a network's stay below a gigabyte where one row does. */
 size_t pv__model_rows(const pv_model *model, size_t most);
 /* How many of the first parameters --freeze-low keeps; 0 but for networks. */

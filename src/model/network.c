@@ -66,7 +66,8 @@ size_t pv__network_part_views(const pv__network *network) {
 
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
-void pv__network_work_free(pv_ctx *ctx, pv__network_work *n) {
+static void work_free(pv_ctx *ctx, pv_model_work *work) {
+    pv__network_work *n = work->network;
     if (!n)
         return;
     n->kind->close(ctx, n->engine);
@@ -101,6 +102,7 @@ pv_status pv__network_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, 
     *work = NULL;
     pv_model_work *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    made->architecture = model->architecture;
     made->rows = rows;
     pv_status status = pv__alloc(ctx, 1, sizeof *made->network, &made->network);
     if (status == PV_OK) {
@@ -112,6 +114,36 @@ pv_status pv__network_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, 
     else
         pv_model_work_free(ctx, made);
     return status;
+}
+
+static pv_status work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_model_work **work) {
+    *work = NULL;
+    const pv__engine_kind *kind;
+    PV_TRY(pv__engine_find(ctx, &kind));
+    return pv__network_work_new(ctx, model, rows, kind, work);
+}
+
+static void train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
+    if (!work->network->training && work->network->kind->heed)
+        work->network->kind->heed(work->network->engine, work->network->ctx);
+    work->network->training = true;
+    work->network->seed = seed;
+    work->network->step = step;
+    work->network->freeze_low = freeze_low;
+}
+
+static pv_status check(pv_ctx *ctx, const pv_model_work *work) {
+    const pv__network_work *network = work->network;
+    return network->kind->check ? network->kind->check(ctx, network->engine) : PV_OK;
+}
+
+static size_t most_rows(const pv_model *model, size_t most) {
+    double rows = (1 << 28) / pv__network_row_floats(model->network);
+    return rows < 1 ? 1 : rows < (double)most ? (size_t)rows : most;
+}
+
+static size_t low_params(const pv_model *model) {
+    return model->network->graph.low_params;
 }
 
 /* ---- views to rows ----------------------------------------------------------------------------------------------- */
@@ -211,11 +243,30 @@ static void backward(const pv_model *model, pv_model_work *held, const double *w
     work->kind->gather(work->engine, parts, work->threads, low, dw);
 }
 
+static pv_status parse_convnet(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
+    return pv__network_parse(ctx, model, spec, "convnet", mine);
+}
+
+static pv_status parse_inception(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
+    return pv__network_parse(ctx, model, spec, "inception", mine);
+}
+
+static pv_status views_convnet(pv_ctx *ctx, const char *spec, bool *mine, int64_t *views, int64_t *size) {
+    return pv__network_views(ctx, spec, "convnet", mine, views, size);
+}
+
+static pv_status views_inception(pv_ctx *ctx, const char *spec, bool *mine, int64_t *views, int64_t *size) {
+    return pv__network_views(ctx, spec, "inception", mine, views, size);
+}
+
+/* Rows a chunk: each row's activations are megabytes. */
 #define NETWORK(word)                                                                                                  \
     {                                                                                                                  \
-        .name = word, .is_bias = is_bias, .start = start, .output_bias = output_bias, .forward = forward,              \
-        .backward = backward, .first_class_fixed = false, .backward_needs_work = true                                  \
+        .parse = parse_##word, .views = views_##word, .is_bias = is_bias, .start = start, .output_bias = output_bias,  \
+        .forward = forward, .backward = backward, .backward_needs_work = true, .own_threads = true, .chunk_rows = 32,  \
+        .work_new = work_new, .work_free = work_free, .train = train, .check = check, .rows = most_rows,               \
+        .low_params = low_params                                                                                       \
     }
 
-const pv__architecture pv__convnet = NETWORK("convnet");
-const pv__architecture pv__inception = NETWORK("inception");
+const pv__architecture pv__convnet = NETWORK(convnet);
+const pv__architecture pv__inception = NETWORK(inception);

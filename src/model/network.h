@@ -15,9 +15,9 @@ typedef struct pv__network {
     pv__view_pool pool;
 } pv__network;
 
-/* Reads "convnet", "inception", or either with ":key=value,..."; fills model->network, params and architecture. false:
- * spec is neither. */
-pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network);
+/* Reads name, or name with ":key=value,..."; fills model->network and params. mine: whether spec is of that name. */
+pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, const char *name, bool *mine);
+pv_status pv__network_views(pv_ctx *ctx, const char *spec, const char *name, bool *mine, int64_t *views, int64_t *size);
 
 /* Values of all tensors of one row's views, with channels in sixteens as engines may keep them. */
 double pv__network_row_floats(const pv__network *network);
@@ -44,6 +44,5 @@ typedef struct pv__network_work {
 /* A work with another engine than the usual one (tests compare them). */
 pv_status pv__network_work_new(pv_ctx *ctx, const pv_model *model, size_t rows, const pv__engine_kind *kind,
                                pv_model_work **work);
-void pv__network_work_free(pv_ctx *ctx, pv__network_work *network);
 
 #endif

@@ -144,11 +144,11 @@ static void build(pv__network *n, const sizes *s, bool inception) {
     pv__graph_conv(g, at, n->features, pv__graph_shape(g, at).height, 1, 0, s->dropout);
 }
 
-static pv_status read_sizes(pv_ctx *ctx, const char *spec, sizes *s, bool *inception, bool *is_network) {
+static pv_status read_sizes(pv_ctx *ctx, const char *spec, const char *name, sizes *s, bool *mine) {
     size_t word = strcspn(spec, ":");
-    *inception = word == 9 && strncmp(spec, "inception", 9) == 0;
-    *is_network = *inception || (word == 7 && strncmp(spec, "convnet", 7) == 0);
-    if (!*is_network)
+    bool inception = strcmp(name, "inception") == 0;
+    *mine = word == strlen(name) && strncmp(spec, name, word) == 0;
+    if (!*mine)
         return PV_OK;
     *s = (sizes){.views = 9,
                  .size = 32,
@@ -163,10 +163,10 @@ static pv_status read_sizes(pv_ctx *ctx, const char *spec, sizes *s, bool *incep
         PV_TRY(parse_pair(ctx, spec, at, length, s));
         at = at[length] ? at + length + 1 : NULL;
     }
-    for (long b = 0; *inception && b < s->blocks; b++)
+    for (long b = 0; inception && b < s->blocks; b++)
         if (s->channels[b] < 4)
             return wrong(ctx, spec, "an inception block has at least 4 channels");
-    if (*inception && s->blocks > BLOCKS_MAX)
+    if (inception && s->blocks > BLOCKS_MAX)
         return wrong(ctx, spec, "inception has at most 7 blocks, each an entry of channels");
     return PV_OK;
 }
@@ -209,23 +209,22 @@ static pv_status check_cost(pv_ctx *ctx, const char *spec, const pv__network *ne
     return PV_OK;
 }
 
-pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
+pv_status pv__network_views(pv_ctx *ctx, const char *spec, const char *name, bool *mine, int64_t *views,
+                            int64_t *size) {
     sizes s = {0};
-    bool inception, is_network;
-    PV_TRY(read_sizes(ctx, spec, &s, &inception, &is_network));
+    PV_TRY(read_sizes(ctx, spec, name, &s, mine));
     *views = s.views;
     *size = s.size;
     return PV_OK;
 }
 
-pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *is_network) {
+pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, const char *name, bool *mine) {
     sizes s;
-    bool inception;
-    PV_TRY(read_sizes(ctx, spec, &s, &inception, is_network));
-    if (!*is_network)
+    PV_TRY(read_sizes(ctx, spec, name, &s, mine));
+    if (!*mine)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, 1, sizeof *model->network, &model->network));
-    build(model->network, &s, inception);
+    build(model->network, &s, strcmp(name, "inception") == 0);
     size_t k = (size_t)model->classes, inputs = model->network->views * model->network->size * model->network->size;
     if ((size_t)model->inputs != inputs)
         return pv__fail(ctx, PV_ERR_USAGE,
@@ -233,6 +232,5 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, bool
                         s.views, s.size, s.size);
     PV_TRY(check_cost(ctx, spec, model->network));
     model->params = model->network->graph.params + (model->network->features + 1) * k;
-    model->architecture = inception ? &pv__inception : &pv__convnet;
     return PV_OK;
 }

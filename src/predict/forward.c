@@ -5,8 +5,8 @@
 #include "model/model.h"
 #include "predict/predict.h"
 
-/* A network runs its own threads over each chunk. */
-static pv_status images_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
+/* A model that runs its own threads over each chunk. */
+static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
     const pv_model *model = classifier->model;
     size_t chunk = pv__model_rows(model, 32);
     pv_model_work *work = NULL;
@@ -36,8 +36,8 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     if (data->features != pv_model_inputs(model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
                         pv_model_inputs(model));
-    if (data->images) {
-        PV_TRY(images_loglik(ctx, classifier, data, loglik));
+    if (model->architecture->own_threads) {
+        PV_TRY(one_work_loglik(ctx, classifier, data, loglik));
         return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
     }
     int threads = pv_ctx_threads(ctx);

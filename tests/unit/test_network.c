@@ -223,6 +223,53 @@ static void test_specs(void **state) {
     refuses("inception:channels=3", 9 * 32 * 32, "at least 4 channels");
 }
 
+enum { MESSAGE = sizeof((pv_error *)NULL)->message };
+
+/* What a context of this engine makes of some rows; the status of making the work. */
+static pv_status run_engine(const char *engine, const pv__engine_kind *added, double *loglik, char *message) {
+    pv_ctx_options options = {.threads = 1, .engine = engine};
+    pv_ctx *own;
+    pv_model *model;
+    pv_model_work *work;
+    assert_int_equal(pv_ctx_new(&options, &own), PV_OK);
+    if (added)
+        CHECK_OK(own, pv__engine_add(own, added));
+    CHECK_OK(own, pv_model_new(own, "convnet:views=2,size=8,low=4,channels=8,features=5", 2 * 64, 2, &model));
+    double *w = calloc(pv_model_params(model), sizeof *w), x[3 * 2 * 64];
+    pv_model_start(model, 3, NULL, w);
+    fill(3 * 2 * 64, x, 1, 1);
+    pv_status status = pv_model_work_new(own, model, 3, &work);
+    if (status == PV_OK)
+        pv_model_forward(model, work, w, 3, x, loglik);
+    else
+        snprintf(message, MESSAGE, "%s", pv_ctx_error(own)->message);
+    pv_model_work_free(own, work);
+    pv_model_free(own, model);
+    pv_ctx_free(own);
+    free(w);
+    return status;
+}
+
+/* The context says which engine runs networks; plug-ins add theirs. */
+static void test_engine_choice(void **state) {
+    (void)state;
+    double usual[6] = {0}, onednn[6] = {0}, reference[6] = {0}, plugged[6] = {0};
+    char message[MESSAGE] = "";
+    assert_int_equal(run_engine(NULL, NULL, usual, message), PV_OK);
+    assert_int_equal(run_engine("onednn", NULL, onednn, message), PV_OK);
+    assert_int_equal(run_engine("reference", NULL, reference, message), PV_OK);
+    assert_memory_equal(usual, onednn, sizeof usual);
+    for (size_t i = 0; i < 6; i++)
+        CHECK_NEAR(reference[i], onednn[i], 1e-5);
+    assert_memory_not_equal(reference, onednn, sizeof reference); /* single precision is not double */
+    assert_int_equal(run_engine("cuda", NULL, plugged, message), PV_ERR_USAGE);
+    assert_string_equal(message, "there is no engine 'cuda' for networks: choose one of onednn, reference");
+    pv__engine_kind added = pv__engine_reference;
+    added.name = "cuda";
+    assert_int_equal(run_engine("cuda", &added, plugged, message), PV_OK);
+    assert_memory_equal(plugged, reference, sizeof plugged);
+}
+
 static pv_status make_work(pv_ctx *poor) {
     const pv__engine_kind *kinds[] = {&pv__engine_reference, &pv__engine_onednn};
     pv_status status = PV_OK;
@@ -244,9 +291,9 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_engines_agree),
-                                       cmocka_unit_test(test_threads),   cmocka_unit_test(test_freeze_low),
-                                       cmocka_unit_test(test_dropout),   cmocka_unit_test(test_specs),
-                                       cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),     cmocka_unit_test(test_engines_agree),
+                                       cmocka_unit_test(test_threads),       cmocka_unit_test(test_freeze_low),
+                                       cmocka_unit_test(test_dropout),       cmocka_unit_test(test_specs),
+                                       cmocka_unit_test(test_engine_choice), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests_name("network", tests, NULL, NULL);
 }

@@ -1,0 +1,35 @@
+/* Which engine runs networks: by its name, among those built in and those that plug-ins have added to the context. */
+#include <string.h>
+
+#include "compute/graph.h"
+
+static const pv__engine_kind *const built_in[] = {&pv__engine_onednn, &pv__engine_reference};
+enum { BUILT_IN = sizeof built_in / sizeof *built_in };
+
+static const pv__engine_kind *engine_at(const pv_ctx *root, int i) {
+    return i < BUILT_IN ? built_in[i] : root->engine[i - BUILT_IN];
+}
+
+pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
+    const pv_ctx *root = ctx->root;
+    const char *name = root->options.engine;
+    char names[256] = "";
+    for (int i = 0; i < BUILT_IN + root->engines; i++) {
+        *kind = engine_at(root, i);
+        if (!name || strcmp((*kind)->name, name) == 0)
+            return PV_OK;
+        size_t used = strlen(names);
+        pv__format(names + used, sizeof names - used, "%s%s", i ? ", " : "", (*kind)->name);
+    }
+    *kind = NULL;
+    return pv__fail(ctx, PV_ERR_USAGE, "there is no engine '%s' for networks: choose one of %s", name, names);
+}
+
+pv_status pv__engine_add(pv_ctx *ctx, const pv__engine_kind *kind) {
+    pv_ctx *root = ctx->root;
+    if (root->engines == PV_ENGINES_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE, "engine %s: a context takes at most %d of plug-ins", kind->name,
+                        (int)PV_ENGINES_MAX);
+    root->engine[root->engines++] = kind;
+    return PV_OK;
+}

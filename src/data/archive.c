@@ -478,7 +478,10 @@ void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
         uint32_t point = (uint32_t)bits_at(&points, at * (a->element / wide) + c);
         if (point == 0)
             break;
-        end = append(text, end, size, point);
+        size_t next = append(text, end, size, point);
+        if (next == end)
+            break; /* cut here, not continued by what is shorter */
+        end = next;
     }
     text[end] = '\0';
 }

@@ -15,7 +15,7 @@
 typedef struct adjust_options {
     const char *from, *to;
     const char *columns, *labels, *weights, *source, *costs, *output;
-    int missing;
+    bool missing;    /* those rows are dropped */
     double interval; /* 0: none */
     cli_running running;
     pv_target_options target;
@@ -125,7 +125,7 @@ static double *logs_of(const pv_probs *probs) {
 
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
     pv_probs_options reading = {
-        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing == 1};
+        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -155,7 +155,7 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
     if (!options->source)
         return CLI_OK;
     pv_probs_options reading = {
-        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing == 1};
+        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
     if (status != PV_OK)
         return cli_fail(call, status);

@@ -18,7 +18,7 @@ typedef struct eval_options {
     const char *binarise; /* the middle grade */
     const char *ensemble;
     const char *weights;
-    int missing;
+    bool missing; /* those rows are dropped */
     double interval;
     int64_t bootstrap;
     int64_t seed;

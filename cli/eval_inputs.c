@@ -101,7 +101,7 @@ static int read_table(cli_call *call, const eval_options *options, const pv_role
 }
 
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->missing == 1};
+    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->missing};
     pv_status status = pv_classifier_load(call->ctx, call->argument[0], &inputs->classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -207,7 +207,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
                                 .weights = options->weights,
                                 .also = options->votes,
                                 .positive = options->positive,
-                                .drop_missing = options->missing == 1};
+                                .drop_missing = options->missing};
     pv_status status = pv_probs_read(call->ctx, options->probs, &reading, &inputs->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -240,9 +240,8 @@ static int set_targets(cli_call *call, const eval_options *options, eval_inputs 
     inputs->targets.label = NULL;
     inputs->targets.frequency = inputs->frequency;
     inputs->targets.weight = inputs->weight;
-    pv_status status =
-        pv_votes_read(call->ctx, table, options->votes, inputs->labels, inputs->classes, data->table_row, data->rows,
-                      options->missing == 1, inputs->frequency, inputs->weight, &inputs->dropped);
+    pv_status status = pv_votes_read(call->ctx, table, options->votes, inputs->labels, inputs->classes, data->table_row,
+                                     data->rows, options->missing, inputs->frequency, inputs->weight, &inputs->dropped);
     inputs->rows -= inputs->dropped - data->dropped;
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

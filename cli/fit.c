@@ -335,7 +335,7 @@ static int run(cli_call *call) {
     return code;
 }
 
-static const cli_group groups[] = {{"Data", cli_role_table, offsetof(fit_options, roles)},
+static const cli_group groups[] = {{"Data", pv_role_option_table, offsetof(fit_options, roles)},
                                    {"Images", pv_image_option_table, offsetof(fit_options, roles.image)},
                                    {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},

@@ -22,7 +22,7 @@ typedef struct predict_options {
     const char *costs;
     const char *ensemble;
     const char *source;
-    int missing;
+    bool missing; /* those rows are dropped */
     const char *output;
     cli_running running;
     pv_target_options target;
@@ -111,7 +111,7 @@ static int load_model(cli_call *call, const predict_options *options, work *held
 
 static int read_data(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
-    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
+    pv_roles roles = {.id = options->id, .drop_missing = options->missing};
     pv_roles reading = roles;
     bool unknown = held->population->kind == PV_POPULATION_UNKNOWN;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
@@ -142,7 +142,7 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     size_t k = (size_t)c->classes;
     pv_roles roles = {.target = c->target,
                       .weights = options->weights ? options->weights : c->weights,
-                      .drop_missing = options->missing == 1};
+                      .drop_missing = options->missing};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
     int code = cli_read_for_model(call, c->encoding, options->source, &roles, &table);
@@ -176,7 +176,7 @@ static int compute(cli_call *call, const predict_options *options, work *held) {
     pv_status status = pv_predict(call->ctx, held->classifier, held->data, held->population, &wanted, &held->said);
     if (status != PV_OK)
         return cli_fail(call, status);
-    pv_roles roles = {.id = options->id, .drop_missing = options->missing == 1};
+    pv_roles roles = {.id = options->id, .drop_missing = options->missing};
     cli_ensemble ensemble = {.first = held->classifier,
                              .table = held->table,
                              .roles = &roles,

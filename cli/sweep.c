@@ -96,8 +96,10 @@ typedef struct work {
 static int read_losses(cli_call *call, const char *text, work *w) {
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
+        char word[16];
         pv_loss loss;
-        bool found = pv_loss_find(at, length, &loss);
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at); /* none is so long */
+        bool found = pv_loss_find(word, &loss);
         for (size_t i = 0; found && i < w->n_losses; i++)
             found = w->losses[i] != loss;
         if (!found)
@@ -505,7 +507,7 @@ static int run(cli_call *call) {
 
 static const cli_group groups[] = {
     {"Sweep", sweep_table, 0},
-    {"Data", cli_role_table, offsetof(sweep_options, roles)},
+    {"Data", pv_role_option_table, offsetof(sweep_options, roles)},
     {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
     {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
     {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(sweep_options, unknown)},

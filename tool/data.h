@@ -7,15 +7,13 @@
 
 typedef struct cli_roles {
     pv_roles roles;
-    int missing;       /* 0 refuse, 1 drop */
-    int collinear;     /* 0 refuse, 1 keep */
     const char *group; /* --group, a column of the table; never a feature. NULL: none */
     pv_image_options image;
 } cli_roles;
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
     {                                                                                                                  \
-        "missing", PV_OPTION_CHOICE, offsetof(type, field), "refuse", 0, 0, "refuse|drop", NULL,                       \
+        "missing", PV_OPTION_EITHER, offsetof(type, field), "refuse", 0, 0, "refuse|drop", NULL,                       \
             "What to do with rows that have missing cells: refuse the file and say where, or drop them and say how "   \
             "many."                                                                                                    \
     }

@@ -22,6 +22,7 @@ static const char *metavar(const pv_option *row) {
     case PV_OPTION_REAL:
         return "X";
     case PV_OPTION_CHOICE:
+    case PV_OPTION_EITHER:
         return strlen(row->choices) <= 28 ? row->choices : "NAME";
     case PV_OPTION_TEXT:
         return "TEXT";
@@ -39,7 +40,7 @@ static bool has_default(const pv_option *row) {
 
 /* Choices too long to be the metavar are listed after the help. */
 static bool lists_choices(const pv_option *row) {
-    return row->type == PV_OPTION_CHOICE && strcmp(metavar(row), row->choices) != 0;
+    return row->choices && strcmp(metavar(row), row->choices) != 0;
 }
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */

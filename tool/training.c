@@ -15,27 +15,6 @@ const cli_argument cli_training_arguments[] = {
              "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
-#define ROLE(name, field, metavar, help)                                                                               \
-    { name, PV_OPTION_TEXT, offsetof(cli_roles, roles.field), NULL, 0, 0, NULL, metavar, help }
-
-const pv_option cli_role_table[] = {
-    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or --votes."),
-    ROLE("positive", positive, "LABEL",
-         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
-         "one "
-         "that says so (case, yes, true, malignant, ...)."),
-    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
-    ROLE("id", id, "COL", "A column that names rows; never a feature."),
-    ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
-    ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
-    ROLE("reference", reference, "COL=LEVEL",
-         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
-    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
-    CLI_OPTION_MISSING(cli_roles, missing),
-    {"collinear", PV_OPTION_CHOICE, offsetof(cli_roles, collinear), "refuse", 0, 0, "refuse|keep", NULL,
-     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
-    CLI_OPTION_END};
-
 const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0,
                                        NULL, "FILE",
                                        "A CSV file with rows of the true population, their labels unknown: for ig, in "
@@ -185,8 +164,6 @@ int cli_training_prepare_file(cli_call *call, const char *path, cli_roles *optio
         return code;
     if (!roles->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target is missing: name the column to predict");
-    roles->drop_missing = options->missing == 1;
-    roles->keep_collinear = options->collinear == 1;
     if (!roles->positive && prevalence && !strchr(prevalence, ',')) {
         /* --prevalence case=0.01 names the label of interest as well. */
         const char *equals = strrchr(prevalence, '=');
@@ -224,7 +201,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     *sample = NULL;
     if (!from->path)
         return CLI_OK;
-    pv_roles roles = {.drop_missing = options->missing == 1};
+    pv_roles roles = {.drop_missing = options->roles.drop_missing};
     pv_table *table = NULL;
     int code = cli_read_for_model(call, training->encoding, from->path, &roles, &table);
     if (code == CLI_OK) {

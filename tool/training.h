@@ -29,7 +29,6 @@ typedef struct cli_sample {
 } cli_sample;
 
 extern const cli_argument cli_training_arguments[];
-extern const pv_option cli_role_table[];   /* of cli_roles */
 extern const pv_option cli_sample_table[]; /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */

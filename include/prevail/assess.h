@@ -80,6 +80,12 @@ typedef struct pv_assess_options {
 } pv_assess_options;
 
 pv_assess_options pv_assess_options_default(void); /* no prevalence, the last, -1, 0.9, 1 */
+extern const pv_option pv_assess_option_table[];   /* bootstrap, interval, seed; ends with a NULL name */
+
+/* That table by name. The caller frees *settings with pv_settings_free. */
+PV_MUST_USE pv_status pv_assess_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* The options in settings that have the table, borrowed from them; NULL: they have not. */
+const pv_assess_options *pv_assess_options_of(const pv_settings *settings);
 
 /* Rows of equal score together, in order of the score: what every curve is made from. */
 typedef struct pv_ranking pv_ranking;
@@ -137,6 +143,8 @@ typedef enum pv_curve_kind {
 #undef PV_CURVE_ENUM
         PV_CURVES
 } pv_curve_kind;
+const char *pv_curve_kind_name(pv_curve_kind kind);
+bool pv_curve_kind_find(const char *name, pv_curve_kind *kind);
 
 enum { PV_CURVE_COLUMNS = 16 };
 

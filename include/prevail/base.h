@@ -61,7 +61,10 @@ typedef enum pv_status {
 #undef PV_STATUS_ENUM
 } pv_status;
 
+/* Every enum TYPE of the public headers has these two: pv_TYPE_name, its word, "unknown" for a number that is no value;
+ * and pv_TYPE_find, the value of a word, false where there is none of that name. */
 const char *pv_status_name(pv_status status); /* "input"; never NULL */
+bool pv_status_find(const char *name, pv_status *status);
 const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
 
 /* Why an optimiser stopped. Not an error. */
@@ -82,6 +85,7 @@ typedef enum pv_stop {
 } pv_stop;
 
 const char *pv_stop_name(pv_stop stop);
+bool pv_stop_find(const char *name, pv_stop *stop);
 
 /* ---- context ----------------------------------------------------------------------------------------------------- */
 
@@ -94,7 +98,18 @@ typedef struct pv_error {
     size_t column;
 } pv_error;
 
-typedef enum pv_log_level { PV_LOG_INFO, PV_LOG_WARNING } pv_log_level;
+typedef enum pv_log_level {
+    PV_LOG_DEBUG = -1, /* what the library decided by itself: for whoever looks into it */
+    PV_LOG_INFO,
+    PV_LOG_WARNING /* the result may not be what was wanted */
+} pv_log_level;
+#define PV_LOG_LEVEL_LIST(X)                                                                                           \
+    X(DEBUG, "debug")                                                                                                  \
+    X(INFO, "info")                                                                                                    \
+    X(WARNING, "warning")
+
+const char *pv_log_level_name(pv_log_level level);
+bool pv_log_level_find(const char *name, pv_log_level *level);
 
 typedef struct pv_progress {
     const char *what; /* "fit" */
@@ -117,14 +132,27 @@ typedef struct pv_allocator {
     void *state;
 } pv_allocator;
 
+/* Callbacks. Each gets the state that it was given with.
+ *   log       a message of one line, without the line feed
+ *   progress  how far the work is
+ *   poll      whether the work is to stop: true does what pv_ctx_interrupt does
+ * All come from the thread that called the library, never from one of the library's own. poll comes only where that
+ * thread is the one that made the context, at most about twenty times a second: an interpreter may look there for a
+ * Ctrl-C. None may call the library with the same context, but for pv_ctx_interrupt. */
+typedef void (*pv_log_call)(void *state, pv_log_level level, const char *message);
+typedef void (*pv_progress_call)(void *state, const pv_progress *progress);
+typedef bool (*pv_poll_call)(void *state);
+
 typedef struct pv_ctx_options {
-    pv_allocator allocator;                                            /* all zero: malloc, realloc, free */
-    void (*log)(void *state, pv_log_level level, const char *message); /* NULL: nowhere */
-    void (*progress)(void *state, const pv_progress *progress);        /* NULL: nowhere */
-    void *state;                                                       /* handed to log and progress */
-    int threads;                                                       /* 0: as many as the machine has */
-    const char *engine; /* what runs networks of images: "onednn", or "reference", slow and in double precision; NULL:
-                           the first. Borrowed for the life of the context */
+    pv_allocator allocator;    /* all zero: malloc, realloc, free */
+    pv_log_call log;           /* NULL: nowhere */
+    pv_progress_call progress; /* NULL: nowhere */
+    void *state;               /* handed to log, progress and poll */
+    int threads;               /* 0: as many as the machine has */
+    const char *engine;        /* what runs networks of images: "onednn", or "reference", slow and in double precision;
+                                  NULL: the first. Borrowed for the life of the context */
+    pv_poll_call poll;         /* NULL: none */
+    pv_log_level level;        /* the least that log is told; zero: PV_LOG_INFO */
 } pv_ctx_options;
 
 pv_ctx_options pv_ctx_options_default(void);
@@ -142,6 +170,13 @@ int pv_ctx_threads(const pv_ctx *ctx);           /* as in its options; 1 in a fo
  * them, and there is no fork behind it. Nothing else may set the size of a region in a program that is to survive a
  * lack of threads; the library asks this for each of its own. */
 int pv_threads_ready(int wanted);
+
+/* What pv_ctx_options holds, for a context that is there, each callback with a state of its own; NULL: none. To be
+ * called between the library's calls. */
+void pv_ctx_set_log(pv_ctx *ctx, pv_log_call log, void *state, pv_log_level level);
+void pv_ctx_set_progress(pv_ctx *ctx, pv_progress_call progress, void *state);
+void pv_ctx_set_poll(pv_ctx *ctx, pv_poll_call poll, void *state);
+void pv_ctx_set_threads(pv_ctx *ctx, int threads); /* 0: as many as the machine has */
 
 /* Asks whatever runs in this context to stop at its next step, and what is started later as well, until it is cleared.
  * Safe in a signal handler. */
@@ -280,8 +315,19 @@ typedef enum pv_option_type {
     PV_OPTION_INT,    /* int64_t */
     PV_OPTION_REAL,   /* double */
     PV_OPTION_CHOICE, /* int, an index into choices */
-    PV_OPTION_TEXT    /* const char *, borrowed from the caller */
+    PV_OPTION_TEXT,   /* const char *, borrowed from the caller */
+    PV_OPTION_EITHER  /* bool, the first (false) or the second of two choices */
 } pv_option_type;
+#define PV_OPTION_TYPE_LIST(X)                                                                                         \
+    X(FLAG, "flag")                                                                                                    \
+    X(INT, "int")                                                                                                      \
+    X(REAL, "real")                                                                                                    \
+    X(CHOICE, "choice")                                                                                                \
+    X(TEXT, "text")                                                                                                    \
+    X(EITHER, "either")
+
+const char *pv_option_type_name(pv_option_type type);
+bool pv_option_type_find(const char *name, pv_option_type *type);
 
 typedef struct pv_option {
     const char *name; /* "prevalence-n" */
@@ -289,7 +335,7 @@ typedef struct pv_option {
     size_t offset;        /* of the field in the struct */
     const char *fallback; /* the default, as text; NULL: none */
     double low, high;     /* inclusive range of INT and REAL */
-    const char *choices;  /* "ig|iw|plain" for CHOICE */
+    const char *choices;  /* "ig|iw|plain" for CHOICE and EITHER */
     const char *metavar;  /* "P" in the help; NULL: made from the type */
     const char *help;     /* one sentence or more */
 } pv_option;              /* a table ends with a row whose name is NULL */
@@ -305,6 +351,35 @@ const pv_option *pv_option_find(const pv_option *table, const char *name); /* NU
 
 /* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
+
+/* ---- options by name and text --------------------------------------------------------------------------------------
+ * Option structs as one object that owns its texts: for bindings, which need then know no struct's layout. Its names
+ * are those of the command's long options. Kinds of it are made by pv_fit_settings_new and its like; pv_settings_new
+ * and _add make one of any tables. Where two tables have a name, the one added first has it.
+ */
+typedef struct pv_settings pv_settings;
+
+/* Without options; the caller frees *settings. _add appends the table's options with their defaults. values, of size
+ * bytes (NULL: all zero), says what is in the struct beside them. The table is borrowed. */
+PV_MUST_USE pv_status pv_settings_new(pv_ctx *ctx, pv_settings **settings);
+PV_MUST_USE pv_status pv_settings_add(pv_ctx *ctx, pv_settings *settings, const pv_option *table, size_t size,
+                                      const void *values);
+PV_MUST_USE pv_status pv_settings_copy(pv_ctx *ctx, const pv_settings *settings, pv_settings **copy);
+void pv_settings_free(pv_ctx *ctx, pv_settings *settings); /* NULL is fine */
+
+/* Sets an option from text, which is copied; NULL: back to its default. A failure is pv_option_set's, and changes
+ * nothing. */
+PV_MUST_USE pv_status pv_settings_set(pv_ctx *ctx, pv_settings *settings, const char *name, const char *text);
+/* *text is the value, borrowed until the option is set again; NULL: a text option without one. */
+PV_MUST_USE pv_status pv_settings_get(pv_ctx *ctx, const pv_settings *settings, const char *name, const char **text);
+bool pv_settings_given(const pv_settings *settings, const char *name); /* was set, if only to its default */
+
+/* The options in order: name, type, default, range, choices, help. NULL from count on. */
+size_t pv_settings_count(const pv_settings *settings);
+const pv_option *pv_settings_option(const pv_settings *settings, size_t index);
+/* The struct that was filled for a table; NULL: the table was not added. Borrowed; its texts are, too, until they are
+ * set again. pv_fit_options_of and its like know the type. */
+const void *pv_settings_values(const pv_settings *settings, const pv_option *table);
 
 /* Reads the finite decimal number that text begins with (hexadecimal ones are refused), as in the C locale whatever the
  * process's is, and returns where it ends; NULL where there is none. No spaces before it. */

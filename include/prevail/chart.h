@@ -33,6 +33,8 @@ typedef enum pv_ink {
 #undef PV_INK_ENUM
         PV_INKS
 } pv_ink;
+const char *pv_ink_name(pv_ink ink);
+bool pv_ink_find(const char *name, pv_ink *ink);
 
 pv_ink pv_ink_named(const char *word); /* PV_INK_TEXT where none has this name */
 
@@ -47,6 +49,16 @@ typedef enum pv_mark {
     PV_MARK_RUG,    /* short strokes at x, on the lower edge where y is 0, on the upper one otherwise */
     PV_MARK_HEAT    /* y [n / columns][columns] over the whole panel, the lowest row first; darker is higher */
 } pv_mark;
+#define PV_MARK_LIST(X)                                                                                                \
+    X(LINE, "line")                                                                                                    \
+    X(BAND, "band")                                                                                                    \
+    X(POINTS, "points")                                                                                                \
+    X(BARS, "bars")                                                                                                    \
+    X(SPANS, "spans")                                                                                                  \
+    X(RUG, "rug")                                                                                                      \
+    X(HEAT, "heat")
+const char *pv_mark_name(pv_mark mark);
+bool pv_mark_find(const char *name, pv_mark *mark);
 
 typedef struct pv_series {
     pv_mark mark;

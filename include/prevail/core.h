@@ -57,7 +57,7 @@ typedef enum pv_loss {
 #define PV_LOSSES (0 PV_LOSS_LIST(PV_LOSS_ONE)) /* how many there are */
 
 const char *pv_loss_name(pv_loss loss);
-bool pv_loss_find(const char *name, size_t length, pv_loss *loss); /* false where no loss has this name */
+bool pv_loss_find(const char *name, pv_loss *loss); /* false where no loss has this name */
 bool pv_loss_needs_prevalence(pv_loss loss);
 /* Whether its likelihood holds where labels are as common as in training; else it holds in the population whose
  * prevalence was stated. */
@@ -78,6 +78,7 @@ typedef enum pv_marginal {
 } pv_marginal;
 
 const char *pv_marginal_name(pv_marginal marginal);
+bool pv_marginal_find(const char *name, pv_marginal *marginal);
 
 /* ---- the full batch ------------------------------------------------------------------------------------------------
  *
@@ -134,6 +135,11 @@ PV_MUST_USE pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, 
 
 /* expected: beta(1), omega(1), from the expected label shares; counted: beta(2), omega(2), from the batch's own. */
 typedef enum pv_weighting { PV_WEIGHT_COUNTED, PV_WEIGHT_EXPECTED } pv_weighting;
+#define PV_WEIGHTING_LIST(X)                                                                                           \
+    X(COUNTED, "counted")                                                                                              \
+    X(EXPECTED, "expected")
+const char *pv_weighting_name(pv_weighting weighting);
+bool pv_weighting_find(const char *name, pv_weighting *weighting);
 
 /* How rows of the full data reach a batch: drawn at random within strata (the classes, unless labels are soft). */
 typedef struct pv_sampling {
@@ -168,6 +174,8 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
  * rounding. Adds to dloglik [n][classes]. Returns the value each would report: 1: sum c alpha log p-hat;
  * 2 and 3: sum c log q. */
 typedef enum pv_implementation { PV_IMPLEMENTATION_1 = 1, PV_IMPLEMENTATION_2, PV_IMPLEMENTATION_3 } pv_implementation;
+const char *pv_implementation_name(pv_implementation implementation); /* "1", "2", "3" */
+bool pv_implementation_find(const char *name, pv_implementation *implementation);
 double pv_marginal_backward(pv_implementation implementation, size_t n, int classes, const double *counts,
                             const double *population, const double *loglik, const double *log_batch_marginal,
                             const double *log_q, double *dloglik);

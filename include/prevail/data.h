@@ -11,6 +11,11 @@ extern "C" {
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 typedef enum pv_column_type { PV_COLUMN_NUMBER, PV_COLUMN_TEXT } pv_column_type;
+#define PV_COLUMN_TYPE_LIST(X)                                                                                         \
+    X(NUMBER, "number")                                                                                                \
+    X(TEXT, "text")
+const char *pv_column_type_name(pv_column_type type);
+bool pv_column_type_find(const char *name, pv_column_type *type);
 
 typedef struct pv_column {
     char *name;
@@ -109,6 +114,10 @@ typedef struct pv_roles {
     bool keep_collinear;     /* do not refuse exactly collinear columns */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
+
+extern const pv_option pv_role_option_table[]; /* all but image; ends with a NULL name */
+/* The roles of settings that have that table, borrowed from them; NULL: they have not. */
+const pv_roles *pv_roles_of(const pv_settings *settings);
 
 /* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list
  * is freed with pv_string_list_free. */

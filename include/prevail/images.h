@@ -30,6 +30,22 @@ typedef enum pv_array_type {
     PV_ARRAY_UNICODE, /* NumPy's U: code points of 4 bytes */
     PV_ARRAY_BYTES    /* NumPy's S */
 } pv_array_type;
+#define PV_ARRAY_TYPE_LIST(X)                                                                                          \
+    X(BOOL, "bool")                                                                                                    \
+    X(U8, "uint8")                                                                                                     \
+    X(I8, "int8")                                                                                                      \
+    X(U16, "uint16")                                                                                                   \
+    X(I16, "int16")                                                                                                    \
+    X(U32, "uint32")                                                                                                   \
+    X(I32, "int32")                                                                                                    \
+    X(U64, "uint64")                                                                                                   \
+    X(I64, "int64")                                                                                                    \
+    X(F32, "float32")                                                                                                  \
+    X(F64, "float64")                                                                                                  \
+    X(UNICODE, "unicode")                                                                                              \
+    X(BYTES, "bytes")
+const char *pv_array_type_name(pv_array_type type); /* NumPy's names */
+bool pv_array_type_find(const char *name, pv_array_type *type);
 
 enum { PV_ARRAY_DIMS_MAX = 8 };
 
@@ -89,6 +105,12 @@ typedef enum pv_image_layout {
     PV_IMAGES_VOLUMES, /* [N][D][H][W] */
     PV_IMAGES_VIEWS    /* [N][V][H][W], views ready for the network */
 } pv_image_layout;
+#define PV_IMAGE_LAYOUT_LIST(X)                                                                                        \
+    X(PLANES, "planes")                                                                                                \
+    X(VOLUMES, "volumes")                                                                                              \
+    X(VIEWS, "views")
+const char *pv_image_layout_name(pv_image_layout layout);
+bool pv_image_layout_find(const char *name, pv_image_layout *layout);
 
 /* Which array plays which part. A name is that of a member of the file, or of another file with one array. NULL: the
  * part's own name ("images", "labels", ...) where the file has it. Empty: the part is not wanted. */
@@ -177,6 +199,9 @@ typedef struct pv_image_options {
 } pv_image_options;
 
 extern const pv_option pv_image_option_table[]; /* all but views and size; ends with a NULL name */
+
+/* Those of settings that have the table, borrowed from them; NULL: they have not. */
+const pv_image_options *pv_image_options_of(const pv_settings *settings);
 
 /* The same, learned and kept with the model. */
 typedef struct pv_image_encoding {

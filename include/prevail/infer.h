@@ -13,6 +13,13 @@ extern "C" {
 /* ---- priors ------------------------------------------------------------------------------------------------------ */
 
 typedef enum pv_prior_kind { PV_PRIOR_NONE, PV_PRIOR_NORMAL, PV_PRIOR_STUDENT, PV_PRIOR_LAPLACE } pv_prior_kind;
+#define PV_PRIOR_KIND_LIST(X)                                                                                          \
+    X(NONE, "none")                                                                                                    \
+    X(NORMAL, "normal")                                                                                                \
+    X(STUDENT, "student")                                                                                              \
+    X(LAPLACE, "laplace")
+const char *pv_prior_kind_name(pv_prior_kind kind);
+bool pv_prior_kind_find(const char *name, pv_prior_kind *kind);
 
 typedef struct pv_prior {
     pv_prior_kind kind;
@@ -29,7 +36,21 @@ double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML, PV_INFER_LAPLACE, PV_INFER_VI, PV_INFER_HMC } pv_inference;
+#define PV_INFERENCE_LIST(X)                                                                                           \
+    X(MAP, "map")                                                                                                      \
+    X(ML, "ml")                                                                                                        \
+    X(LAPLACE, "laplace")                                                                                              \
+    X(VI, "vi")                                                                                                        \
+    X(HMC, "hmc")
+const char *pv_inference_name(pv_inference inference);
+bool pv_inference_find(const char *name, pv_inference *inference);
+
 typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
+#define PV_START_LIST(X)                                                                                               \
+    X(PREVALENCE, "prevalence")                                                                                        \
+    X(ZERO, "zero")
+const char *pv_start_name(pv_start start);
+bool pv_start_find(const char *name, pv_start *start);
 
 typedef struct pv_fit_options {
     const char *prevalence;   /* NULL only for plain */
@@ -71,6 +92,12 @@ typedef struct pv_fit_options {
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
+
+/* All that prevail fit can be told of its data and model, by name: pv_role_option_table, pv_image_option_table and
+ * pv_fit_option_table. The caller frees *settings with pv_settings_free. */
+PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* The options of a fit in settings that have that table, borrowed from them; NULL: they have not. */
+const pv_fit_options *pv_fit_options_of(const pv_settings *settings);
 
 /* ---- how minibatch training went --------------------------------------------------------------------------------- */
 

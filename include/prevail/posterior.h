@@ -44,6 +44,12 @@ typedef struct pv_density {
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
 
 typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTERIOR_HMC } pv_posterior_kind;
+#define PV_POSTERIOR_KIND_LIST(X)                                                                                      \
+    X(LAPLACE, "laplace")                                                                                              \
+    X(VI, "vi")                                                                                                        \
+    X(HMC, "hmc")
+const char *pv_posterior_kind_name(pv_posterior_kind kind);
+bool pv_posterior_kind_find(const char *name, pv_posterior_kind *kind);
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
  * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one

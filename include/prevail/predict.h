@@ -22,6 +22,7 @@ typedef enum pv_population_kind {
 #undef PV_POPULATION_ENUM
 } pv_population_kind;
 const char *pv_population_kind_name(pv_population_kind kind); /* "true"; never NULL */
+bool pv_population_kind_find(const char *name, pv_population_kind *kind);
 
 /* How an unknown prevalence is inferred: docs/method.md, section "Unknown prevalence". */
 #define PV_TARGET_METHOD_LIST(X)                                                                                       \
@@ -35,6 +36,7 @@ typedef enum pv_target_method {
 #undef PV_TARGET_ENUM
 } pv_target_method;
 const char *pv_target_method_name(pv_target_method method);
+bool pv_target_method_find(const char *name, pv_target_method *method);
 
 typedef struct pv_target_options {
     int method;            /* pv_target_method */
@@ -48,6 +50,11 @@ typedef struct pv_target_options {
 
 extern const pv_option pv_target_option_table[];   /* ends with a NULL name */
 pv_target_options pv_target_options_default(void); /* level 0.9 */
+
+/* That table by name. The caller frees *settings with pv_settings_free. */
+PV_MUST_USE pv_status pv_target_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* The options in settings that have the table, borrowed from them; NULL: they have not. */
+const pv_target_options *pv_target_options_of(const pv_settings *settings);
 
 /* Made by pv_population_new; read the fields. */
 typedef struct pv_population {

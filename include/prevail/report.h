@@ -39,6 +39,12 @@ void pv_report_free(pv_ctx *ctx, pv_report *report); /* NULL is fine; unfinished
 void pv_report_section(pv_report *report, const char *id, const char *title);
 void pv_report_paragraph(pv_report *report, const char *text);
 typedef enum pv_note { PV_NOTE_GOOD, PV_NOTE_WARNING, PV_NOTE_MISSING } pv_note;
+#define PV_NOTE_LIST(X)                                                                                                \
+    X(GOOD, "good")                                                                                                    \
+    X(WARNING, "warning")                                                                                              \
+    X(MISSING, "missing")
+const char *pv_note_name(pv_note note);
+bool pv_note_find(const char *name, pv_note *note);
 void pv_report_note(pv_report *report, pv_note kind, const char *text); /* set apart, with its kind in words */
 
 typedef struct pv_report_table {

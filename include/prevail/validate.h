@@ -37,6 +37,12 @@ typedef struct pv_validation_options {
 } pv_validation_options;
 
 pv_validation_options pv_validation_options_default(void);
+extern const pv_option pv_validation_option_table[]; /* all but group and unknown; ends with a NULL name */
+
+/* That table by name. The caller frees *settings with pv_settings_free. */
+PV_MUST_USE pv_status pv_validation_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* The options in settings that have the table, borrowed from them; NULL: they have not. */
+const pv_validation_options *pv_validation_options_of(const pv_settings *settings);
 
 /* Predictions of rows by models that did not see them. A hold-out sample is one fold. */
 typedef struct pv_validation {

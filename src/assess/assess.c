@@ -34,10 +34,6 @@ void pv_metric_set(pv_metrics *metrics, const pv_metric_row *row, double value) 
     memcpy((char *)metrics + row->offset, &value, sizeof value);
 }
 
-pv_assess_options pv_assess_options_default(void) {
-    return (pv_assess_options){.positive = -1, .bootstrap = -1, .level = 0.9, .seed = 1};
-}
-
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static pv_status check_options(pv_ctx *ctx, int classes, const pv_assess_options *options) {

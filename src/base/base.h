@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/types.h> /* pthread_t */
 
 #include "prevail/base.h"
 
@@ -18,6 +19,9 @@ enum { PV_ENGINES_MAX = 4 };
 
 struct pv_ctx {
     pv_ctx_options options;
+    void *log_state, *progress_state, *poll_state;
+    pthread_t owner; /* who made it */
+    double polled;   /* when that was last asked */
     pv_error error;
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
     _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
@@ -100,6 +104,10 @@ bool pv__same_letters(const char *a, const char *b, size_t n); /* the first n, o
 /* A finite decimal number that is the whole of text. */
 bool pv__parse_real(const char *text, double *value);
 bool pv__is_hexadecimal(const char *text); /* begins as such a number */
+
+/* Settings of one table; values as for pv_settings_add. The caller frees. */
+PV_MUST_USE pv_status pv__settings_of(pv_ctx *ctx, const pv_option *table, size_t size, const void *values,
+                                      pv_settings **settings);
 
 /* Return from the enclosing function when a call fails; PV_GOTO jumps to a cleanup label instead (status in
  * `status`).*/

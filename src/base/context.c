@@ -1,6 +1,7 @@
 /* The context: allocator, last error, log, progress, interruption. */
 #include "base.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,21 +27,27 @@ pv_ctx_options pv_ctx_options_default(void) {
     return (pv_ctx_options){0};
 }
 
+static int threads_of(int threads) {
+    if (threads > 0)
+        return threads;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 ? (int)processors : 1;
+}
+
 pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
     *ctx = NULL;
     pv_ctx_options chosen = options ? *options : pv_ctx_options_default();
     if (!chosen.allocator.alloc)
         chosen.allocator = (pv_allocator){libc_alloc, libc_resize, libc_release, NULL};
-    if (chosen.threads <= 0) {
-        long processors = sysconf(_SC_NPROCESSORS_ONLN);
-        chosen.threads = processors > 0 ? (int)processors : 1;
-    }
+    chosen.threads = threads_of(chosen.threads);
     pv_ctx *made = chosen.allocator.alloc(chosen.allocator.state, sizeof *made);
     if (!made)
         return PV_ERR_MEMORY;
     memset(made, 0, sizeof *made);
     made->options = chosen;
+    made->log_state = made->progress_state = made->poll_state = chosen.state;
     made->root = made;
+    made->owner = pthread_self();
     *ctx = made;
     return PV_OK;
 }
@@ -80,8 +87,43 @@ bool pv_ctx_interrupted(const pv_ctx *ctx) {
     return pv__interrupted(ctx);
 }
 
+/* Asks whoever made the whole, on his own thread alone, and not at every step of work that has millions. */
+static void ask_caller(pv_ctx *root) {
+    const double least = 0.05;
+    if (!root->options.poll || root->interrupted || !pthread_equal(pthread_self(), root->owner))
+        return;
+    double now = pv__seconds();
+    if (now - root->polled < least)
+        return;
+    root->polled = now;
+    if (root->options.poll(root->poll_state))
+        root->interrupted = 1;
+}
+
 bool pv__interrupted(const pv_ctx *ctx) {
+    ask_caller(ctx->root);
     return ctx->interrupted != 0;
+}
+
+void pv_ctx_set_log(pv_ctx *ctx, pv_log_call log, void *state, pv_log_level level) {
+    ctx->options.log = log;
+    ctx->options.level = level;
+    ctx->log_state = state;
+}
+
+void pv_ctx_set_progress(pv_ctx *ctx, pv_progress_call progress, void *state) {
+    ctx->options.progress = progress;
+    ctx->progress_state = state;
+}
+
+void pv_ctx_set_poll(pv_ctx *ctx, pv_poll_call call, void *state) {
+    ctx->options.poll = call;
+    ctx->poll_state = state;
+    ctx->polled = 0;
+}
+
+void pv_ctx_set_threads(pv_ctx *ctx, int threads) {
+    ctx->options.threads = threads_of(threads);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -185,19 +227,20 @@ pv_status(pv__fail_at)(pv_ctx *ctx, pv_status status, const char *file, size_t l
 }
 
 void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
-    if (!ctx->options.log)
+    if (!ctx->options.log || level < ctx->options.level)
         return;
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
     pv__vformat(message, sizeof message, format, arguments);
     va_end(arguments);
-    ctx->options.log(ctx->options.state, level, message);
+    ctx->options.log(ctx->log_state, level, message);
 }
 
 void pv__progress(pv_ctx *ctx, const pv_progress *progress) {
     if (ctx->options.progress)
-        ctx->options.progress(ctx->options.state, progress);
+        ctx->options.progress(ctx->progress_state, progress);
+    ask_caller(ctx->root);
 }
 
 /* ---- contexts of several threads --------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * threads.
  */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base.h"
@@ -26,6 +27,8 @@ typedef struct crew {
     pv_status status;
     note **notes; /* [jobs], the latest first */
     double began;
+    pthread_t caller; /* whose callbacks are called by no other */
+    size_t told;      /* finished jobs that progress was told of */
 } crew;
 
 /* What the log and progress of a job's context are handed. */
@@ -52,9 +55,28 @@ static void on_log(void *state, pv_log_level level, const char *message) {
     w->crew->notes[w->job] = made;
 }
 
+/* On the caller's thread; the other threads' jobs are told of with its own. */
+static void tell_progress(crew *c) {
+    if (!pthread_equal(pthread_self(), c->caller))
+        return;
+    size_t finished;
+#pragma omp atomic read
+    finished = c->finished;
+    c->told = finished;
+    pv_progress progress = {
+        .what = c->what, .step = finished, .steps = c->jobs, .value = (double)NAN, .seconds = pv__seconds() - c->began};
+    pv__progress(c->parent, &progress);
+    pv__checkpoint_tell_trouble(c->parent);
+}
+
 static void on_progress(void *state, const pv_progress *progress) {
     (void)progress;
     const worker *w = state;
+    size_t finished;
+#pragma omp atomic read
+    finished = w->crew->finished;
+    if (pthread_equal(pthread_self(), w->crew->caller) && finished > w->crew->told)
+        tell_progress(w->crew);
     if (w->crew->interrupt_running && pv__interrupted(w->crew->parent))
         pv_ctx_interrupt(w->ctx);
 }
@@ -70,19 +92,16 @@ static void done(crew *c, const worker *w, pv_status status) {
             else
                 pv__fail(c->parent, status, "out of memory for a context of a thread");
         }
-        c->finished += status == PV_OK;
+        if (status == PV_OK) {
+#pragma omp atomic
+            c->finished++;
+        }
         if (status != PV_OK || pv__interrupted(c->parent)) {
 #pragma omp atomic write
             c->stop = true;
         }
-        pv_progress progress = {.what = c->what,
-                                .step = c->finished,
-                                .steps = c->jobs,
-                                .value = (double)NAN,
-                                .seconds = pv__seconds() - c->began};
-        pv__progress(c->parent, &progress);
-        pv__checkpoint_tell_trouble(c->parent);
     }
+    tell_progress(c);
 }
 
 static bool told_before(const crew *c, size_t job, const char *text) {
@@ -139,7 +158,7 @@ static bool unpack_notes(worker *w, const char *packed, size_t size) {
         return false;
     for (const char *at = packed; at < packed + size; at += strlen(at) + 1) {
         pv_log_level level = (pv_log_level)(at[0] - '0');
-        if (level != PV_LOG_INFO && level != PV_LOG_WARNING)
+        if (level < PV_LOG_DEBUG || level > PV_LOG_WARNING)
             return false;
         on_log(w, level, at + 1);
     }
@@ -212,6 +231,7 @@ static void run_team(crew *c, int team) {
                                   .log = on_log,
                                   .progress = on_progress,
                                   .state = &w,
+                                  .level = c->parent->options.level,
                                   .threads = team > 1 ? 1 : pv_ctx_threads(c->parent)};
         pv_status status = pv_ctx_new(&options, &w.ctx);
         if (w.ctx)
@@ -243,10 +263,14 @@ pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool inte
               .outcome = outcome,
               .sound = sound,
               .state = state,
-              .began = pv__seconds()};
+              .began = pv__seconds(),
+              .caller = pthread_self()};
     *finished = 0;
     PV_TRY(pv__alloc(ctx, jobs, sizeof *c.notes, &c.notes));
     run_team(&c, pv__threads_for(ctx, jobs));
+    if (c.told < c.finished)
+        tell_progress(&c);
+    pv__checkpoint_tell_trouble(ctx);
     tell(&c);
     pv__free(ctx, c.notes);
     *finished = c.finished;

@@ -155,6 +155,13 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
         if (!parse_choice(row->choices, text, (int *)target))
             return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: choose one of %s", row->name, text, row->choices);
         return PV_OK;
+    case PV_OPTION_EITHER: {
+        int index;
+        if (!parse_choice(row->choices, text, &index))
+            return pv__fail(ctx, PV_ERR_USAGE, "--%s %s: choose one of %s", row->name, text, row->choices);
+        *(bool *)target = index == 1;
+        return PV_OK;
+    }
     case PV_OPTION_TEXT:
         *(const char **)target = text;
         return PV_OK;
@@ -193,6 +200,12 @@ void pv_options_default(const pv_option *table, void *options) {
     }
 }
 
+static void get_choice(const char *word, int index, char *text, size_t size) {
+    for (; index > 0 && *word; index--)
+        word += strcspn(word, "|") + (strchr(word, '|') != NULL);
+    pv__format(text, size, "%.*s", (int)strcspn(word, "|"), word);
+}
+
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size) {
     const void *source = (const char *)options + row->offset;
     switch (row->type) {
@@ -205,13 +218,12 @@ void pv_option_get(const pv_option *row, const void *options, char *text, size_t
     case PV_OPTION_REAL:
         pv__format(text, size, "%.17g", *(const double *)source);
         return;
-    case PV_OPTION_CHOICE: {
-        const char *word = row->choices;
-        for (int at = *(const int *)source; at > 0 && *word; at--)
-            word += strcspn(word, "|") + 1;
-        pv__format(text, size, "%.*s", (int)strcspn(word, "|"), word);
+    case PV_OPTION_CHOICE:
+        get_choice(row->choices, *(const int *)source, text, size);
         return;
-    }
+    case PV_OPTION_EITHER:
+        get_choice(row->choices, *(const bool *)source, text, size);
+        return;
     case PV_OPTION_TEXT: {
         const char *value = *(const char *const *)source;
         pv__format(text, size, "%s", value ? value : "");

@@ -1,7 +1,7 @@
 /* The losses by their number, and what may be asked of them. */
 #include <math.h>
-#include <string.h>
 
+#include "base/names.h"
 #include "core/loss.h"
 
 static const pv__loss_kind *const kinds[] = {
@@ -10,21 +10,11 @@ static const pv__loss_kind *const kinds[] = {
 #undef KIND
 };
 
+#define LOSS(name, word, text) {PV_LOSS_##name, #word},
+PV__NAMED(loss, PV_LOSS_LIST, LOSS)
+
 const pv__loss_kind *pv__loss(pv_loss loss) {
     return kinds[loss];
-}
-
-const char *pv_loss_name(pv_loss loss) {
-    return (size_t)loss < PV_LOSSES ? kinds[loss]->name : "unknown";
-}
-
-bool pv_loss_find(const char *name, size_t length, pv_loss *loss) {
-    for (int i = 0; i < PV_LOSSES; i++)
-        if (strlen(kinds[i]->name) == length && strncmp(kinds[i]->name, name, length) == 0) {
-            *loss = (pv_loss)i;
-            return true;
-        }
-    return false;
 }
 
 bool pv_loss_needs_prevalence(pv_loss loss) {

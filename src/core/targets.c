@@ -2,16 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "core/core.h"
 
-const char *pv_marginal_name(pv_marginal marginal) {
-    static const char *const names[] = {
-#define NAME(name, word, text) word,
-        PV_MARGINAL_LIST(NAME)
-#undef NAME
-    };
-    return (size_t)marginal < sizeof names / sizeof *names ? names[marginal] : "unknown";
-}
+#define MARGINAL(name, word, text) {PV_MARGINAL_##name, word},
+#define WEIGHTING(name, word) {PV_WEIGHT_##name, word},
+#define IMPLEMENTATIONS(X) X(1) X(2) X(3)
+#define IMPLEMENTATION(name) {PV_IMPLEMENTATION_##name, #name},
+PV__NAMED(marginal, PV_MARGINAL_LIST, MARGINAL)
+PV__NAMED(weighting, PV_WEIGHTING_LIST, WEIGHTING)
+PV__NAMED(implementation, IMPLEMENTATIONS, IMPLEMENTATION)
 
 pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
     return pv__targets_check(ctx, targets, false);

@@ -37,6 +37,10 @@ const pv_option pv_image_option_table[] = {
     {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Training scales views by up to this share."},
     {0}};
 
+const pv_image_options *pv_image_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_image_option_table);
+}
+
 void pv__image_encoding_free(pv_ctx *ctx, pv_image_encoding *image) {
     if (!image)
         return;

@@ -3,6 +3,28 @@
 
 #include "data/encode.h"
 
+#define ROLE(name, field, metavar, help)                                                                               \
+    { name, PV_OPTION_TEXT, offsetof(pv_roles, field), NULL, 0, 0, NULL, metavar, help }
+
+const pv_option pv_role_option_table[] = {
+    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or --votes."),
+    ROLE("positive", positive, "LABEL",
+         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
+         "one "
+         "that says so (case, yes, true, malignant, ...)."),
+    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
+    ROLE("id", id, "COL", "A column that names rows; never a feature."),
+    ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
+    ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
+    ROLE("reference", reference, "COL=LEVEL",
+         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
+    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
+    {"missing", PV_OPTION_EITHER, offsetof(pv_roles, drop_missing), "refuse", 0, 0, "refuse|drop", NULL,
+     "What to do with rows that have missing cells: refuse the file and say where, or drop them and say how many."},
+    {"collinear", PV_OPTION_EITHER, offsetof(pv_roles, keep_collinear), "refuse", 0, 0, "refuse|keep", NULL,
+     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
+    {0}};
+
 /* Adds a name to a list with room for it, unless it is there. */
 static pv_status add_name(pv_ctx *ctx, const char *name, char **list, size_t *n) {
     if (!name || pv__names_have(list, *n, name))
@@ -201,4 +223,8 @@ pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
 fail:
     pv__plan_free(ctx, plan);
     return status;
+}
+
+const pv_roles *pv_roles_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_role_option_table);
 }

@@ -435,8 +435,12 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_fit_input *input, const pv_datas
     c->validation_rows = held ? held->rows : 0;
     bool found;
     PV_GOTO(done, pv__fitted_recall(ctx, c, &found));
+    pv__log(ctx, PV_LOG_DEBUG, "fit: %zu rows of %d features, %zu parameters of %s; kernels %s, threads %d", problem.n,
+            input->data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
+    pv__log(ctx, PV_LOG_DEBUG, "fit: %s after %lld iterations, loss %.10g", pv_stop_name(c->stop),
+            (long long)c->iterations, c->loss_value);
     c->seconds = pv__seconds() - began;
     *classifier = c;
 done:

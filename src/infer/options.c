@@ -103,6 +103,25 @@ pv_fit_options pv_fit_options_default(void) {
     return options;
 }
 
+pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings) {
+    pv_settings *made;
+    *settings = NULL;
+    PV_TRY(pv_settings_new(ctx, &made));
+    pv_status status;
+    PV_GOTO(done, pv_settings_add(ctx, made, pv_role_option_table, sizeof(pv_roles), NULL));
+    PV_GOTO(done, pv_settings_add(ctx, made, pv_image_option_table, sizeof(pv_image_options), NULL));
+    PV_GOTO(done, pv_settings_add(ctx, made, pv_fit_option_table, sizeof(pv_fit_options), NULL));
+    *settings = made;
+    made = NULL;
+done:
+    pv_settings_free(ctx, made);
+    return status;
+}
+
+const pv_fit_options *pv_fit_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_fit_option_table);
+}
+
 /* NULL: no memory. */
 static json_t *record_of(const char *command, const pv_fit_options *options) {
     json_t *record = json_object(), *list = json_object();

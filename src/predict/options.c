@@ -1,4 +1,5 @@
 /* Options of predictions for a population of unknown prevalence. */
+#include "base/names.h"
 #include "prevail/predict.h"
 
 #define ROW(type, name, field, fallback, low, high, choices, metavar, help)                                            \
@@ -26,11 +27,16 @@ pv_target_options pv_target_options_default(void) {
     return options;
 }
 
-const char *pv_target_method_name(pv_target_method method) {
-    static const char *const names[] = {
-#define METHOD_NAME(name, word, text) word,
-        PV_TARGET_METHOD_LIST(METHOD_NAME)
-#undef METHOD_NAME
-    };
-    return names[method];
+pv_status pv_target_settings_new(pv_ctx *ctx, pv_settings **settings) {
+    pv_target_options usual = pv_target_options_default();
+    return pv__settings_of(ctx, pv_target_option_table, sizeof usual, &usual, settings);
 }
+
+const pv_target_options *pv_target_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_target_option_table);
+}
+
+#define METHOD(name, word, text) {PV_TARGET_##name, word},
+#define POPULATION(name, word, text) {PV_POPULATION_##name, word},
+PV__NAMED(target_method, PV_TARGET_METHOD_LIST, METHOD)
+PV__NAMED(population_kind, PV_POPULATION_LIST, POPULATION)

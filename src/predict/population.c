@@ -7,24 +7,12 @@
 #include "base/base.h"
 #include "predict/predict.h"
 
-static const char *const names[] = {
-#define POPULATION_NAME(name, word, text) [PV_POPULATION_##name] = word,
-    PV_POPULATION_LIST(POPULATION_NAME)
-#undef POPULATION_NAME
-};
-
-const char *pv_population_kind_name(pv_population_kind kind) {
-    return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "?";
-}
-
 /* *known is what follows "known:", else NULL. */
 static pv_status parse_kind(pv_ctx *ctx, const char *text, pv_population_kind *kind, const char **known) {
     *known = strncmp(text, "known:", 6) == 0 ? text + 6 : NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (*known ? i == PV_POPULATION_KNOWN : i != PV_POPULATION_KNOWN && strcmp(text, names[i]) == 0) {
-            *kind = (pv_population_kind)i;
-            return PV_OK;
-        }
+    *kind = PV_POPULATION_KNOWN;
+    if (*known || (pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN))
+        return PV_OK;
     return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
                     strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
 }

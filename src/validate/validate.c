@@ -14,10 +14,6 @@
 #include "base/text.h"
 #include "infer/infer.h"
 
-pv_validation_options pv_validation_options_default(void) {
-    return (pv_validation_options){.folds = 3, .repeats = 1, .population = "true", .stated_for = "rows", .level = 0.9};
-}
-
 /* What all fits share; each writes to the rows and the slots of its own fold. */
 typedef struct work {
     const pv_fit_input *input;

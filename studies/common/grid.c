@@ -40,7 +40,7 @@ const pv_option grid_option_table[] = {
     CLI_OPTION_GROUP(grid_options, roles.group),
     {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
      "nodules: the label that prevalences speak of, as in fit."},
-    CLI_OPTION_MISSING(grid_options, roles.missing),
+    CLI_OPTION_MISSING(grid_options, roles.roles.drop_missing),
     {"quick", PV_OPTION_FLAG, AT(quick), NULL, 0, 0, NULL, NULL,
      "Another set of defaults: small images, tiny networks, two prevalences and few epochs; seconds, for a first "
      "look."},

@@ -1,0 +1,10 @@
+/* Words of the enums of this part. */
+#include "base/names.h"
+#include "prevail/data.h"
+
+#define COLUMN(name, word) {PV_COLUMN_##name, word},
+#define ARRAY(name, word) {PV_ARRAY_##name, word},
+#define LAYOUT(name, word) {PV_IMAGES_##name, word},
+PV__NAMED(column_type, PV_COLUMN_TYPE_LIST, COLUMN)
+PV__NAMED(array_type, PV_ARRAY_TYPE_LIST, ARRAY)
+PV__NAMED(image_layout, PV_IMAGE_LAYOUT_LIST, LAYOUT)

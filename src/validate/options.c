@@ -1,0 +1,34 @@
+/* Options of validations, and how they go by name. */
+#include "base/base.h"
+#include "prevail/validate.h"
+
+#define AT(field) offsetof(pv_validation_options, field)
+
+const pv_option pv_validation_option_table[] = {
+    {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K",
+     "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
+    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Do it so often, with other folds each time."},
+    {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
+     "The population the judged probabilities are to hold in: true, known:P, unknown or design."},
+    {"stated-for", PV_OPTION_TEXT, AT(stated_for), "rows", 0, 0, NULL, "P",
+     "The population the metrics are stated for: rows, the rows as they are; population, that of the predictions; or a "
+     "prevalence."},
+    {"bootstrap", PV_OPTION_INT, AT(bootstrap), "0", -1, 1e6, NULL, "N",
+     "Replicates of the stratified bootstrap behind the intervals of pooled metrics; 0: no intervals; -1: as many as "
+     "are worth the time."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.9", 0.001, 0.9999, NULL, "LEVEL", "The level of these intervals."},
+    {0}};
+
+pv_validation_options pv_validation_options_default(void) {
+    pv_validation_options options = {0};
+    pv_options_default(pv_validation_option_table, &options);
+    return options;
+}
+
+pv_status pv_validation_settings_new(pv_ctx *ctx, pv_settings **settings) {
+    return pv__settings_of(ctx, pv_validation_option_table, sizeof(pv_validation_options), NULL, settings);
+}
+
+const pv_validation_options *pv_validation_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_validation_option_table);
+}

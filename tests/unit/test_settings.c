@@ -1,0 +1,308 @@
+/* Options by name and text: every table, what is owned, what a failure leaves, and the words of every enum. */
+#include "fixture.h"
+
+typedef pv_status (*maker)(pv_ctx *ctx, pv_settings **settings);
+
+static const struct {
+    const char *name;
+    maker make;
+    size_t least; /* options it has at least */
+} kinds[] = {{"fit", pv_fit_settings_new, 50},
+             {"target", pv_target_settings_new, 5},
+             {"assess", pv_assess_settings_new, 3},
+             {"validation", pv_validation_settings_new, 6}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const char *get(const pv_settings *s, const char *name) {
+    const char *text = "not asked";
+    ok(pv_settings_get(ctx, s, name, &text));
+    return text;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+/* What an object says of itself is enough to set all of it; the values read back set the same. */
+static void every_option_of_every_kind(void **state) {
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        pv_settings *s, *again;
+        ok(kinds[k].make(ctx, &s));
+        ok(kinds[k].make(ctx, &again));
+        size_t count = pv_settings_count(s);
+        assert_true(count >= kinds[k].least);
+        for (size_t i = 0; i < count; i++) {
+            const pv_option *row = pv_settings_option(s, i);
+            const char *before = get(s, row->name);
+            assert_non_null(row->help);
+            assert_false(pv_settings_given(s, row->name));
+            if (row->type != PV_OPTION_TEXT)
+                assert_non_null(before);
+            if (before)
+                ok(pv_settings_set(ctx, again, row->name, before));
+            assert_true(same_text(get(again, row->name), get(s, row->name)));
+            assert_int_equal(pv_settings_given(again, row->name), before != NULL);
+        }
+        assert_null(pv_settings_option(s, count));
+        pv_settings_free(ctx, again);
+        pv_settings_free(ctx, s);
+    }
+}
+
+static void the_structs_are_those_of_the_defaults(void **state) {
+    (void)state;
+    pv_settings *s;
+    ok(pv_fit_settings_new(ctx, &s));
+    pv_fit_options usual = pv_fit_options_default();
+    const pv_fit_options *fit = pv_fit_options_of(s);
+    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+        char left[64], right[64];
+        pv_option_get(row, fit, left, sizeof left);
+        pv_option_get(row, &usual, right, sizeof right);
+        assert_string_equal(left, right);
+    }
+    assert_non_null(pv_roles_of(s));
+    assert_non_null(pv_image_options_of(s));
+    assert_null(pv_assess_options_of(s));
+    pv_settings_free(ctx, s);
+    ok(pv_assess_settings_new(ctx, &s));
+    assert_int_equal(pv_assess_options_of(s)->positive, -1); /* not in the table: comes with the struct */
+    assert_int_equal(pv_assess_options_of(s)->bootstrap, -1);
+    pv_settings_free(ctx, s);
+    ok(pv_target_settings_new(ctx, &s));
+    near(pv_target_options_of(s)->level, 0.9, 0);
+    pv_settings_free(ctx, s);
+    ok(pv_validation_settings_new(ctx, &s));
+    assert_int_equal(pv_validation_options_of(s)->folds, 3);
+    assert_string_equal(pv_validation_options_of(s)->stated_for, "rows");
+    pv_settings_free(ctx, s);
+}
+
+static void texts_are_its_own(void **state) {
+    (void)state;
+    pv_settings *s;
+    char text[] = "0.01";
+    ok(pv_fit_settings_new(ctx, &s));
+    assert_null(get(s, "prevalence"));
+    ok(pv_settings_set(ctx, s, "prevalence", text));
+    memset(text, 'x', sizeof text - 1);
+    assert_string_equal(get(s, "prevalence"), "0.01");
+    assert_string_equal(pv_fit_options_of(s)->prevalence, "0.01");
+    ok(pv_settings_set(ctx, s, "prevalence", get(s, "prevalence"))); /* from its own text */
+    assert_string_equal(get(s, "prevalence"), "0.01");
+    ok(pv_settings_set(ctx, s, "prevalence", NULL));
+    assert_null(get(s, "prevalence"));
+    assert_null(pv_fit_options_of(s)->prevalence);
+    assert_false(pv_settings_given(s, "prevalence"));
+    ok(pv_settings_set(ctx, s, "prior", "normal:1"));
+    ok(pv_settings_set(ctx, s, "prior", NULL));
+    assert_string_equal(pv_fit_options_of(s)->prior, "normal:2.5");
+    pv_settings_free(ctx, s);
+}
+
+static void values_of_each_type(void **state) {
+    (void)state;
+    pv_settings *s;
+    ok(pv_fit_settings_new(ctx, &s));
+    ok(pv_settings_set(ctx, s, "loss", "plain"));
+    ok(pv_settings_set(ctx, s, "max-iter", "17"));
+    ok(pv_settings_set(ctx, s, "tolerance", "1e-5"));
+    ok(pv_settings_set(ctx, s, "direct", "true"));
+    ok(pv_settings_set(ctx, s, "missing", "drop"));
+    assert_int_equal(pv_fit_options_of(s)->loss, PV_LOSS_PLAIN);
+    assert_int_equal(pv_fit_options_of(s)->max_iter, 17);
+    near(pv_fit_options_of(s)->tolerance, 1e-5, 0);
+    assert_true(pv_fit_options_of(s)->direct);
+    assert_true(pv_roles_of(s)->drop_missing);
+    assert_string_equal(get(s, "missing"), "drop");
+    assert_string_equal(get(s, "tolerance"), "1.0000000000000001e-05");
+    ok(pv_settings_set(ctx, s, "missing", "refuse"));
+    assert_false(pv_roles_of(s)->drop_missing);
+    pv_settings_free(ctx, s);
+}
+
+static void a_failure_changes_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *text, *says;
+    } wrong[] = {{"los", "ig", "did you mean 'loss'"},
+                 {"loss", "maximum", "choose one of ig|iw|plain"},
+                 {"missing", "perhaps", "choose one of refuse|drop"},
+                 {"max-iter", "many", "not a whole number"},
+                 {"tolerance", "7", "must lie between"},
+                 {"direct", "yes", "takes no value"}};
+    pv_settings *s;
+    ok(pv_fit_settings_new(ctx, &s));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(pv_settings_set(ctx, s, wrong[i].name, wrong[i].text), PV_ERR_USAGE);
+        says(wrong[i].says);
+        assert_false(pv_settings_given(s, wrong[i].name));
+    }
+    const char *text;
+    assert_int_equal(pv_settings_get(ctx, s, "los", &text), PV_ERR_USAGE);
+    assert_null(text);
+    assert_string_equal(get(s, "loss"), "ig");
+    assert_string_equal(get(s, "missing"), "refuse");
+    pv_settings_free(ctx, s);
+}
+
+static void copies_stand_alone(void **state) {
+    (void)state;
+    pv_settings *s, *copy;
+    ok(pv_fit_settings_new(ctx, &s));
+    ok(pv_settings_set(ctx, s, "target", "ill"));
+    ok(pv_settings_set(ctx, s, "seed", "9"));
+    ok(pv_settings_copy(ctx, s, &copy));
+    ok(pv_settings_set(ctx, s, "target", "well"));
+    pv_settings_free(ctx, s);
+    assert_string_equal(pv_roles_of(copy)->target, "ill");
+    assert_int_equal(pv_fit_options_of(copy)->seed, 9);
+    assert_true(pv_settings_given(copy, "target"));
+    assert_false(pv_settings_given(copy, "loss"));
+    pv_settings_free(ctx, copy);
+}
+
+static pv_status settings_poorly(pv_ctx *poor) {
+    pv_status status = PV_OK;
+    for (size_t k = 0; k < KINDS && status == PV_OK; k++) {
+        pv_settings *s = NULL, *copy = NULL;
+        status = kinds[k].make(poor, &s);
+        if (status == PV_OK)
+            status = pv_settings_copy(poor, s, &copy);
+        for (size_t i = 0; status == PV_OK && i < 3; i++)
+            status = pv_settings_set(poor, copy, pv_settings_option(copy, i)->name, NULL);
+        if (status == PV_OK && k == 0)
+            status = pv_settings_set(poor, s, "prior", "normal:1");
+        const char *text;
+        if (status == PV_OK)
+            status = pv_settings_get(poor, s, "seed", &text);
+        if (status == PV_ERR_USAGE) /* this kind has none */
+            status = PV_OK;
+        pv_settings_free(poor, copy);
+        pv_settings_free(poor, s);
+    }
+    return status;
+}
+
+/* What the maker of each kind is made of, named for tests/memory/public.sh. */
+static pv_status made_poorly(pv_ctx *poor) {
+    pv_settings *s = NULL;
+    pv_status status = pv_settings_new(poor, &s);
+    if (status == PV_OK)
+        status = pv_settings_add(poor, s, pv_fit_option_table, sizeof(pv_fit_options), NULL);
+    pv_settings_free(poor, s);
+    static const maker makers[] = {pv_fit_settings_new, pv_target_settings_new, pv_assess_settings_new,
+                                   pv_validation_settings_new};
+    for (size_t k = 0; k < KINDS && status == PV_OK; k++) {
+        s = NULL;
+        status = makers[k](poor, &s);
+        pv_settings_free(poor, s);
+    }
+    return status;
+}
+
+static void survives_lack_of_memory(void **state) {
+    (void)state;
+    sweep_memory(settings_poorly);
+    sweep_memory(made_poorly);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Both ways for the values first .. last and nowhere else. */
+#define CHECK_WORDS(type, first, last)                                                                                 \
+    do {                                                                                                               \
+        for (int i = (first)-2; i <= (last) + 2; i++) {                                                                \
+            pv_##type value = (pv_##type)(first);                                                                      \
+            const char *name = pv_##type##_name((pv_##type)i);                                                         \
+            bool inside = i >= (first) && i <= (last);                                                                 \
+            if (inside) {                                                                                              \
+                assert_true(pv_##type##_find(name, &value));                                                           \
+                assert_int_equal((int)value, i);                                                                       \
+            } else {                                                                                                   \
+                assert_string_equal(name, "unknown");                                                                  \
+            }                                                                                                          \
+            assert_false(pv_##type##_find("no such word", &value));                                                    \
+            assert_false(pv_##type##_find(NULL, &value));                                                              \
+        }                                                                                                              \
+    } while (0)
+
+static void words_both_ways(void **state) {
+    (void)state;
+    CHECK_WORDS(status, PV_OK, PV_ERR_INTERNAL);
+    CHECK_WORDS(stop, PV_STOP_CONVERGED, PV_STOP_EARLY);
+    CHECK_WORDS(log_level, PV_LOG_DEBUG, PV_LOG_WARNING);
+    CHECK_WORDS(option_type, PV_OPTION_FLAG, PV_OPTION_EITHER);
+    CHECK_WORDS(loss, PV_LOSS_IG, PV_LOSS_PLAIN);
+    CHECK_WORDS(marginal, PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_LINEAR);
+    CHECK_WORDS(weighting, PV_WEIGHT_COUNTED, PV_WEIGHT_EXPECTED);
+    CHECK_WORDS(implementation, PV_IMPLEMENTATION_1, PV_IMPLEMENTATION_3);
+    CHECK_WORDS(column_type, PV_COLUMN_NUMBER, PV_COLUMN_TEXT);
+    CHECK_WORDS(array_type, PV_ARRAY_BOOL, PV_ARRAY_BYTES);
+    CHECK_WORDS(image_layout, PV_IMAGES_PLANES, PV_IMAGES_VIEWS);
+    CHECK_WORDS(prior_kind, PV_PRIOR_NONE, PV_PRIOR_LAPLACE);
+    CHECK_WORDS(inference, PV_INFER_MAP, PV_INFER_HMC);
+    CHECK_WORDS(start, PV_START_PREVALENCE, PV_START_ZERO);
+    CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
+    CHECK_WORDS(target_method, PV_TARGET_EXACT, PV_TARGET_BBSE);
+    CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);
+    CHECK_WORDS(ink, PV_INK_TEXT, PV_INKS - 1);
+    CHECK_WORDS(mark, PV_MARK_LINE, PV_MARK_HEAT);
+    CHECK_WORDS(note, PV_NOTE_GOOD, PV_NOTE_MISSING);
+    pv_population_kind population; /* whose own word "unknown" is */
+    for (int i = PV_POPULATION_TRUE; i <= PV_POPULATION_UNKNOWN; i++) {
+        assert_true(pv_population_kind_find(pv_population_kind_name((pv_population_kind)i), &population));
+        assert_int_equal((int)population, i);
+    }
+}
+
+#define WORD(type)                                                                                                     \
+    static const char *type##_word(int value) {                                                                        \
+        return pv_##type##_name((pv_##type)value);                                                                     \
+    }
+WORD(loss)
+WORD(marginal)
+WORD(inference)
+WORD(weighting)
+WORD(implementation)
+WORD(start)
+
+/* A choice of an option is the enum of that name: its words are those of the table. */
+static void choices_are_the_enums(void **state) {
+    (void)state;
+    static const struct {
+        const char *option;
+        const char *(*name)(int value);
+        int first;
+    } known[] = {{"loss", loss_word, 0},
+                 {"marginal", marginal_word, 0},
+                 {"infer", inference_word, 0},
+                 {"population-weight", weighting_word, 0},
+                 {"epoch-weight", weighting_word, 0},
+                 {"implementation", implementation_word, 1},
+                 {"start", start_word, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const pv_option *row = pv_option_find(pv_fit_option_table, known[i].option);
+        assert_int_equal(row->type, PV_OPTION_CHOICE);
+        char all[256] = "";
+        for (int v = known[i].first; strcmp(known[i].name(v), "unknown") != 0; v++) {
+            size_t used = strlen(all);
+            snprintf(all + used, sizeof all - used, "%s%s", used ? "|" : "", known[i].name(v));
+        }
+        assert_string_equal(all, row->choices);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_of_every_kind), cmocka_unit_test(the_structs_are_those_of_the_defaults),
+        cmocka_unit_test(texts_are_its_own),          cmocka_unit_test(values_of_each_type),
+        cmocka_unit_test(a_failure_changes_nothing),  cmocka_unit_test(copies_stand_alone),
+        cmocka_unit_test(survives_lack_of_memory),    cmocka_unit_test(words_both_ways),
+        cmocka_unit_test(choices_are_the_enums)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -5,6 +5,7 @@
 
 #include <gnu/libc-version.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct version_options {
     cli_running running;
@@ -60,7 +61,10 @@ static int run(cli_call *call) {
     for (size_t i = 0; i < count; i++)
         printf("%s%s%s", i ? ", " : "", features[i].present ? "" : "no ", features[i].name);
     printf("\nkernels    %s\n", pv_kernels());
-    printf("networks   oneDNN with %s\n", pv_convolution_isa());
+    if (strcmp(pv_convolution_isa(), "none") == 0)
+        printf("networks   none: built without images\n");
+    else
+        printf("networks   oneDNN with %s\n", pv_convolution_isa());
     printf("threads    %d\n", pv_ctx_threads(call->ctx));
     printf("libraries  ");
     for (size_t i = 0; i < known; i++)
@@ -84,7 +88,8 @@ const cli_command cli_version = {
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(version_options),
-    .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
-              "convolutions (oneDNN's instruction set), threads, libraries (name: version).",
+    .output =
+        "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
+        "convolutions (oneDNN's instruction set; none: built without images), threads, libraries (name: version).",
     .examples = examples,
     .run = run};

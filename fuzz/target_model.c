@@ -9,10 +9,13 @@
 /* The name of a text column is part of the names of up to 199 features. */
 enum { PER_BYTE = 512 };
 
-static const char *frame(const uint8_t *data, size_t size) {
+static fuzz_bytes frame(const uint8_t *data, size_t size) {
     static const char magic[] = "prevail-model 1\n";
-    if (size >= 8 && memcmp(data, magic, 8) == 0)
-        return fuzz_file(0, data, size);
+    fuzz_bytes file = {0};
+    if (size >= 8 && memcmp(data, magic, 8) == 0) {
+        fuzz_append(&file, data, size);
+        return file;
+    }
     const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
     size_t header = end ? (size_t)(end - data) : size, payload = end ? size - header - 1 : 0;
     uint8_t *whole = fuzz_room(size + 1, 1);
@@ -20,7 +23,6 @@ static const char *frame(const uint8_t *data, size_t size) {
         memcpy(whole, data, header);
     if (payload)
         memcpy(whole + header, end + 1, payload);
-    fuzz_bytes file = {0};
     char line[128];
     int used = snprintf(line, sizeof line, "%s%zu %zu %016llx\n", magic, header, payload,
                         (unsigned long long)XXH3_64bits(whole, header + payload));
@@ -28,9 +30,34 @@ static const char *frame(const uint8_t *data, size_t size) {
     fuzz_append(&file, data, header);
     fuzz_append(&file, "\n", 1);
     fuzz_append(&file, end ? end + 1 : data, payload);
-    const char *path = fuzz_file(0, file.data, file.size);
-    free(file.data);
-    return path;
+    return file;
+}
+
+/* In memory as from a file: the same verdict in the same words, and the same bytes out. */
+static void check_memory(pv_ctx *ctx, const fuzz_bytes *file, const char *path, const pv_classifier *loaded,
+                         pv_status status) {
+    char message[sizeof pv_ctx_error(ctx)->message];
+    memcpy(message, pv_ctx_error(ctx)->message, sizeof message);
+    pv_classifier *c;
+    pv_status own = pv_classifier_from_bytes(ctx, path, file->data, file->size, &c);
+    FUZZ_CHECK(own == status, "from memory: %s, from the file: %s", pv_status_name(own), pv_status_name(status));
+    if (status != PV_OK) {
+        FUZZ_CHECK(strcmp(message, pv_ctx_error(ctx)->message) == 0, "from memory: %s, from the file: %s",
+                   pv_ctx_error(ctx)->message, message);
+        return;
+    }
+    unsigned char *left, *right;
+    size_t n_left, n_right;
+    FUZZ_CHECK(pv_classifier_to_bytes(ctx, c, &left, &n_left) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    FUZZ_CHECK(pv_classifier_to_bytes(ctx, loaded, &right, &n_right) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    FUZZ_CHECK(n_left == n_right && memcmp(left, right, n_left) == 0, "from memory and from the file the bytes differ");
+    FUZZ_CHECK(pv_classifier_save(ctx, c, fuzz_output()) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    fuzz_input saved = fuzz_slurp(fuzz_output());
+    FUZZ_CHECK(saved.size == n_left && memcmp(saved.data, left, n_left) == 0,
+               "in memory and in the file the bytes differ");
+    pv_bytes_free(ctx, left);
+    pv_bytes_free(ctx, right);
+    pv_classifier_free(ctx, c);
 }
 
 static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
@@ -73,7 +100,11 @@ static void check_saving(pv_ctx *ctx, const pv_classifier *c) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pv_ctx *ctx = fuzz_begin_within(FUZZ_FIXED, PER_BYTE, size);
     pv_classifier *c;
-    pv_status status = pv_classifier_load(ctx, frame(data, size), &c);
+    fuzz_bytes file = frame(data, size);
+    const char *path = fuzz_file(0, file.data, file.size);
+    pv_status status = pv_classifier_load(ctx, path, &c);
+    check_memory(ctx, &file, path, c, status);
+    free(file.data);
     if (status != PV_OK) {
         fuzz_refused(ctx, status);
     } else {

@@ -22,7 +22,8 @@ extern "C" {
 
 /* The kernels in use on this processor: "avx512", "avx2" or "baseline". */
 const char *pv_kernels(void);
-/* The instruction set that oneDNN found for convolutions: "avx512_core", say. */
+/* The instruction set that oneDNN found for convolutions: "avx512_core", say; "none" where the library was built
+ * without networks for images. */
 const char *pv_convolution_isa(void);
 
 typedef struct pv_library {

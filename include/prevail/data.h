@@ -24,6 +24,7 @@ typedef struct pv_column {
     int32_t *code;  /* [rows] of a TEXT column: index into level; -1 where missing */
     char **level;   /* [levels], in order of first appearance */
     int32_t levels;
+    bool borrowed; /* number is not the table's */
 } pv_column;
 
 typedef struct pv_table {
@@ -41,12 +42,51 @@ typedef struct pv_table {
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
 
+/* Its parts by function, for those that must not know the layout. Borrowed; NULL, or 0, outside. */
+size_t pv_table_rows(const pv_table *table);
+size_t pv_table_columns(const pv_table *table);
+uint64_t pv_table_hash(const pv_table *table);
+const char *pv_table_source(const pv_table *table);
+const char *pv_table_name(const pv_table *table, size_t column, pv_column_type *type); /* type may be NULL */
+double pv_table_number(const pv_table *table, size_t column, size_t row);              /* NaN: missing, or text */
+const char *pv_table_text(const pv_table *table, size_t column, size_t row);           /* NULL: missing, or a number */
+
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);
 
 /* The column's index. On failure the message has the nearest name. option names the option that asked ("--target"). */
 PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
                                     size_t *column);
+
+/* ---- tables of what is in memory -----------------------------------------------------------------------------------
+ * A table without columns, to which they are added. It is used as one that was read from a CSV file of the same content
+ * would be: codes of texts in order of first appearance, and the texts that mean missing there mean it here. What is
+ * given is copied, unless a function says otherwise; a failure leaves the table as it was. source names the table in
+ * messages and models. name: NULL for x and the column's number. Names are taken once, and not empty.
+ * missing [rows] (NULL: none): nonzero where the cell is missing, whatever it holds. Strides are in bytes.
+ */
+PV_MUST_USE pv_status pv_table_new(pv_ctx *ctx, const char *source, size_t rows,
+                                   pv_table **table); /* freed by caller */
+
+/* Numbers of a type from PV_ARRAY_BOOL to _F64; NaN is missing. stride: from one cell to the next, 0: the size of one;
+ * it may be negative, and cells need not be aligned. borrow: where they are doubles side by side, without a mask, they
+ * are used where they lie and must outlive the table; else they are copied all the same. */
+PV_MUST_USE pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type,
+                                           const void *cells, ptrdiff_t stride, const uint8_t *missing, bool borrow);
+/* A matrix [rows][columns] of them as so many columns. names [columns], or NULL. Both strides 0: rows one after the
+ * other, packed (C's order). One of them 0: packed in that direction behind the other: row_stride the size of an
+ * element and column_stride 0 is the order of Fortran and R. borrow: as above, of columns that lie together. */
+PV_MUST_USE pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *names, size_t columns,
+                                          pv_array_type type, const void *cells, ptrdiff_t row_stride,
+                                          ptrdiff_t column_stride, bool borrow);
+/* Texts [rows]; NULL is missing. They stay texts, also where all are numbers. */
+PV_MUST_USE pv_status pv_table_add_texts(pv_ctx *ctx, pv_table *table, const char *name, const char *const *cells,
+                                         const uint8_t *missing);
+/* Texts as codes of any type of numbers: first is that of levels[0] (0, or 1 in R), what is below it or NaN is missing,
+ * what has no level is refused. Levels may be NULL (missing), be equal, and have no row. */
+PV_MUST_USE pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type,
+                                         const void *codes, ptrdiff_t stride, int64_t first, const char *const *levels,
+                                         size_t n_levels, const uint8_t *missing);
 
 /* ---- CSV -----------------------------------------------------------------------------------------------------------
  * RFC 4180 and what real files do: a header row; quoted fields with "" inside, commas and line breaks; CRLF or LF; a
@@ -148,6 +188,13 @@ typedef struct pv_dataset {
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
 pv_targets pv_dataset_targets(const pv_dataset *dataset); /* borrows */
+/* Its parts by function, as above. */
+size_t pv_dataset_count(const pv_dataset *dataset); /* rows */
+int pv_dataset_features(const pv_dataset *dataset);
+int pv_dataset_classes(const pv_dataset *dataset);
+size_t pv_dataset_dropped(const pv_dataset *dataset);
+const int32_t *pv_dataset_labels(const pv_dataset *dataset); /* [rows]; NULL without a target */
+const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], the row of the table each came from */
 
 /* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or the images' fixed views cut into buffer
  * [n][features] (NULL is fine for a matrix). */

@@ -160,6 +160,51 @@ typedef struct pv_classifier {
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;
 
+/* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.
+ * Words and numbers of a fit go by a name; a text that is a number's, and the other way round, is NULL, or NaN. */
+#define PV_CLASSIFIER_FACT_LIST(X)                                                                                     \
+    X(TARGET, "target")                                                                                                \
+    X(WEIGHTS, "weights") /* empty: none */                                                                            \
+    X(SOURCE, "source")                                                                                                \
+    X(RECORD, "record") /* JSON */                                                                                     \
+    X(LOSS, "loss")                                                                                                    \
+    X(MARGINAL, "marginal")                                                                                            \
+    X(MODEL, "model")                                                                                                  \
+    X(STOP, "stop")                                                                                                    \
+    X(POSTERIOR, "posterior") /* NULL: there is none */                                                                \
+    X(ROWS, "rows")                                                                                                    \
+    X(DROPPED, "dropped")                                                                                              \
+    X(ITERATIONS, "iterations")                                                                                        \
+    X(SEED, "seed")                                                                                                    \
+    X(LOSS_VALUE, "loss_value")                                                                                        \
+    X(PREVALENCE_N, "prevalence_n") /* infinite: known */                                                              \
+    X(SECONDS, "seconds")
+typedef enum pv_classifier_fact {
+#define PV_CLASSIFIER_FACT_ENUM(name, word) PV_CLASSIFIER_##name,
+    PV_CLASSIFIER_FACT_LIST(PV_CLASSIFIER_FACT_ENUM)
+#undef PV_CLASSIFIER_FACT_ENUM
+} pv_classifier_fact;
+const char *pv_classifier_fact_name(pv_classifier_fact fact);
+bool pv_classifier_fact_find(const char *name, pv_classifier_fact *fact);
+
+const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact);
+double pv_classifier_number(const pv_classifier *classifier, pv_classifier_fact fact);
+int pv_classifier_classes(const pv_classifier *classifier);
+const char *pv_classifier_label(const pv_classifier *classifier, int index);   /* NULL outside */
+char *const *pv_classifier_labels(const pv_classifier *classifier);            /* [classes] */
+int pv_classifier_features(const pv_classifier *classifier);                   /* columns of the encoded matrix */
+const char *pv_classifier_feature(const pv_classifier *classifier, int index); /* NULL outside, and for images */
+size_t pv_classifier_columns(const pv_classifier *classifier);                 /* of the table; 0 for images */
+const char *pv_classifier_column(const pv_classifier *classifier, size_t index,
+                                 pv_column_type *type);                     /* NULL outside */
+const pv_encoding *pv_classifier_encoding(const pv_classifier *classifier); /* for pv_dataset_apply */
+const pv_model *pv_classifier_model(const pv_classifier *classifier);
+const double *pv_classifier_parameters(const pv_classifier *classifier);           /* [pv_model_params] */
+const double *pv_classifier_draws(const pv_classifier *classifier, size_t *count); /* [count][pv_model_params] */
+const double *pv_classifier_prevalence(const pv_classifier *classifier);           /* [classes]; NULL: none */
+const double *pv_classifier_design(const pv_classifier *classifier);               /* [classes] */
+const double *pv_classifier_log_marginal(const pv_classifier *classifier);         /* [classes] */
+
 /* Fits. target, source and data_hash are kept in the classifier; command (may be NULL) in its record. encoding and
  * labels are copied. The caller frees *classifier. A stop other than convergence is no error: read classifier->stop.
  * Refused with PV_ERR_USAGE or PV_ERR_INPUT before any work: options that do not fit together; a class with prevalence
@@ -194,7 +239,17 @@ PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_clas
 /* ---- model files (docs/formats.md) ------------------------------------------------------------------------------- */
 
 PV_MUST_USE pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *classifier, const char *path);
-PV_MUST_USE pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier);
+PV_MUST_USE pv_status pv_classifier_load(pv_ctx *ctx, const char *path,
+                                         pv_classifier **classifier); /* freed by caller */
+
+/* The same in memory: the bytes that the file would have, without one. The caller frees *bytes with pv_bytes_free. */
+PV_MUST_USE pv_status pv_classifier_to_bytes(pv_ctx *ctx, const pv_classifier *classifier, unsigned char **bytes,
+                                             size_t *size);
+/* bytes are believed no more than a file's; they are not needed afterwards. name stands for the file's in messages
+ * (NULL: "the model"). The caller frees *classifier. */
+PV_MUST_USE pv_status pv_classifier_from_bytes(pv_ctx *ctx, const char *name, const unsigned char *bytes, size_t size,
+                                               pv_classifier **classifier);
+void pv_bytes_free(pv_ctx *ctx, unsigned char *bytes); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -15,13 +15,16 @@ typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
 typedef struct pv__temporary pv__temporary; /* file.c */
 typedef struct pv__known pv__known;         /* files.c */
+typedef struct pv__reduce pv__reduce;       /* reduce.h */
 enum { PV_ENGINES_MAX = 4 };
 
 struct pv_ctx {
     pv_ctx_options options;
     void *log_state, *progress_state, *poll_state;
-    pthread_t owner; /* who made it */
-    double polled;   /* when that was last asked */
+    pthread_t owner;          /* who made it */
+    double polled;            /* when that was last asked */
+    const pv__reduce *reduce; /* sums over rows; pv__reduce_alone: this process has them all */
+    pv_status reduced;        /* its first failure */
     pv_error error;
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
     _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
@@ -156,6 +159,9 @@ void pv__files_written(pv_ctx *ctx, const char *path);
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);
 /* Two sizes and a checksum: the second line of models and checkpoints. Read just as it is written, or not at all. */
 #define PV_SIZES_FORMAT "%zu %zu %016llx\n"
+enum { PV_SIZES_LINE = 80 }; /* bytes, more than it has */
 bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum);
+/* The same of the bytes that begin with it; returns how many it takes, 0 where it is not so. */
+size_t pv__sizes_parse(const char *text, size_t n, size_t sizes[2], unsigned long long *sum);
 
 #endif

@@ -1,5 +1,6 @@
 /* The context: allocator, last error, log, progress, interruption. */
 #include "base.h"
+#include "base/reduce.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -46,6 +47,7 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
     memset(made, 0, sizeof *made);
     made->options = chosen;
     made->log_state = made->progress_state = made->poll_state = chosen.state;
+    made->reduce = &pv__reduce_alone;
     made->root = made;
     made->owner = pthread_self();
     *ctx = made;

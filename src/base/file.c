@@ -30,14 +30,22 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
 }
 
 bool pv__sizes_read(FILE *stream, size_t sizes[2], unsigned long long *sum) {
-    char line[80], again[80], *at = line;
-    if (!fgets(line, sizeof line, stream))
-        return false;
+    char line[PV_SIZES_LINE];
+    return fgets(line, sizeof line, stream) && pv__sizes_parse(line, strlen(line), sizes, sum) > 0;
+}
+
+size_t pv__sizes_parse(const char *text, size_t n, size_t sizes[2], unsigned long long *sum) {
+    char line[PV_SIZES_LINE] = {0}, again[PV_SIZES_LINE], *at = line;
+    const char *end = n ? memchr(text, '\n', n) : NULL;
+    size_t used = end ? (size_t)(end - text) + 1 : 0;
+    if (used == 0 || used >= sizeof line)
+        return 0;
+    memcpy(line, text, used);
     sizes[0] = strtoull(at, &at, 10);
     sizes[1] = strtoull(at, &at, 10);
     *sum = strtoull(at, &at, 16);
     pv__format(again, sizeof again, PV_SIZES_FORMAT, sizes[0], sizes[1], *sum);
-    return strcmp(line, again) == 0;
+    return strcmp(line, again) == 0 ? used : 0;
 }
 
 /* ---- temporary files ----------------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 
 #include "compute/graph.h"
 
-static const pv__engine_kind *const built_in[] = {&pv__engine_onednn, &pv__engine_reference};
-enum { BUILT_IN = sizeof built_in / sizeof *built_in };
+enum { BUILT_IN = 2 };
 
 static const pv__engine_kind *engine_at(const pv_ctx *root, int i) {
+    const pv__engine_kind *const built_in[BUILT_IN] = {pv__engine_best(), &pv__engine_reference};
     return i < BUILT_IN ? built_in[i] : root->engine[i - BUILT_IN];
 }
 
@@ -16,6 +16,8 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
     char names[256] = "";
     for (int i = 0; i < BUILT_IN + root->engines; i++) {
         *kind = engine_at(root, i);
+        if (!*kind) /* built without images: networks are refused before they ask for an engine */
+            continue;
         if (!name || strcmp((*kind)->name, name) == 0)
             return PV_OK;
         size_t used = strlen(names);

@@ -90,6 +90,8 @@ typedef struct pv__engine_kind {
 
 extern const pv__engine_kind pv__engine_reference; /* plain C in double precision: complete, and the oracle */
 extern const pv__engine_kind pv__engine_onednn;    /* oneDNN in single precision */
+const pv__engine_kind *pv__engine_best(void);      /* the fastest built in; NULL: built without images */
+size_t pv__engine_library(pv_library *library);    /* the library it comes from, where there is one; returns how many */
 
 /* The engine that the context's options name; the first, where they name none. */
 PV_MUST_USE pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind);

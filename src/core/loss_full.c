@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "core/loss.h"
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
@@ -84,9 +85,11 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
         log_marginal[y] = -HUGE_VAL;
         for (size_t c = 0; c < chunks; c++)
             log_marginal[y] = fmax(log_marginal[y], partial[c * k + y]);
+    }
+    pv__most(ctx, k, log_marginal);
+    for (size_t y = 0; y < k; y++)
         if (isinf(log_marginal[y])) /* no row gives the class any probability: shift by nothing */
             log_marginal[y] = 0;
-    }
     PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(n, c);
         kernels->exp_rows(rows, classes, loglik + begin * k, log_marginal, e + begin * k);
@@ -97,14 +100,11 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
                 partial[c * k + y] += rho[i] * e[i * k + y];
             }
     });
-    for (size_t y = 0; y < k; y++) {
-        sum[y] = 0;
-        for (size_t c = 0; c < chunks; c++)
-            sum[y] += partial[c * k + y];
+    pv__sum(ctx, chunks, k, partial, sum);
+    for (size_t y = 0; y < k; y++)
         log_marginal[y] += log(sum[y]);
-    }
     pv__free(ctx, partial);
-    return PV_OK;
+    return pv__reduce_check(ctx);
 }
 
 pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const double *prevalence, const double *loglik,
@@ -117,6 +117,7 @@ pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const d
     PV_GOTO(done, pv__alloc(ctx, 3 * k, sizeof *small, &small));
     double *mass = small, *sum = small + k, *share = small + 2 * k;
     pv_label_mass(targets, mass);
+    pv__sum(ctx, 1, k, mass, mass);
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += mass[y];
@@ -145,6 +146,8 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, pv_loss loss, const pv
     pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
     pv_label_mass(targets, mass);
+    pv__sum(ctx, 1, k, mass, mass);
+    PV_TRY(pv__reduce_check(ctx));
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += mass[y];
@@ -216,11 +219,9 @@ static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik
         partial[c] =
             pv__data_term(&slice, full->factor, loglik + begin * k, dloglik ? dloglik + begin * k : NULL, false);
     });
-    *value = 0;
-    for (size_t c = 0; c < chunks; c++)
-        *value += partial[c];
+    pv__sum(ctx, chunks, 1, partial, value);
     pv__free(ctx, partial);
-    return PV_OK;
+    return pv__reduce_check(ctx);
 }
 
 pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "core/profile.h"
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
@@ -198,6 +199,8 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sum
         least = fmin(least, r);
         most = fmax(most, r);
     }
+    pv__least(ctx, 1, &least);
+    pv__most(ctx, 1, &most);
     if (fmax(fabs(least), fabs(most)) < 1e-12) {
         /* All rows alike, at lambda: the value is the same for every m. The selection likelihood's multiplier makes the
          * gradient that of a neighbour whose rows differ. */
@@ -362,7 +365,7 @@ static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, p
     /* The last lambda may lie outside the hull of the rows as they are now; their mean cannot. */
     double *mean = work;
     work += J;
-    pv__profile_mean(profile, start, mean);
+    pv__profile_mean(ctx, profile, start, mean);
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     if (newton(ctx, profile, start, at, work))
         return true;
@@ -405,10 +408,12 @@ static bool reference_is_common(const pv__profile *profile) {
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
+    PV_TRY(pv__reduce_check(ctx));
     if (!profile->known && (!solved || !reference_is_common(profile))) {
-        profile->reference = pv__profile_commonest(profile, loglik);
+        profile->reference = pv__profile_commonest(ctx, profile, loglik);
         solved = attempt(ctx, profile, loglik, &log_q);
     }
+    PV_TRY(pv__reduce_check(ctx));
     if (!profile->known && !solved)
         PV_TRY(pv__profile_convex(ctx, profile, loglik, &log_q, &solved));
     if (!solved && profile->known) {

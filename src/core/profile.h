@@ -46,13 +46,13 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
 /* a = p / exp(start), the reference class left out. */
 void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, const double *start);
 /* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
-void pv__profile_mean(const pv__profile *profile, const double *start, double *mean);
+void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *start, double *mean);
 /* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
 double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at);
 /* Solves and stores where the counts all have one sign, with *log_q as pv__profile_keep returns it; *solved is false
  * otherwise (profile_convex.c). */
 pv_status pv__profile_convex(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q, bool *solved);
 /* The class the rows give most probability on average. */
-int pv__profile_commonest(const pv__profile *profile, const double *loglik);
+int pv__profile_commonest(pv_ctx *ctx, const pv__profile *profile, const double *loglik);
 
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "core/profile.h"
 
 static void row_block(const pv__profile *profile, size_t begin, size_t rows, const double *scale, const double *m,
@@ -52,15 +53,11 @@ bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *
                   profile->partial + c * size);
     });
     double *total = profile->partial + chunks * size;
-    memset(total, 0, size * sizeof *total);
+    pv__sum(ctx, chunks, size, profile->partial, total);
     total[1] = HUGE_VAL;
-    for (size_t c = 0; c < chunks; c++) {
-        const double *block = profile->partial + c * size;
-        double smallest = fmin(total[1], block[1]);
-        for (size_t i = 0; i < size; i++)
-            total[i] += block[i];
-        total[1] = smallest;
-    }
+    for (size_t c = 0; c < chunks; c++)
+        total[1] = fmin(total[1], profile->partial[c * size + 1]);
+    pv__least(ctx, 1, &total[1]);
     *out = (pv__sums){total[0], total[1], total[2], total + 3, total + 3 + J, total + 3 + 2 * J};
     for (size_t j = 0; j < J; j++)
         for (size_t l = 0; l < j; l++)
@@ -86,15 +83,17 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
         for (size_t c = 0; c < chunks; c++)
             top[j] = fmax(top[j], profile->partial[c * J + j]);
     }
+    pv__most(ctx, J, top);
 }
 
 /* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
-void pv__profile_mean(const pv__profile *profile, const double *start, double *mean) {
+void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *start, double *mean) {
     size_t J = dims(profile);
     for (size_t j = 0; j < J; j++) {
         double sum = 0;
         for (size_t n = 0; n < profile->n; n++)
             sum += (profile->weight ? profile->weight[n] : 1) * profile->a[n * J + j];
+        pv__sum(ctx, 1, 1, &sum, &sum);
         mean[j] = start[j] + log(sum / profile->total);
     }
 }
@@ -155,14 +154,13 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
         for (size_t n = 0; n < rows; n++)
             profile->theta[begin + n] = (v ? v[n] : 1) / (profile->total * profile->theta[begin + n]);
     });
-    double log_q = 0;
-    for (size_t c = 0; c < chunks; c++)
-        log_q += profile->partial[c];
+    double log_q;
+    pv__sum(ctx, chunks, 1, profile->partial, &log_q);
     return log_q;
 }
 
 /* The class the rows give most probability on average. */
-int pv__profile_commonest(const pv__profile *profile, const double *loglik) {
+int pv__profile_commonest(pv_ctx *ctx, const pv__profile *profile, const double *loglik) {
     size_t k = (size_t)profile->classes;
     double most = -1;
     int best = 0;
@@ -170,6 +168,7 @@ int pv__profile_commonest(const pv__profile *profile, const double *loglik) {
         double sum = 0;
         for (size_t n = 0; n < profile->n; n++)
             sum += (profile->weight ? profile->weight[n] : 1) * exp(loglik[n * k + y]);
+        pv__sum(ctx, 1, 1, &sum, &sum);
         if (sum > most) {
             most = sum;
             best = (int)y;

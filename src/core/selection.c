@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "core/core.h"
 
 double pv__selection_rows(const pv_targets *targets, const double *row_factor, const double *log_ratio,
@@ -66,21 +67,19 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
         PV_GOTO(done, pv__alloc(ctx, n, k * sizeof *scratch, &scratch));
     double *d = dloglik ? dloglik : scratch;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *sums, &sums));
-    PV_GOTO(done, pv__alloc(ctx, chunks, (k + 1) * sizeof *partial, &partial));
+    PV_GOTO(done, pv__alloc(ctx, chunks + 1, (k + 1) * sizeof *partial, &partial));
     PV__EACH_CHUNK(ctx, chunks, c, {
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(n, c));
         double *out = partial + c * (k + 1);
         out[k] = pv__selection_rows(&slice, NULL, log_ratio, loglik + begin * k, d + begin * k, out, sums + begin);
     });
-    *value = 0;
+    double *total = partial + chunks * (k + 1);
+    pv__sum(ctx, chunks, k + 1, partial, total);
+    PV_GOTO(done, pv__reduce_check(ctx));
+    *value = total[k];
     if (dlog_ratio)
-        memset(dlog_ratio, 0, k * sizeof *dlog_ratio);
-    for (size_t c = 0; c < chunks; c++) {
-        *value += partial[c * (k + 1) + k];
-        for (size_t y = 0; dlog_ratio && y < k; y++)
-            dlog_ratio[y] += partial[c * (k + 1) + y];
-    }
+        memcpy(dlog_ratio, total, k * sizeof *dlog_ratio);
 done:
     pv__free(ctx, scratch);
     pv__free(ctx, sums);

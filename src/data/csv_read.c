@@ -235,9 +235,8 @@ static pv_status decide(reader *r, size_t c, unsigned char kind) {
     return PV_OK;
 }
 
-static bool is_missing(const pv__field *field) {
-    const char *t = field->text;
-    switch (field->length) {
+bool pv__text_missing(const char *t, size_t length) {
+    switch (length) {
     case 0:
         return true;
     case 1:
@@ -309,7 +308,7 @@ static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
     if (r->kind[c] == TEXT) {
         uint64_t hash;
         int32_t code = pv__dictionary_find(&r->dictionary[c], column, field->text, field->length, &hash);
-        if (code < 0 && !is_missing(field)) {
+        if (code < 0 && !pv__text_missing(field->text, field->length)) {
             if (!r->forced[c] && pv__number_parse(field->text, field->length, &value))
                 return misfit(r, c, line, field);
             code = column->levels;
@@ -318,7 +317,7 @@ static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
         column->code[row] = code;
         return PV_OK;
     }
-    if (is_missing(field)) {
+    if (pv__text_missing(field->text, field->length)) {
         if (r->kind[c] == NUMBER)
             column->number[row] = (double)NAN;
         return PV_OK;

@@ -33,6 +33,8 @@ PV_MUST_USE pv_status pv__table_new(pv_ctx *ctx, const char *source, const char 
                                     size_t rows, pv_table **table);
 /* The hash of a table that was not read from a file: of its names and cells. */
 uint64_t pv__table_hash(const pv_table *table);
+/* Whether a field of a CSV file means that there is none. */
+bool pv__text_missing(const char *text, size_t length);
 /* The index of the column, or table->columns. */
 size_t pv__table_lookup(const pv_table *table, const char *name);
 /* The name nearest to given, in a form for the end of a message: "; did you mean 'x'?", or the first few names. */

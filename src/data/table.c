@@ -13,7 +13,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
     for (size_t c = 0; table->column && c < table->columns; c++) {
         pv_column *column = &table->column[c];
         pv__free(ctx, column->name);
-        pv__free(ctx, column->number);
+        pv__free(ctx, column->borrowed ? NULL : column->number);
         pv__free(ctx, column->code);
         pv_string_list_free(ctx, column->level, (size_t)column->levels);
     }

@@ -86,17 +86,15 @@ static json_t *array_table(const array *arrays, size_t n) {
     return table;
 }
 
-static const char *const posterior_words[] = {"laplace", "vi", "hmc"};
-
 static json_t *posterior_of(const pv_posterior *p) {
     if (!p)
         return json_null();
-    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind", posterior_words[p->kind],
-                     "count", (json_int_t)p->count, "stop", pv_stop_name(p->stop), "iterations",
-                     (json_int_t)p->iterations, "elbo", real_or_null(p->elbo), "elbo_se", real_or_null(p->elbo_se),
-                     "evidence", real_or_null(p->evidence), "chains", (json_int_t)p->chains, "divergences",
-                     (json_int_t)p->divergences, "max_depth_hits", (json_int_t)p->max_depth_hits, "acceptance",
-                     real_or_null(p->acceptance), "step_size", real_or_null(p->step_size));
+    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind",
+                     pv_posterior_kind_name(p->kind), "count", (json_int_t)p->count, "stop", pv_stop_name(p->stop),
+                     "iterations", (json_int_t)p->iterations, "elbo", real_or_null(p->elbo), "elbo_se",
+                     real_or_null(p->elbo_se), "evidence", real_or_null(p->evidence), "chains", (json_int_t)p->chains,
+                     "divergences", (json_int_t)p->divergences, "max_depth_hits", (json_int_t)p->max_depth_hits,
+                     "acceptance", real_or_null(p->acceptance), "step_size", real_or_null(p->step_size));
 }
 
 static json_t *sample_of(const pv_classifier *c) {
@@ -143,42 +141,97 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
     return PV_OK;
 }
 
-pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {
+/* What is written of a classifier. */
+enum { ARRAYS = 8 };
+typedef struct frame {
+    char *header;
+    size_t header_size, payload; /* bytes */
+    array arrays[ARRAYS];
+    char line[sizeof MAGIC + PV_SIZES_LINE]; /* the first two */
+} frame;
+
+static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
     size_t k = (size_t)c->classes;
     const pv_posterior *p = c->posterior;
-    array arrays[] = {{"weights", c->w, pv_model_params(c->model)},
-                      {"prevalence", c->prevalence, k},
-                      {"design", c->design, k},
-                      {"log_marginal", c->log_marginal, k},
-                      {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
-                      {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
-                      {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
-                      {"ess", p ? p->ess : NULL, p ? p->dims : 0}};
-    size_t n = sizeof arrays / sizeof *arrays, payload = 0;
-    for (size_t i = 0; i < n; i++)
-        payload += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
-    char *header;
+    *f = (frame){.arrays = {{"weights", c->w, pv_model_params(c->model)},
+                            {"prevalence", c->prevalence, k},
+                            {"design", c->design, k},
+                            {"log_marginal", c->log_marginal, k},
+                            {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
+                            {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
+                            {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
+                            {"ess", p ? p->ess : NULL, p ? p->dims : 0}}};
+    for (size_t i = 0; i < ARRAYS; i++)
+        f->payload += f->arrays[i].values ? f->arrays[i].count * sizeof(double) : 0;
     json_t *record;
     PV_TRY(pv__json_parse(ctx, c->record, strlen(c->record), &record));
-    PV_TRY(pv__json_dump(ctx, header_of(c, record, arrays, n),
+    PV_TRY(pv__json_dump(ctx, header_of(c, record, f->arrays, ARRAYS),
                          "the model cannot be described: a column name, label or level is not valid UTF-8 text; save "
                          "the data as UTF-8",
-                         &header));
-    size_t header_size = strlen(header);
-    pv_output output;
+                         &f->header));
+    f->header_size = strlen(f->header);
     uint64_t sum = 0;
+    pv_status status = checksum(ctx, f->header, f->header_size, f->arrays, ARRAYS, &sum);
+    if (status != PV_OK)
+        pv__free(ctx, f->header);
+    pv__format(f->line, sizeof f->line, MAGIC PV_SIZES_FORMAT, f->header_size, f->payload, (unsigned long long)sum);
+    return status;
+}
+
+/* A stream, or memory that has room. */
+typedef struct sink {
+    FILE *stream;
+    unsigned char *at;
+} sink;
+
+static void put(sink *to, const void *bytes, size_t n) {
+    if (to->stream) {
+        fwrite(bytes, 1, n, to->stream); /* the stream keeps a failure until it is committed */
+    } else {
+        memcpy(to->at, bytes, n);
+        to->at += n;
+    }
+}
+
+static void put_frame(sink *to, const frame *f) {
+    put(to, f->line, strlen(f->line));
+    put(to, f->header, f->header_size);
+    put(to, "\n", 1);
+    for (size_t i = 0; i < ARRAYS; i++)
+        if (f->arrays[i].values)
+            put(to, f->arrays[i].values, f->arrays[i].count * sizeof(double));
+}
+
+pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {
+    frame f;
+    pv_output output;
+    PV_TRY(frame_of(ctx, c, &f));
     pv_status status;
-    PV_GOTO(done, checksum(ctx, header, header_size, arrays, n, &sum));
     PV_GOTO(done, pv_output_open(ctx, path, &output));
-    FILE *stream = output.stream;
-    pv__print(stream, MAGIC PV_SIZES_FORMAT "%s\n", header_size, payload, (unsigned long long)sum, header);
-    for (size_t i = 0; i < n; i++)
-        if (arrays[i].values)
-            fwrite(arrays[i].values, sizeof(double), arrays[i].count, stream);
+    put_frame(&(sink){.stream = output.stream}, &f);
     status = pv_output_commit(ctx, &output);
 done:
-    pv__free(ctx, header);
+    pv__free(ctx, f.header);
     return status;
+}
+
+pv_status pv_classifier_to_bytes(pv_ctx *ctx, const pv_classifier *c, unsigned char **bytes, size_t *size) {
+    frame f;
+    *bytes = NULL;
+    *size = 0;
+    PV_TRY(frame_of(ctx, c, &f));
+    size_t all = strlen(f.line) + f.header_size + 1 + f.payload;
+    pv_status status = pv__alloc(ctx, all, 1, bytes);
+    if (status == PV_OK) {
+        put_frame(&(sink){.at = *bytes}, &f);
+        *size = all;
+    }
+    pv__free(ctx, f.header);
+    return status;
+}
+
+void pv_bytes_free(pv_ctx *ctx, unsigned char *bytes) {
+    pv__free(ctx, bytes);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -188,7 +241,9 @@ typedef struct reader {
     const char *path;
     char *header; /* terminated */
     size_t header_size, payload_size;
-    unsigned char *payload;
+    unsigned long long sum;
+    const unsigned char *payload;
+    unsigned char *own; /* the payload's memory; NULL: borrowed */
     json_t *root;
 } reader;
 
@@ -197,34 +252,35 @@ static pv_status damaged(const reader *r, const char *what) {
                        "is not a usable prevail model: %s; fit it again or restore it from a copy", what);
 }
 
-static pv_status read_frame(reader *r, FILE *stream) {
-    char line[sizeof MAGIC] = {0};
-    struct stat about;
-    if (fread(line, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(line, MAGIC, sizeof MAGIC - 1) != 0) {
-        if (memcmp(line, MAGIC, strlen("prevail-model ")) == 0)
+/* The first two lines, in the n bytes that there are of them; *used: how many they take. */
+static pv_status read_lines(reader *r, const unsigned char *bytes, size_t n, size_t *used) {
+    const size_t magic = sizeof MAGIC - 1, word = strlen("prevail-model ");
+    const char *text = (const char *)bytes;
+    if (n < magic || memcmp(text, MAGIC, magic) != 0) {
+        if (n >= word && memcmp(text, MAGIC, word) == 0)
             return damaged(r, "it was written in another version of the format");
         return pv__fail_at(
             r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
             "is not a prevail model (it does not begin with 'prevail-model 1'); if it is data, the order is "
             "MODEL, then DATA");
     }
-    unsigned long long sum;
-    size_t sizes[2];
-    if (!pv__sizes_read(stream, sizes, &sum))
+    size_t sizes[2], line = pv__sizes_parse(text + magic, n - magic, sizes, &r->sum);
+    if (line == 0)
         return damaged(r, "its second line is damaged");
     r->header_size = sizes[0];
     r->payload_size = sizes[1];
-    long at = ftell(stream);
-    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || at < 0 || at > about.st_size)
-        return damaged(r, "its size cannot be told");
-    size_t rest = (size_t)about.st_size - (size_t)at;
+    *used = magic + line;
+    return PV_OK;
+}
+
+/* Whether the rest, behind the first two lines, is as long as these say. */
+static pv_status check_rest(const reader *r, size_t rest) {
     if (r->header_size >= rest || r->payload_size != rest - r->header_size - 1)
         return damaged(r, "it is cut short, or has something added");
-    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
-    PV_TRY(pv__alloc(r->ctx, r->payload_size, 1, &r->payload));
-    if (fread(r->header, 1, r->header_size, stream) != r->header_size || fgetc(stream) != '\n' ||
-        fread(r->payload, 1, r->payload_size, stream) != r->payload_size)
-        return damaged(r, "it cannot be read to its end");
+    return PV_OK;
+}
+
+static pv_status check_sum(const reader *r) {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
@@ -233,7 +289,37 @@ static pv_status read_frame(reader *r, FILE *stream) {
     XXH3_64bits_update(state, r->payload, r->payload_size);
     uint64_t own = XXH3_64bits_digest(state);
     XXH3_freeState(state);
-    return own == sum ? PV_OK : damaged(r, "its checksum is wrong");
+    return own == r->sum ? PV_OK : damaged(r, "its checksum is wrong");
+}
+
+static pv_status read_file(reader *r, FILE *stream) {
+    unsigned char start[sizeof MAGIC + PV_SIZES_LINE];
+    struct stat about;
+    size_t used;
+    PV_TRY(read_lines(r, start, fread(start, 1, sizeof start, stream), &used));
+    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || (off_t)used > about.st_size ||
+        fseek(stream, (long)used, SEEK_SET) != 0)
+        return damaged(r, "its size cannot be told");
+    PV_TRY(check_rest(r, (size_t)about.st_size - used));
+    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
+    PV_TRY(pv__alloc(r->ctx, r->payload_size, 1, &r->own));
+    r->payload = r->own;
+    if (fread(r->header, 1, r->header_size, stream) != r->header_size || fgetc(stream) != '\n' ||
+        fread(r->own, 1, r->payload_size, stream) != r->payload_size)
+        return damaged(r, "it cannot be read to its end");
+    return check_sum(r);
+}
+
+static pv_status read_bytes(reader *r, const unsigned char *bytes, size_t size) {
+    size_t used;
+    PV_TRY(read_lines(r, bytes, size, &used));
+    PV_TRY(check_rest(r, size - used));
+    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
+    memcpy(r->header, bytes + used, r->header_size);
+    if (bytes[used + r->header_size] != '\n')
+        return damaged(r, "it cannot be read to its end");
+    r->payload = bytes + used + r->header_size + 1;
+    return check_sum(r);
 }
 
 static pv_status get_text(const reader *r, json_t *object, const char *key, char **text) {
@@ -341,27 +427,6 @@ static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
     return pv__encoding_name_features(r->ctx, e);
 }
 
-static int index_of(const char *word, const char *(*name)(int), int count) {
-    for (int i = 0; word && i < count; i++)
-        if (strcmp(word, name(i)) == 0)
-            return i;
-    return -1;
-}
-
-static const char *loss_word(int i) {
-    return pv_loss_name((pv_loss)i);
-}
-static const char *marginal_word(int i) {
-    return pv_marginal_name((pv_marginal)i);
-}
-static const char *stop_word(int i) {
-    return pv_stop_name((pv_stop)i);
-}
-
-static const char *posterior_word(int i) {
-    return posterior_words[i];
-}
-
 static double number_or_nan(json_t *value) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
@@ -384,15 +449,10 @@ static pv_status get_sample(const reader *r, pv_classifier *c) {
 
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
-    int loss = index_of(json_string_value(json_object_get(r->root, "loss")), loss_word, PV_LOSSES);
-    int marginal = index_of(json_string_value(json_object_get(r->root, "marginal")), marginal_word,
-                            PV_MARGINAL_AUXILIARY_LINEAR + 1);
-    int stop = index_of(json_string_value(json_object_get(fit, "stop")), stop_word, PV_STOP_POOR + 1);
-    if (loss < 0 || marginal < 0 || stop < 0)
+    if (!pv_loss_find(json_string_value(json_object_get(r->root, "loss")), &c->loss) ||
+        !pv_marginal_find(json_string_value(json_object_get(r->root, "marginal")), &c->marginal) ||
+        !pv_stop_find(json_string_value(json_object_get(fit, "stop")), &c->stop))
         return damaged(r, "its loss, marginal or stop reason is unknown");
-    c->loss = (pv_loss)loss;
-    c->marginal = (pv_marginal)marginal;
-    c->stop = (pv_stop)stop;
     c->validation = (double)NAN;
     c->iterations = json_integer_value(json_object_get(fit, "iterations"));
     c->passes = json_number_value(json_object_get(fit, "passes"));
@@ -432,17 +492,17 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     json_int_t count = json_integer_value(json_object_get(from, "count"));
     size_t params = pv_model_params(c->model), k = (size_t)c->classes;
     /* The counts are bounded by the payload before anything is multiplied. */
-    int which = index_of(kind, posterior_word, 3);
-    if (which < 0 || c->encoding->image || count < 1 || (size_t)count > r->payload_size ||
+    pv_posterior_kind which;
+    if (!pv_posterior_kind_find(kind, &which) || c->encoding->image || count < 1 || (size_t)count > r->payload_size ||
         params > r->payload_size / (size_t)count || k > r->payload_size / (size_t)count)
         return damaged(r, "its posterior is damaged");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
     pv_posterior *p = c->posterior;
     p->dims = params;
     p->count = (size_t)count;
-    p->kind = (pv_posterior_kind)which;
-    int stop = index_of(json_string_value(json_object_get(from, "stop")), stop_word, PV_STOP_POOR + 1);
-    p->stop = stop < 0 ? PV_STOP_COMPLETED : (pv_stop)stop;
+    p->kind = which;
+    if (!pv_stop_find(json_string_value(json_object_get(from, "stop")), &p->stop))
+        p->stop = PV_STOP_COMPLETED;
     p->iterations = json_integer_value(json_object_get(from, "iterations"));
     p->elbo = number_or_nan(json_object_get(from, "elbo"));
     p->elbo_se = number_or_nan(json_object_get(from, "elbo_se"));
@@ -480,6 +540,10 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(get_scalars(r, c));
     const char *spec = json_string_value(json_object_get(r->root, "model"));
     pv_status made = spec ? pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) : PV_ERR_FORMAT;
+    if (spec && pv__network_absent(spec))
+        return pv__fail_at(r->ctx, PV_ERR_USAGE, r->path, 0, 0,
+                           "is a model of images, and this prevail was built without networks for them "
+                           "(PV_IMAGES=OFF)");
     if (made != PV_OK)
         return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
     if (pv__model_takes_views(c->model) != (c->encoding->image != NULL))
@@ -498,24 +562,37 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     return get_posterior(r, c);
 }
 
+/* The classifier of what was framed; gives back what the reader holds. */
+static pv_status finish(reader *r, pv_status framed, pv_classifier **classifier) {
+    pv_classifier *c = NULL;
+    pv_status status;
+    PV_GOTO(done, framed);
+    PV_GOTO(done, pv__alloc(r->ctx, 1, sizeof *c, &c));
+    status = read_header(r, c);
+done:
+    json_decref(r->root);
+    pv__free(r->ctx, r->header);
+    pv__free(r->ctx, r->own);
+    if (status == PV_OK)
+        *classifier = c;
+    else
+        pv_classifier_free(r->ctx, c);
+    return status;
+}
+
 pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier) {
     *classifier = NULL;
     reader r = {.ctx = ctx, .path = path};
     FILE *stream;
     PV_TRY(pv__file_open(ctx, path, &stream));
-    pv_classifier *c = NULL;
-    pv_status status;
-    PV_GOTO(done, read_frame(&r, stream));
-    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *c, &c));
-    status = read_header(&r, c);
-done:
+    pv_status framed = read_file(&r, stream);
     fclose(stream);
-    json_decref(r.root);
-    pv__free(ctx, r.header);
-    pv__free(ctx, r.payload);
-    if (status == PV_OK)
-        *classifier = c;
-    else
-        pv_classifier_free(ctx, c);
-    return status;
+    return finish(&r, framed, classifier);
+}
+
+pv_status pv_classifier_from_bytes(pv_ctx *ctx, const char *name, const unsigned char *bytes, size_t size,
+                                   pv_classifier **classifier) {
+    *classifier = NULL;
+    reader r = {.ctx = ctx, .path = name ? name : "the model"};
+    return finish(&r, read_bytes(&r, bytes, size), classifier);
 }

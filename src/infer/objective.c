@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "infer/infer.h"
 
 enum { GROUPS_MAX = 64, CHUNK_BYTES = 1 << 18 };
@@ -23,6 +24,7 @@ struct pv__objective {
     double *dloglik;
     size_t chunk, chunks, groups;
     double *partial; /* [groups][params + 1], the value last */
+    double *sums;    /* [params + 1], of all groups */
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
@@ -83,6 +85,7 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &made->last));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_ratio));
     PV_GOTO(fail, pv__alloc(ctx, made->groups, (pv_model_params(problem->model) + 1) * sizeof(double), &made->partial));
+    PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model) + 1, sizeof(double), &made->sums));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads, sizeof(pv_model_work *), &made->work));
     for (int t = 0; t < made->threads; t++)
         PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
@@ -109,6 +112,7 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
     pv__free(ctx, objective->z);
     pv__free(ctx, objective->dloglik);
     pv__free(ctx, objective->partial);
+    pv__free(ctx, objective->sums);
     for (int t = 0; objective->work && t < objective->threads; t++)
         pv_model_work_free(ctx, objective->work[t]);
     pv__free(ctx, objective->work);
@@ -242,13 +246,11 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
     } else {
         run_pass(o, PASS_FUSED, w);
     }
+    pv__sum(o->ctx, o->groups, stride, o->partial, o->sums);
+    PV_TRY(pv__reduce_check(o->ctx));
+    *value += o->sums[params];
     if (dw)
-        memset(dw, 0, params * sizeof *dw);
-    for (size_t g = 0; g < o->groups; g++) {
-        *value += o->partial[g * stride + params];
-        for (size_t i = 0; dw && i < params; i++)
-            dw[i] += o->partial[g * stride + i];
-    }
+        memcpy(dw, o->sums, params * sizeof *dw);
     for (size_t i = 0; i < params; i++) {
         if (skip_laplace && o->problem->prior.kind == PV_PRIOR_LAPLACE && !o->problem->is_bias[i]) {
             *value += o->problem->map ? log(2 * o->problem->prior.scale) : 0;

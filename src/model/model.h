@@ -88,6 +88,7 @@ void pv__log_softmax_rows_backward(size_t n, size_t classes, const double *logli
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
 /* Whether the work's last forward, and the backward after it, could do what they were to do. */
 PV_MUST_USE pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work);
+bool pv__network_absent(const char *spec); /* a network, which this library was built without */
 bool pv__model_takes_views(const pv_model *model);
 /* Rows that one work should take, at most the given number: a network's stay below a gigabyte where one row does. */
 size_t pv__model_rows(const pv_model *model, size_t most);

@@ -150,6 +150,8 @@ static pv_status read_sizes(pv_ctx *ctx, const char *spec, const char *name, siz
     *mine = word == strlen(name) && strncmp(spec, name, word) == 0;
     if (!*mine)
         return PV_OK;
+    if (!pv__engine_best())
+        return wrong(ctx, spec, "this prevail was built without networks for images (PV_IMAGES=OFF)");
     *s = (sizes){.views = 9,
                  .size = 32,
                  .low = 64,
@@ -207,6 +209,12 @@ static pv_status check_cost(pv_ctx *ctx, const char *spec, const pv__network *ne
                         "fewer channels (low=, channels=)",
                         spec, products, pv__network_part_views(network), PART_PRODUCTS_MAX);
     return PV_OK;
+}
+
+bool pv__network_absent(const char *spec) {
+    size_t word = strcspn(spec, ":");
+    bool network = (word == 9 && strncmp(spec, "inception", 9) == 0) || (word == 7 && strncmp(spec, "convnet", 7) == 0);
+    return network && !pv__engine_best();
 }
 
 pv_status pv__network_views(pv_ctx *ctx, const char *spec, const char *name, bool *mine, int64_t *views,

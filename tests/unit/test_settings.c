@@ -247,6 +247,7 @@ static void words_both_ways(void **state) {
     CHECK_WORDS(prior_kind, PV_PRIOR_NONE, PV_PRIOR_LAPLACE);
     CHECK_WORDS(inference, PV_INFER_MAP, PV_INFER_HMC);
     CHECK_WORDS(start, PV_START_PREVALENCE, PV_START_ZERO);
+    CHECK_WORDS(classifier_fact, PV_CLASSIFIER_TARGET, PV_CLASSIFIER_SECONDS);
     CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
     CHECK_WORDS(target_method, PV_TARGET_EXACT, PV_TARGET_BBSE);
     CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);

@@ -1,0 +1,313 @@
+/* Tables of what a program holds in memory: numbers of any type, texts, codes with levels. The result is what the CSV
+ * reader would have made of the same content: levels in order of first appearance, those that nobody has left out.
+ */
+#include <math.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "data/archive.h"
+#include "data/data.h"
+
+pv_status pv_table_new(pv_ctx *ctx, const char *source, size_t rows, pv_table **table) {
+    *table = NULL;
+    if (rows == 0)
+        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "a table in memory needs rows");
+    return pv__table_new(ctx, source, NULL, 0, rows, table);
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+static pv_status check_name(pv_ctx *ctx, const pv_table *table, const char *name) {
+    if (!*name)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, table->columns + 1, "column %zu has no name; name it",
+                           table->columns + 1);
+    size_t earlier = pv__table_lookup(table, name);
+    if (earlier < table->columns)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, table->columns + 1,
+                           "columns %zu and %zu are both named '%s'; rename one", earlier + 1, table->columns + 1,
+                           pv__show(name).text);
+    return PV_OK;
+}
+
+/* A column that is not yet the table's. The name NULL: x and its number. */
+static pv_status begin(pv_ctx *ctx, const pv_table *table, const char *name, pv_column_type type, pv_column *column) {
+    char number[32];
+    *column = (pv_column){.type = type};
+    pv__format(number, sizeof number, "x%zu", table->columns + 1);
+    PV_TRY(check_name(ctx, table, name ? name : number));
+    return pv__strdup(ctx, name ? name : number, &column->name);
+}
+
+static void drop(pv_ctx *ctx, pv_column *column) {
+    pv__free(ctx, column->name);
+    pv__free(ctx, column->borrowed ? NULL : column->number);
+    pv__free(ctx, column->code);
+    pv_string_list_free(ctx, column->level, (size_t)column->levels);
+}
+
+/* The hash of the columns so far, and of this one: none is read twice, however many follow. */
+static uint64_t hash_with(const pv_table *table, pv_column *column) {
+    const pv_table one = {.rows = table->rows, .columns = 1, .column = column};
+    const uint64_t both[2] = {table->hash, pv__table_hash(&one)};
+    return XXH3_64bits(both, sizeof both);
+}
+
+static pv_status append(pv_ctx *ctx, pv_table *table, pv_column *column) {
+    pv_status status = pv__resize(ctx, table->columns + 1, sizeof *table->column, &table->column);
+    if (status != PV_OK) {
+        drop(ctx, column);
+        return status;
+    }
+    table->hash = hash_with(table, column);
+    table->column[table->columns++] = *column;
+    return PV_OK;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* One pass over cells that lie stride bytes apart, anywhere in memory. */
+#define CONVERT(type)                                                                                                  \
+    do {                                                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            type value;                                                                                                \
+            memcpy(&value, from + (ptrdiff_t)i * stride, sizeof value);                                                \
+            to[i] = (double)value;                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+static void convert(pv_array_type type, const unsigned char *from, ptrdiff_t stride, size_t n, double *to) {
+    switch (type) {
+    case PV_ARRAY_BOOL:
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[(ptrdiff_t)i * stride] != 0;
+        return;
+    case PV_ARRAY_U8:
+        CONVERT(uint8_t);
+        return;
+    case PV_ARRAY_I8:
+        CONVERT(int8_t);
+        return;
+    case PV_ARRAY_U16:
+        CONVERT(uint16_t);
+        return;
+    case PV_ARRAY_I16:
+        CONVERT(int16_t);
+        return;
+    case PV_ARRAY_U32:
+        CONVERT(uint32_t);
+        return;
+    case PV_ARRAY_I32:
+        CONVERT(int32_t);
+        return;
+    case PV_ARRAY_U64:
+        CONVERT(uint64_t);
+        return;
+    case PV_ARRAY_I64:
+        CONVERT(int64_t);
+        return;
+    case PV_ARRAY_F32:
+        CONVERT(float);
+        return;
+    case PV_ARRAY_F64:
+        CONVERT(double);
+        return;
+    case PV_ARRAY_UNICODE:
+    case PV_ARRAY_BYTES:
+        return; /* refused by check_type */
+    }
+}
+
+static pv_status check_type(pv_ctx *ctx, const pv_table *table, pv_array_type type) {
+    if ((int)type >= PV_ARRAY_BOOL && type <= PV_ARRAY_F64)
+        return PV_OK;
+    return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, table->columns + 1,
+                       "column %zu: %s is no type of numbers; give texts with pv_table_add_texts", table->columns + 1,
+                       pv_array_type_name(type));
+}
+
+static ptrdiff_t or_packed(pv_array_type type, ptrdiff_t stride) {
+    return stride ? stride : (ptrdiff_t)pv__array_element(type);
+}
+
+/* Doubles side by side, aligned, none of them masked. */
+static bool can_borrow(pv_array_type type, const void *cells, ptrdiff_t stride, const uint8_t *missing) {
+    return type == PV_ARRAY_F64 && stride == (ptrdiff_t)sizeof(double) && !missing &&
+           (uintptr_t)cells % _Alignof(double) == 0;
+}
+
+/* The numbers of a column that is begun: borrowed, or room for a copy. */
+static pv_status place_numbers(pv_ctx *ctx, size_t rows, const void *borrowed, pv_column *column) {
+    if (!borrowed)
+        return pv__resize(ctx, rows, sizeof *column->number, &column->number);
+    memcpy(&column->number, &borrowed, sizeof column->number); /* not written to: it is marked as another's */
+    column->borrowed = true;
+    return PV_OK;
+}
+
+static void mask(const uint8_t *missing, size_t n, double *number) {
+    for (size_t i = 0; missing && i < n; i++)
+        if (missing[i])
+            number[i] = (double)NAN;
+}
+
+pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type, const void *cells,
+                               ptrdiff_t stride, const uint8_t *missing, bool borrow) {
+    pv_column column;
+    PV_TRY(check_type(ctx, table, type));
+    PV_TRY(begin(ctx, table, name, PV_COLUMN_NUMBER, &column));
+    stride = or_packed(type, stride);
+    borrow = borrow && can_borrow(type, cells, stride, missing);
+    pv_status status = place_numbers(ctx, table->rows, borrow ? cells : NULL, &column);
+    if (status != PV_OK) {
+        drop(ctx, &column);
+        return status;
+    }
+    if (!borrow) {
+        convert(type, cells, stride, table->rows, column.number);
+        mask(missing, table->rows, column.number);
+    }
+    return append(ctx, table, &column);
+}
+
+/* A matrix whose rows lie together goes into its columns by blocks of rows, so that each cache line is read once. */
+static void copy_block(const pv_table *table, size_t first, size_t columns, pv_array_type type,
+                       const unsigned char *cells, ptrdiff_t row_stride, ptrdiff_t column_stride) {
+    enum { BLOCK = 256 };
+    for (size_t row = 0; row < table->rows; row += BLOCK) {
+        size_t n = table->rows - row < BLOCK ? table->rows - row : BLOCK;
+        for (size_t c = 0; c < columns; c++)
+            convert(type, cells + (ptrdiff_t)row * row_stride + (ptrdiff_t)c * column_stride, row_stride, n,
+                    table->column[first + c].number + row);
+    }
+}
+
+/* Takes away the columns from first on. */
+static void cut_back(pv_ctx *ctx, pv_table *table, size_t first) {
+    while (table->columns > first)
+        drop(ctx, &table->column[--table->columns]);
+}
+
+pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *names, size_t columns,
+                              pv_array_type type, const void *cells, ptrdiff_t row_stride, ptrdiff_t column_stride,
+                              bool borrow) {
+    PV_TRY(check_type(ctx, table, type));
+    size_t first = table->columns;
+    if (!row_stride && !column_stride)
+        column_stride = or_packed(type, 0);
+    if (!row_stride)
+        row_stride = (ptrdiff_t)columns * column_stride;
+    else if (!column_stride)
+        column_stride = (ptrdiff_t)table->rows * row_stride;
+    borrow = borrow && column_stride % (ptrdiff_t)sizeof(double) == 0 && can_borrow(type, cells, row_stride, NULL);
+    pv_status status;
+    PV_GOTO(fail, pv__resize(ctx, first + columns, sizeof *table->column, &table->column));
+    for (size_t c = 0; c < columns; c++) {
+        pv_column *column = &table->column[first + c];
+        status = begin(ctx, table, names ? names[c] : NULL, PV_COLUMN_NUMBER, column);
+        table->columns += status == PV_OK || column->name;
+        if (status == PV_OK)
+            status = place_numbers(ctx, table->rows,
+                                   borrow ? (const unsigned char *)cells + (ptrdiff_t)c * column_stride : NULL, column);
+        if (status != PV_OK)
+            goto fail;
+    }
+    if (!borrow)
+        copy_block(table, first, columns, type, cells, row_stride, column_stride);
+    for (size_t c = 0; c < columns; c++)
+        table->hash = hash_with(table, &table->column[first + c]);
+    return PV_OK;
+fail:
+    cut_back(ctx, table, first);
+    return status;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static pv_status code_of(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text, int32_t *code) {
+    uint64_t hash;
+    size_t length = strlen(text);
+    *code = -1;
+    if (pv__text_missing(text, length))
+        return PV_OK;
+    *code = pv__dictionary_find(dictionary, column, text, length, &hash);
+    if (*code >= 0)
+        return PV_OK;
+    *code = column->levels;
+    return pv__dictionary_add(ctx, dictionary, column, text, length, hash);
+}
+
+pv_status pv_table_add_texts(pv_ctx *ctx, pv_table *table, const char *name, const char *const *cells,
+                             const uint8_t *missing) {
+    pv_column column;
+    pv__dictionary dictionary = {0};
+    PV_TRY(begin(ctx, table, name, PV_COLUMN_TEXT, &column));
+    pv_status status;
+    PV_GOTO(done, pv__resize(ctx, table->rows, sizeof *column.code, &column.code));
+    for (size_t i = 0; i < table->rows; i++) {
+        column.code[i] = -1;
+        if (cells[i] && !(missing && missing[i]))
+            PV_GOTO(done, code_of(ctx, &dictionary, &column, cells[i], &column.code[i]));
+    }
+done:
+    pv__dictionary_free(ctx, &dictionary);
+    if (status == PV_OK)
+        return append(ctx, table, &column);
+    drop(ctx, &column);
+    return status;
+}
+
+/* The code of row i, from 0; -1: missing. false: there is no such level. */
+static bool read_code(pv_array_type type, const unsigned char *codes, ptrdiff_t stride, int64_t first, size_t levels,
+                      size_t i, int64_t *code) {
+    double value;
+    convert(type, codes + (ptrdiff_t)i * stride, stride, 1, &value);
+    *code = -1;
+    if (isnan(value) || value < (double)first)
+        return true;
+    if (!(value - (double)first < (double)levels) || value != floor(value))
+        return false;
+    *code = (int64_t)(value - (double)first);
+    return true;
+}
+
+pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type, const void *codes,
+                             ptrdiff_t stride, int64_t first, const char *const *levels, size_t n_levels,
+                             const uint8_t *missing) {
+    pv_column column;
+    pv__dictionary dictionary = {0};
+    int32_t *known = NULL; /* of each level given: its code here + 2; 0: not yet seen */
+    PV_TRY(check_type(ctx, table, type));
+    PV_TRY(begin(ctx, table, name, PV_COLUMN_TEXT, &column));
+    stride = or_packed(type, stride);
+    pv_status status;
+    PV_GOTO(done, pv__resize(ctx, table->rows, sizeof *column.code, &column.code));
+    PV_GOTO(done, pv__alloc(ctx, n_levels, sizeof *known, &known));
+    for (size_t i = 0; i < table->rows; i++) {
+        int64_t code = -1;
+        if (!(missing && missing[i]) && !read_code(type, codes, stride, first, n_levels, i, &code)) {
+            status =
+                PV__FAIL_CELL(ctx, table, i, table->columns, "column '%s' has a code that is none of its %zu levels",
+                              pv__show(column.name).text, n_levels);
+            goto done;
+        }
+        column.code[i] = -1;
+        if (code < 0)
+            continue;
+        if (known[code] == 0) {
+            int32_t made = -1;
+            if (levels[code])
+                PV_GOTO(done, code_of(ctx, &dictionary, &column, levels[code], &made));
+            known[code] = made + 2;
+        }
+        column.code[i] = known[code] - 2;
+    }
+done:
+    pv__dictionary_free(ctx, &dictionary);
+    pv__free(ctx, known);
+    if (status == PV_OK)
+        return append(ctx, table, &column);
+    drop(ctx, &column);
+    return status;
+}

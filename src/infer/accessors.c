@@ -1,0 +1,131 @@
+/* A classifier's parts by function, for those that must not know its layout. */
+#include <math.h>
+
+#include "base/base.h"
+#include "prevail/infer.h"
+
+int pv_classifier_classes(const pv_classifier *classifier) {
+    return classifier->classes;
+}
+
+const char *pv_classifier_label(const pv_classifier *classifier, int index) {
+    return index >= 0 && index < classifier->classes ? classifier->labels[index] : NULL;
+}
+
+int pv_classifier_features(const pv_classifier *classifier) {
+    return classifier->encoding->features;
+}
+
+const char *pv_classifier_feature(const pv_classifier *classifier, int index) {
+    const pv_encoding *encoding = classifier->encoding;
+    return encoding->feature && index >= 0 && index < encoding->features ? encoding->feature[index] : NULL;
+}
+
+size_t pv_classifier_columns(const pv_classifier *classifier) {
+    return classifier->encoding->sources;
+}
+
+const char *pv_classifier_column(const pv_classifier *classifier, size_t index, pv_column_type *type) {
+    const pv_encoding *encoding = classifier->encoding;
+    if (index >= encoding->sources)
+        return NULL;
+    if (type)
+        *type = encoding->source[index].type;
+    return encoding->source[index].name;
+}
+
+const pv_encoding *pv_classifier_encoding(const pv_classifier *classifier) {
+    return classifier->encoding;
+}
+
+char *const *pv_classifier_labels(const pv_classifier *classifier) {
+    return classifier->labels;
+}
+
+const pv_model *pv_classifier_model(const pv_classifier *classifier) {
+    return classifier->model;
+}
+
+const double *pv_classifier_parameters(const pv_classifier *classifier) {
+    return classifier->w;
+}
+
+const double *pv_classifier_draws(const pv_classifier *classifier, size_t *count) {
+    const pv_posterior *posterior = classifier->posterior;
+    *count = posterior ? posterior->count : 0;
+    return posterior ? posterior->draws : NULL;
+}
+
+const double *pv_classifier_prevalence(const pv_classifier *classifier) {
+    return classifier->prevalence;
+}
+
+const double *pv_classifier_design(const pv_classifier *classifier) {
+    return classifier->design;
+}
+
+const double *pv_classifier_log_marginal(const pv_classifier *classifier) {
+    return classifier->log_marginal;
+}
+
+const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact) {
+    switch (fact) {
+    case PV_CLASSIFIER_TARGET:
+        return classifier->target;
+    case PV_CLASSIFIER_WEIGHTS:
+        return classifier->weights;
+    case PV_CLASSIFIER_SOURCE:
+        return classifier->source;
+    case PV_CLASSIFIER_RECORD:
+        return classifier->record;
+    case PV_CLASSIFIER_LOSS:
+        return pv_loss_name(classifier->loss);
+    case PV_CLASSIFIER_MARGINAL:
+        return pv_marginal_name(classifier->marginal);
+    case PV_CLASSIFIER_MODEL:
+        return pv_model_spec(classifier->model);
+    case PV_CLASSIFIER_STOP:
+        return pv_stop_name(classifier->stop);
+    case PV_CLASSIFIER_POSTERIOR:
+        return classifier->posterior ? pv_posterior_kind_name(classifier->posterior->kind) : NULL;
+    case PV_CLASSIFIER_ROWS:
+    case PV_CLASSIFIER_DROPPED:
+    case PV_CLASSIFIER_ITERATIONS:
+    case PV_CLASSIFIER_SEED:
+    case PV_CLASSIFIER_LOSS_VALUE:
+    case PV_CLASSIFIER_PREVALENCE_N:
+    case PV_CLASSIFIER_SECONDS:
+        break;
+    }
+    return NULL;
+}
+
+double pv_classifier_number(const pv_classifier *classifier, pv_classifier_fact fact) {
+    switch (fact) {
+    case PV_CLASSIFIER_ROWS:
+        return (double)classifier->rows;
+    case PV_CLASSIFIER_DROPPED:
+        return (double)classifier->dropped;
+    case PV_CLASSIFIER_ITERATIONS:
+        return (double)classifier->iterations;
+    case PV_CLASSIFIER_SEED:
+        return (double)classifier->seed;
+    case PV_CLASSIFIER_LOSS_VALUE:
+        return classifier->loss_value;
+    case PV_CLASSIFIER_PREVALENCE_N:
+        return classifier->prevalence_n;
+    case PV_CLASSIFIER_SECONDS:
+        return classifier->seconds;
+    case PV_CLASSIFIER_TARGET:
+    case PV_CLASSIFIER_WEIGHTS:
+    case PV_CLASSIFIER_SOURCE:
+    case PV_CLASSIFIER_RECORD:
+    case PV_CLASSIFIER_LOSS:
+    case PV_CLASSIFIER_MARGINAL:
+    case PV_CLASSIFIER_MODEL:
+    case PV_CLASSIFIER_STOP:
+    case PV_CLASSIFIER_POSTERIOR:
+        break;
+    }
+    return (double)NAN;
+}

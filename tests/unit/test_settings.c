@@ -234,7 +234,7 @@ static void survives_lack_of_memory(void **state) {
 static void words_both_ways(void **state) {
     (void)state;
     CHECK_WORDS(status, PV_OK, PV_ERR_INTERNAL);
-    CHECK_WORDS(stop, PV_STOP_CONVERGED, PV_STOP_EARLY);
+    CHECK_WORDS(stop, PV_STOP_CONVERGED, PV_STOP_POOR);
     CHECK_WORDS(log_level, PV_LOG_DEBUG, PV_LOG_WARNING);
     CHECK_WORDS(option_type, PV_OPTION_FLAG, PV_OPTION_EITHER);
     CHECK_WORDS(loss, PV_LOSS_IG, PV_LOSS_PLAIN);

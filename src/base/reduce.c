@@ -15,6 +15,7 @@ static pv_status sum_alone(pv_ctx *ctx, void *state, size_t groups, size_t width
     return PV_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type of all that take its place */
 static pv_status least_alone(pv_ctx *ctx, void *state, size_t n, double *value) {
     (void)ctx;
     (void)state;

@@ -118,6 +118,7 @@ static void *evaluate(void *state) {
     return NULL;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the threads write there */
 static void run(cluster *all, size_t kind, int classes, double *dloglik, job *jobs) {
     pthread_t thread[RANKS_MAX];
     assert_int_equal(pthread_barrier_init(&all->barrier, NULL, (unsigned)all->size), 0);
@@ -152,7 +153,7 @@ static void the_same_bits_for_any_number(void **state) {
             assert_int_equal(alone.status, PV_OK);
             for (int size = 1; size <= RANKS_MAX; size++) {
                 cluster all = {.size = size};
-                job jobs[RANKS_MAX];
+                job jobs[RANKS_MAX] = {0};
                 run(&all, kind, classes, several, jobs);
                 assert_true(all.calls > 0);
                 for (int r = 0; r < size; r++) {
@@ -177,7 +178,7 @@ static void a_failure_is_told(void **state) {
     fill(2);
     for (size_t kind = 0; kind < KINDS; kind++) {
         cluster all = {.size = 1, .broken = true};
-        job jobs[RANKS_MAX];
+        job jobs[RANKS_MAX] = {0};
         run(&all, kind, 2, d, jobs);
         assert_int_equal(jobs[0].status, PV_ERR_INTERNAL);
     }
@@ -224,7 +225,7 @@ static void fits_sum_by_it(void **state) {
     ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
     pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
     for (int loss = PV_LOSS_IG; loss <= PV_LOSS_PLAIN; loss++) {
-        double alone[2], summed[2];
+        double alone[2] = {0}, summed[2] = {0};
         pv__reduce counting = pv__reduce_alone, lost = pv__reduce_alone;
         counting.sum = count_sum;
         lost.sum = lost_sum;

@@ -1,20 +1,37 @@
-/* prevail.h: calibrated classifiers from data whose classes were sampled by design.
+/* prevail.h: calibrated classifiers from data whose classes were sampled by design. Includes everything.
  *
- *   base.h     status codes, context, option tables
- *   core.h     the losses: log-likelihoods and labels in, loss and gradient out; usable alone
- *   data.h     tables, CSV, encoding, embedded and simulated data
- *   images.h   arrays from NPZ, NPY and IDX; images with labels or votes
- *   model.h    architectures over one flat parameter block
+ * From a table to judged predictions, table -> dataset -> fit -> predict -> judge (examples/fit.c is a whole program):
+ *
+ *   pv_ctx_new            a context: errors, threads, memory                         base.h
+ *   pv_table_read         a CSV file or a file of arrays; pv_table_new: from memory  data.h
+ *   pv_dataset_learn      which columns and rows to use, labels, encoding, matrix    data.h
+ *   pv_fit                train; options from pv_fit_options_default                 infer.h
+ *   pv_classifier_save    a model file; pv_classifier_load reads it                  infer.h
+ *   pv_dataset_apply      encode new rows as in training                             data.h
+ *   pv_predict_in         probabilities in a population: "true", "known:0.2", ...    predict.h
+ *   pv_assess_intervals   metrics of predictions, with intervals                     assess.h
+ *   pv_cross_validate     the same by cross-validation                               validate.h
+ *   pv_ctx_error          what went wrong, after any status but PV_OK                base.h
+ *
+ * What a function makes, its _free releases: pv_table_free, pv_dataset_free, pv_classifier_free, pv_prediction_free,
+ * ...
+ *
+ * With a training framework of your own you need core.h alone: pv_full_loss_new and pv_full_loss_eval take
+ * log-likelihoods and labels, and give the loss and its gradient (examples/loss.c).
+ *
+ * The rest is a second tier, for those who need it:
+ *
+ *   base.h       option tables, settings by name, checkpoints, jobs, output files
+ *   images.h     arrays from NPZ, NPY and IDX; images with labels or votes
+ *   model.h      architectures over one flat block of parameters
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
- *   infer.h    fit: from data to a classifier; model files
- *   predict.h  probabilities in the true, or another, population
- *   probs.h    another model's probabilities from a file
- *   assess.h   metrics with intervals, curves
- *   chart.h    charts as SVG, from a description
- *   report.h   one HTML page of text, tables, charts, and an explorer of populations
- *
- * The short way: pv_table_read, pv_dataset_learn, pv_fit, pv_classifier_save; later pv_classifier_load,
- * pv_dataset_apply, pv_predict_in.
+ *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
+ *   probs.h      another model's probabilities, from a file
+ *   assess.h     curves
+ *   validate.h   hold-out samples, mixtures of models
+ *   report.h     one HTML page of text, tables and charts, with an explorer of populations
+ *   chart.h      charts as SVG, from a description
+ *   streams.h    the purposes of the random streams
  */
 #ifndef PREVAIL_H
 #define PREVAIL_H

@@ -25,19 +25,19 @@ extern "C" {
     X(NETWORK_START, 12, "node; 64: the output layer")                                                                 \
     X(BATCHES, 21, "class x 2^40 + number of the shuffle (uniform: class 0)")                                          \
     X(DESIGN, 22, "class x 2^40 + shuffles so far")                                                                    \
+    X(VIEWS, 23, "images that training has taken so far")                                                              \
+    X(FIXED_VIEWS, 24, "view, or triplet; the seed is 0")                                                              \
     X(DROPOUT, 31, "view ever seen x 64 + node")                                                                       \
     X(HMC_START, 32, "chain x 2^40")                                                                                   \
     X(HMC_STEP, 33, "chain x 2^40 + iteration")                                                                        \
     X(HMC_TRANSITION, 34, "chain x 2^40 + iteration")                                                                  \
     X(LAPLACE, 35, "draw")                                                                                             \
-    X(VIEWS, 41, "images that training has taken so far")                                                              \
-    X(FIXED_VIEWS, 42, "view, or triplet; the seed is 0")                                                              \
+    X(VI_START, 41, "component")                                                                                       \
+    X(VI_STEP, 42, "step x components + component")                                                                    \
     X(VI_BOUND, 43, "component")                                                                                       \
     X(VI_DRAWS, 44, "component + 1; 0: their order; 2^64 - 1: those drawn again")                                      \
     X(VI_REST, 45, "call")                                                                                             \
     X(VI_DIRECTIONS, 46, "first point of a chunk; the number of points: the basis")                                    \
-    X(VI_START, 47, "component")                                                                                       \
-    X(VI_STEP, 48, "step x components + component")                                                                    \
     X(BOOTSTRAP, 51, "replicate")                                                                                      \
     X(STUDY_PEOPLE, 901, "replicate")                                                                                  \
     X(STUDY_PREVALENCE, 902, "replicate")                                                                              \

@@ -1,5 +1,4 @@
 /* prevail fit: from a table to a model file. */
-#include "cli/checks.h"
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "prevail/prevail.h"
@@ -50,88 +49,41 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
     return code;
 }
 
-/* What the engine's own reports say against it. */
-static void warn_of_posterior(cli_call *call, const pv_classifier *classifier) {
-    cli_checks *checks = cli_alloc(1, sizeof *checks);
-    cli_check_posterior(checks, classifier);
-    for (size_t i = 0; i < checks->count; i++)
-        if (!checks->check[i].ok)
-            cli_warn(call, "%s %s", checks->check[i].text, checks->check[i].remedy);
-    free(checks);
-}
-
-static void warn_of_marginal(cli_call *call, const pv_classifier *classifier) {
-    if (classifier->estimated) {
-        cli_checks *checks = cli_alloc(1, sizeof *checks);
-        cli_check_marginal(checks, classifier);
-        if (checks->failed)
-            cli_warn(call, "%s %s", checks->check[0].text, checks->check[0].remedy);
-        free(checks);
-        return;
-    }
-    cli_spread *marginal = cli_alloc((size_t)classifier->classes, sizeof *marginal);
-    cli_marginal_spreads(classifier, CLI_LEVEL, marginal);
-    for (int y = 0; y < classifier->classes; y++)
-        if (fabs(log(marginal[y].mean / classifier->prevalence[y])) > log(1.5)) {
-            cli_warn(
-                call,
-                "label %s has probability %.3g in the model, stated was %.3g; --prevalence-n known makes them equal",
-                classifier->labels[y], marginal[y].mean, classifier->prevalence[y]);
-            break;
-        }
-    free(marginal);
-}
-
 /* What a careful user should be told about a fit that is done. */
-static void add_warnings(cli_call *call, const pv_classifier *classifier, const char *output) {
-    switch (classifier->stop) {
-    case PV_STOP_CONVERGED:
-    case PV_STOP_COMPLETED:
-    case PV_STOP_EARLY:
-        break;
-    case PV_STOP_MAX_ITER:
-        cli_warn(call, "stopped after %lld steps before it converged; raise --max-iter or --epochs",
-                 (long long)classifier->iterations);
-        break;
-    case PV_STOP_DIVERGED:
-        cli_warn(call, "diverged: the model means nothing; try a smaller --rate, such as a tenth of it, or a --prior");
-        break;
-    case PV_STOP_INTERRUPTED:
-        cli_warn(call, "interrupted after %lld steps%s%s", (long long)classifier->iterations,
-                 output ? "; what there was is saved in " : "", output ? output : "");
-        break;
-    case PV_STOP_POOR: /* of posteriors alone */
-        break;
-    case PV_STOP_NO_PROGRESS:
-        cli_warn(call, "stopped where no step improved the loss, before the tolerance was met");
-        break;
+static pv_status add_warnings(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+    const pv_diagnose_options how = {.fit = &options->fit};
+    pv_diagnosis *found;
+    pv_status status = pv_diagnose(call->ctx, classifier, &how, &found);
+    for (size_t i = 0; status == PV_OK && i < found->count; i++) {
+        const pv_check *check = &found->check[i];
+        bool saved =
+            options->output && classifier->stop == PV_STOP_INTERRUPTED && strcmp(check->name, "optimiser") == 0;
+        if (*check->warning)
+            cli_warn(call, "%s%s%s", check->warning, saved ? "; what there was is saved in " : "",
+                     saved ? options->output : "");
     }
-    if (classifier->posterior)
-        warn_of_posterior(call, classifier);
-    if (!pv_loss_of_design(classifier->loss) && classifier->prevalence)
-        warn_of_marginal(call, classifier);
+    pv_diagnosis_free(call->ctx, found);
+    return status;
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
-static int print_json(cli_call *call, const fit_options *options, const pv_classifier *c) {
-    json_t *coefficients = NULL;
-    int code = cli_json_coefficients(call, c, CLI_LEVEL, false, &coefficients);
-    if (code != CLI_OK)
-        return code;
+static void print_json(const cli_call *call, const fit_options *options, const pv_classifier *c,
+                       const pv_summary *summary) {
+    json_t *coefficients = cli_json_coefficients(c, summary, false);
     json_t *object = cli_json_object(), *labels = cli_json_array();
     for (int y = 0; y < c->classes; y++)
         cli_json_append(labels, cli_json_text(c->labels[y]));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
     cli_json_set(object, "iterations", json_integer(c->iterations));
     cli_json_set(object, "loss", cli_json_real(c->loss_value));
-    cli_json_set(object, "marginal", cli_json_marginal(c));
+    cli_json_set(object, "marginal", cli_json_marginal(c, summary));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
-    cli_json_posterior(object, c, CLI_LEVEL);
+    cli_json_posterior(object, c, summary);
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
@@ -154,7 +106,6 @@ static int print_json(cli_call *call, const fit_options *options, const pv_class
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
-    return CLI_OK;
 }
 
 /* What auto, which is no prior by itself, stands for. */
@@ -166,7 +117,8 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
     return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
 }
 
-static int print_text(cli_call *call, const fit_options *options, const pv_classifier *c) {
+static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
+                       const pv_summary *summary) {
     if (c->encoding->image)
         printf("%s on %s: %zu images, %zu parameters, target %s\n", pv_model_spec(c->model), c->source, c->rows,
                pv_model_params(c->model), c->target);
@@ -202,12 +154,12 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
         fputc('\n', stdout);
     cli_print_posterior(c);
     fputc('\n', stdout);
-    cli_print_classes(c, CLI_LEVEL);
+    cli_print_classes(c, summary);
     if (pv_loss_of_design(c->loss))
         printf("  (%s learns the data as they are; predict corrects for the stated prevalence)\n",
                pv_loss_name(c->loss));
     fputc('\n', stdout);
-    int code = cli_print_coefficients(call, c, CLI_LEVEL, false);
+    cli_print_coefficients(c, summary, false);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -216,7 +168,17 @@ static int print_text(cli_call *call, const fit_options *options, const pv_class
         printf("\nsaved in %s\n", options->output);
     else
         printf("\nnot saved; -o FILE keeps the model\n");
-    return code;
+}
+
+static int show(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+    pv_summary *summary = NULL;
+    pv_status status = add_warnings(call, options, classifier);
+    if (status == PV_OK)
+        status = pv_classifier_summary(call->ctx, classifier, CLI_LEVEL, &summary);
+    if (status == PV_OK)
+        (options->running.json ? print_json : print_text)(call, options, classifier, summary);
+    pv_summary_free(call->ctx, summary);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 /* Of the posterior's engine, where it had begun. */
@@ -312,10 +274,8 @@ static int run(cli_call *call) {
     }
     if (code == CLI_OK)
         code = cli_trace_write(call, options->trace, classifier);
-    if (code == CLI_OK) {
-        add_warnings(call, classifier, options->output);
-        code = options->running.json ? print_json(call, options, classifier) : print_text(call, options, classifier);
-    }
+    if (code == CLI_OK)
+        code = show(call, options, classifier);
     if (code == CLI_OK &&
         (cli_was_stopped(classifier, PV_STOP_DIVERGED) || cli_was_stopped(classifier, PV_STOP_MAX_ITER) ||
          cli_was_stopped(classifier, PV_STOP_NO_PROGRESS) || cli_was_stopped(classifier, PV_STOP_POOR)))

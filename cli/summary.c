@@ -66,11 +66,8 @@ static void print_image(const pv_image_encoding *e) {
         fputc('\n', stdout);
 }
 
-static int print_json(cli_call *call, const pv_classifier *c, double level) {
-    json_t *coefficients = NULL;
-    int code = cli_json_coefficients(call, c, level, true, &coefficients);
-    if (code != CLI_OK)
-        return code;
+static void print_json(const cli_call *call, const pv_classifier *c, const pv_summary *summary) {
+    json_t *coefficients = cli_json_coefficients(c, summary, true);
     char hash[20];
     snprintf(hash, sizeof hash, "%016" PRIx64, c->data_hash);
     json_t *object = cli_json_object(), *labels = cli_json_array(), *features = cli_json_array();
@@ -98,14 +95,13 @@ static int print_json(cli_call *call, const pv_classifier *c, double level) {
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
-    cli_json_set(object, "marginal", cli_json_marginal(c));
+    cli_json_set(object, "marginal", cli_json_marginal(c, summary));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
-    cli_json_posterior(object, c, level);
+    cli_json_posterior(object, c, summary);
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "record", cli_json_record(c));
     cli_json_print(object);
-    return CLI_OK;
 }
 
 /* Version, command and every option, from the record the fit left; a default is marked as such. */
@@ -125,7 +121,7 @@ static void print_record(const pv_classifier *c) {
     json_decref(record);
 }
 
-static int print_text(cli_call *call, const pv_classifier *c, double level) {
+static void print_text(const cli_call *call, const pv_classifier *c, const pv_summary *summary) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
            c->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
@@ -153,18 +149,18 @@ static int print_text(cli_call *call, const pv_classifier *c, double level) {
         fputs("  ", stdout);
     cli_print_posterior(c);
     fputc('\n', stdout);
-    cli_print_classes(c, level);
+    cli_print_classes(c, summary);
     fputc('\n', stdout);
-    int code = cli_print_coefficients(call, c, level, true);
+    cli_print_coefficients(c, summary, true);
     if (c->posterior && pv_model_has_coefficients(c->model))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
     print_record(c);
-    return code;
 }
 
 static int run(cli_call *call) {
     const summary_options *options = call->options;
     pv_classifier *classifier = NULL;
+    pv_summary *summary = NULL;
     pv_status status = pv_classifier_load(call->ctx, call->argument[0], &classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -172,10 +168,13 @@ static int run(cli_call *call) {
     if (!classifier->posterior && cli_given(call, "interval"))
         code = cli_error(call, PV_ERR_USAGE, NULL,
                          "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+    else if ((status = pv_classifier_summary(call->ctx, classifier, options->interval, &summary)) != PV_OK)
+        code = cli_fail(call, status);
     else if (options->running.json)
-        code = print_json(call, classifier, options->interval);
+        print_json(call, classifier, summary);
     else
-        code = print_text(call, classifier, options->interval);
+        print_text(call, classifier, summary);
+    pv_summary_free(call->ctx, summary);
     pv_classifier_free(call->ctx, classifier);
     return code;
 }

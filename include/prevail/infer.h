@@ -236,6 +236,36 @@ PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifie
 PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
                                                       double *coefficients);
 
+/* ---- what a classifier says ----------------------------------------------------------------------------------------
+ * Coefficients and odds ratios on the scale of the table, and p(y|w), each with its spread where there is a posterior.
+ * Without one the mean is the estimate, and all else NaN.
+ */
+typedef struct pv_coefficient {
+    const char *name;  /* of the feature; "(Intercept)". Borrowed from the classifier, as label is */
+    const char *label; /* whose log odds against the first label it is of */
+    pv_spread value;   /* per unit of the column */
+    double odds_ratio, odds_ratio_lo, odds_ratio_hi; /* NaN of an intercept */
+    double scale; /* one standard deviation of a column of numbers; 1 for others, and for an intercept */
+} pv_coefficient;
+
+typedef struct pv_summary {
+    double level; /* of the intervals */
+    int classes;
+    size_t terms; /* coefficients of each label but the first: 1 + features; 0: the model is not linear */
+    pv_coefficient *coefficient; /* [classes-1][terms], the intercept first; NULL: the model is not linear */
+    pv_spread *marginal;         /* [classes], p(y|w) */
+} pv_summary;
+
+/* The caller frees *summary, which must not outlive the classifier. */
+PV_MUST_USE pv_status pv_classifier_summary(pv_ctx *ctx, const pv_classifier *classifier, double level,
+                                            pv_summary **summary);
+void pv_summary_free(pv_ctx *ctx, pv_summary *summary); /* NULL is fine */
+
+/* The options of its fit, from its record; those that this version does not know are left out. The caller frees, with
+ * pv_fit_options_free; the texts are part of it. */
+PV_MUST_USE pv_status pv_classifier_options(pv_ctx *ctx, const pv_classifier *classifier, pv_fit_options **options);
+void pv_fit_options_free(pv_ctx *ctx, pv_fit_options *options); /* NULL is fine */
+
 /* ---- model files (docs/formats.md) ------------------------------------------------------------------------------- */
 
 PV_MUST_USE pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *classifier, const char *path);

@@ -84,6 +84,9 @@ typedef struct pv_posterior {
 } pv_posterior;
 
 void pv_posterior_free(pv_ctx *ctx, pv_posterior *posterior);
+/* The largest R-hat and the smallest effective size of any parameter; NaN where one of them is, or there are none. */
+double pv_posterior_rhat_max(const pv_posterior *posterior);
+double pv_posterior_ess_min(const pv_posterior *posterior);
 
 /* ---- engines ----------------------------------------------------------------------------------------------------- */
 
@@ -139,6 +142,16 @@ double pv_effective_size(pv_ctx *ctx, size_t chains, size_t each, const double *
 
 /* Quantile p of n values (linear interpolation, R's type 7); sorts values. NaN for n = 0. */
 double pv_quantile(size_t n, double *values, double p);
+
+/* What draws of one quantity say of it. */
+typedef struct pv_spread {
+    double mean, sd; /* sd: n - 1 */
+    double lo, hi;   /* central interval */
+    double sign;     /* share of the draws on the mean's side of zero */
+} pv_spread;
+
+/* Of n >= 1 draws, with an interval of the given level; sorts values. */
+pv_spread pv_spread_of(size_t n, double *values, double level);
 
 #ifdef __cplusplus
 }

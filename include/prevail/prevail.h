@@ -7,6 +7,8 @@
  *   pv_dataset_learn      which columns and rows to use, labels, encoding, matrix    data.h
  *   pv_fit                train; options from pv_fit_options_default                 infer.h
  *   pv_classifier_save    a model file; pv_classifier_load reads it                  infer.h
+ *   pv_classifier_summary coefficients, odds ratios and prevalences, with intervals  infer.h
+ *   pv_diagnose           whether a fit is to be trusted, and what to do if not      diagnose.h
  *   pv_dataset_apply      encode new rows as in training                             data.h
  *   pv_predict_in         probabilities in a population: "true", "known:0.2", ...    predict.h
  *   pv_assess_intervals   metrics of predictions, with intervals                     assess.h
@@ -37,6 +39,7 @@
 #define PREVAIL_H
 
 #include "prevail/assess.h"
+#include "prevail/diagnose.h"
 #include "prevail/images.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"

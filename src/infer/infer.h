@@ -62,6 +62,10 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
+/* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
+PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
+                                           pv_spread *spreads);
+
 /* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
 
 typedef struct pv__holdout pv__holdout;

@@ -193,6 +193,22 @@ static pv_status hold_out_poorly(pv_ctx *poor) {
     return status;
 }
 
+static pv_status diagnose_poorly(pv_ctx *poor) {
+    json_set_alloc_funcs(json_alloc, json_release);
+    pv_diagnose_options how = {.data = data, .hash = fitted->data_hash};
+    pv_summary *summary = NULL;
+    pv_fit_options *options = NULL;
+    pv_diagnosis *found = NULL;
+    pv_status status = pv_classifier_summary(poor, fitted, 0.9, &summary);
+    TRY(pv_classifier_options(poor, fitted, &options));
+    TRY(pv_diagnose(poor, fitted, &how, &found));
+    pv_summary_free(poor, summary);
+    pv_fit_options_free(poor, options);
+    pv_diagnosis_free(poor, found);
+    json_set_alloc_funcs(malloc, free);
+    return status;
+}
+
 static pv_status checkpoint_poorly(pv_ctx *poor) {
     char file[64];
     snprintf(file, sizeof file, "%s.checkpoint", path);
@@ -221,6 +237,7 @@ SWEEP(fit)
 SWEEP(fit_batches)
 SWEEP(predict)
 SWEEP(hold_out)
+SWEEP(diagnose)
 SWEEP(checkpoint)
 
 static void *no_memory(void *state, size_t size) {
@@ -238,10 +255,10 @@ static void sweeps_context(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_context),  cmocka_unit_test(sweeps_texts),
-                                       cmocka_unit_test(sweeps_take),     cmocka_unit_test(sweeps_arrays),
-                                       cmocka_unit_test(sweeps_core),     cmocka_unit_test(sweeps_fit),
-                                       cmocka_unit_test(sweeps_predict),  cmocka_unit_test(sweeps_fit_batches),
-                                       cmocka_unit_test(sweeps_hold_out), cmocka_unit_test(sweeps_checkpoint)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweeps_context),  cmocka_unit_test(sweeps_texts),       cmocka_unit_test(sweeps_take),
+        cmocka_unit_test(sweeps_arrays),   cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),
+        cmocka_unit_test(sweeps_predict),  cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),
+        cmocka_unit_test(sweeps_diagnose), cmocka_unit_test(sweeps_checkpoint)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

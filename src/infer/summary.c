@@ -1,0 +1,165 @@
+/* What a classifier says: coefficients and odds ratios on the scale of the table, p(y|w), the options of its fit. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "infer/infer.h"
+
+/* ---- coefficients ------------------------------------------------------------------------------------------------ */
+
+static pv_spread estimate(double value) {
+    return (pv_spread){value, NAN, NAN, NAN, NAN};
+}
+
+static double feature_scale(const pv_encoding *encoding, size_t feature) {
+    size_t at = 0;
+    for (size_t s = 0; s < encoding->sources; s++) {
+        const pv_source_column *source = &encoding->source[s];
+        bool text = source->type == PV_COLUMN_TEXT;
+        at += text ? (size_t)source->levels - 1 : 1;
+        if (feature < at)
+            return text || !(source->sd > 0) ? 1 : source->sd;
+    }
+    return 1;
+}
+
+/* The spread of each column of draws [count][width], which are those of the coefficients. */
+static pv_status draw_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    size_t count = c->posterior->count, width = pv_model_params(c->model);
+    double *draws = NULL, *values = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, count * width, sizeof *draws, &draws));
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *values, &values));
+    for (size_t i = 0; i < count; i++)
+        PV_GOTO(done, pv_classifier_draw_coefficients(ctx, c, i, draws + i * width));
+    for (size_t j = 0; j < width; j++) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = draws[i * width + j];
+        s->coefficient[j].value = pv_spread_of(count, values, s->level);
+    }
+done:
+    pv__free(ctx, draws);
+    pv__free(ctx, values);
+    return status;
+}
+
+static pv_status estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    double *values = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, pv_model_params(c->model), sizeof *values, &values));
+    PV_GOTO(done, pv_classifier_coefficients(ctx, c, values));
+    for (size_t i = 0; i < pv_model_params(c->model); i++)
+        s->coefficient[i].value = estimate(values[i]);
+done:
+    pv__free(ctx, values);
+    return status;
+}
+
+static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    size_t terms = (size_t)c->encoding->features + 1;
+    if (!pv_model_has_coefficients(c->model))
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
+    s->terms = terms;
+    PV_TRY(c->posterior ? draw_spreads(ctx, c, s) : estimates(ctx, c, s));
+    for (size_t i = 0; i < pv_model_params(c->model); i++) {
+        pv_coefficient *k = &s->coefficient[i];
+        size_t term = i % terms;
+        bool slope = term > 0;
+        k->name = slope ? c->encoding->feature[term - 1] : "(Intercept)";
+        k->label = c->labels[i / terms + 1];
+        k->odds_ratio = slope ? exp(k->value.mean) : (double)NAN;
+        k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
+        k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
+        k->scale = slope ? feature_scale(c->encoding, term - 1) : 1;
+    }
+    return PV_OK;
+}
+
+/* ---- the marginal ------------------------------------------------------------------------------------------------ */
+
+pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *c, double level, pv_spread *spreads) {
+    size_t classes = (size_t)c->classes, count = c->posterior ? c->posterior->count : 0;
+    double *values;
+    PV_TRY(pv__alloc(ctx, count, sizeof *values, &values));
+    for (size_t y = 0; y < classes; y++) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = exp(c->draw_log_marginal[i * classes + y]);
+        spreads[y] = count ? pv_spread_of(count, values, level) : estimate(exp(c->log_marginal[y]));
+    }
+    pv__free(ctx, values);
+    return PV_OK;
+}
+
+pv_status pv_classifier_summary(pv_ctx *ctx, const pv_classifier *classifier, double level, pv_summary **summary) {
+    *summary = NULL;
+    if (!(level > 0 && level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval has a level between 0 and 1, not %g", level);
+    pv_summary *s;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *s, &s));
+    s->level = level;
+    s->classes = classifier->classes;
+    pv_status status;
+    PV_GOTO(fail, coefficients(ctx, classifier, s));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)s->classes, sizeof *s->marginal, &s->marginal));
+    PV_GOTO(fail, pv__marginal_spreads(ctx, classifier, level, s->marginal));
+    *summary = s;
+    return PV_OK;
+fail:
+    pv_summary_free(ctx, s);
+    return status;
+}
+
+void pv_summary_free(pv_ctx *ctx, pv_summary *summary) {
+    if (!summary)
+        return;
+    pv__free(ctx, summary->coefficient);
+    pv__free(ctx, summary->marginal);
+    pv__free(ctx, summary);
+}
+
+/* ---- the options of its fit -------------------------------------------------------------------------------------- */
+
+/* The options, and behind them their texts, which are no longer than the record that has them. */
+typedef struct recorded {
+    pv_fit_options options;
+    char text[];
+} recorded;
+
+static pv_status read_options(pv_ctx *ctx, json_t *list, recorded *made) {
+    const char *name;
+    json_t *entry;
+    char *at = made->text;
+    json_object_foreach(list, name, entry) {
+        const char *text = json_string_value(json_object_get(entry, "value"));
+        if (!text || !*text || !pv_option_find(pv_fit_option_table, name))
+            continue; /* not given, or of another version */
+        size_t size = strlen(text) + 1;
+        memcpy(at, text, size);
+        PV_TRY(pv_option_set(ctx, pv_fit_option_table, &made->options, name, at));
+        at += size;
+    }
+    return PV_OK;
+}
+
+pv_status pv_classifier_options(pv_ctx *ctx, const pv_classifier *classifier, pv_fit_options **options) {
+    const char *record = classifier->record ? classifier->record : "{}";
+    json_t *root = NULL;
+    recorded *made = NULL;
+    *options = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__json_parse(ctx, record, strlen(record), &root));
+    PV_GOTO(done, pv__alloc(ctx, sizeof *made + strlen(record) + 1, 1, &made));
+    made->options = pv_fit_options_default();
+    PV_GOTO(done, read_options(ctx, json_object_get(root, "options"), made));
+    *options = &made->options;
+    made = NULL;
+done:
+    pv__free(ctx, made);
+    json_decref(root);
+    return status;
+}
+
+void pv_fit_options_free(pv_ctx *ctx, pv_fit_options *options) {
+    pv__free(ctx, options);
+}

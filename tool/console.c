@@ -79,7 +79,7 @@ int cli_fail(cli_call *call, pv_status status) {
 enum { MESSAGE_SIZE = 1024 };
 
 /* A value of any length is shortened, and what is said of it is not. */
-static void format_message(char message[MESSAGE_SIZE], const char *format, va_list values) {
+static void PV_PRINTF(2, 0) format_message(char message[MESSAGE_SIZE], const char *format, va_list values) {
     va_list again;
     va_copy(again, values);
     int length = vsnprintf(message, MESSAGE_SIZE, format, values);

@@ -332,20 +332,27 @@ static void test_many_dims(void **state) {
     free(w);
 }
 
+/* Started between two modes, a mixture may lose one: 23 to 31 of 200 seeds did (docs/method.md). Where it has not, its
+ * shares and its bound are right. */
 static void test_two_modes(void **state) {
     (void)state;
+    enum { SEEDS = 40 };
     pv_density density = {.dims = 2, .eval = modes_eval};
-    for (uint64_t seed = 0; seed < 5; seed++) {
+    int found = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
         pv_vi_options options = pv_vi_options_default();
         options.seed = seed;
         pv_posterior *posterior = infer(&density, (const double[]){0, 0}, &options);
         double left = 0;
         for (size_t i = 0; i < posterior->count; i++)
             left += posterior->draws[2 * i] < 0;
-        near(left / (double)posterior->count, 0.3, 0.03);
-        near(posterior->elbo, 0, 0.02);
+        bool whole = fabs(posterior->elbo) < 0.02;
+        found += whole;
+        if (whole)
+            near(left / (double)posterior->count, 0.3, 0.03);
         pv_posterior_free(ctx, posterior);
     }
+    assert_true(found >= SEEDS * 3 / 4);
 }
 
 static void test_truncated(void **state) {

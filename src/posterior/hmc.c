@@ -281,6 +281,19 @@ static pv_status keep(pv_ctx *ctx, const pv_hmc_options *options, chain *chains)
     return PV_OK;
 }
 
+static bool within(int64_t value, int64_t most) {
+    return value >= 0 && value <= most;
+}
+
+/* Numbers that an adaptation can have: a window ends after its own length, so none is longer than twice the warm-up. */
+static bool is_sound(const adaptation *a, int64_t warmup) {
+    int64_t most = 4 * warmup + 100;
+    return a->warmup == warmup && within(a->open, warmup) && within(a->close, warmup) && within(a->window, most) &&
+           a->last >= -1 && a->last <= most && within(a->hits, warmup) && a->target > 0 && a->target < 1 &&
+           isfinite(a->shrink_to) && isfinite(a->error) && isfinite(a->log_step) && a->count >= 0 &&
+           a->count <= (double)warmup && a->n >= 0 && a->n <= (double)warmup;
+}
+
 static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chains) {
     for (size_t i = 0; i < (size_t)options->chains; i++) {
         chain *c = &chains[i];
@@ -294,7 +307,8 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
         c->adapt.squares = c->sums + c->nuts.dims;
         int64_t after = c->iteration - options->warmup;
         if (c->iteration < 0 || after > options->draws || c->drawn != (after > 0 ? after : 0) ||
-            c->adapt.warmup != options->warmup)
+            !is_sound(&c->adapt, options->warmup) || !within(c->divergences, c->drawn) ||
+            !within(c->max_depth_hits, c->drawn))
             return pv__checkpoint_damaged(ctx, "a chain's iteration is not one of the sampler's");
         if (found) /* the draws, the step and its scale, where it is */
             PV_TRY(pv__checkpoint_finite(ctx, field + 7, 5));

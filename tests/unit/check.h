@@ -15,6 +15,13 @@
 
 #include "prevail/prevail.h"
 
+/* Long loops are shorter there. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+
 #define CHECK_NEAR(got, wanted, tolerance)                                                                             \
     do {                                                                                                               \
         double got_ = (got), wanted_ = (wanted), tolerance_ = (tolerance);                                             \

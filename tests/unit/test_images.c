@@ -369,12 +369,6 @@ static void test_bad_values(void **state) {
 
 /* ---- larger than the memory -------------------------------------------------------------------------------------- */
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SANITIZED = true };
-#else
-enum { SANITIZED = false };
-#endif
-
 /* Most memory that this process has ever had, in MB, mapped files included. */
 static double peak(void) {
     char line[256];

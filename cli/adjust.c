@@ -24,10 +24,10 @@ typedef struct adjust_options {
 static const pv_option option_table[] = {
     {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P",
      "The prevalence for which the probabilities hold, most often the label shares of their model's training data: a "
-     "number for the last of two labels, a list in label order, or LABEL=P,... Needed."},
+     "number for the last of two labels, a list in label order, or LABEL=P,... Required."},
     {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown",
      "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
-     "these rows were drawn from, inferred from them. Needed."},
+     "these rows were drawn from, inferred from them. Required."},
     {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
      "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
      "enough."},
@@ -47,8 +47,8 @@ static const pv_option option_table[] = {
 static const pv_option unknown_table[] = {
     CLI_OPTION_LABELS(adjust_options, labels),
     {"weights", PV_OPTION_TEXT, offsetof(adjust_options, weights), NULL, 0, 0, NULL, "COL",
-     "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
-     "as v rows. PROBS and --source both need it."},
+     "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
+     "prevalence. PROBS and --source both need it."},
     {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
      "For bbse: probabilities like PROBS of rows drawn from the population of --from. Their own probabilities tell how "
      "decisions confuse the labels."},
@@ -326,8 +326,8 @@ const cli_command cli_adjust = {
         "in "
         "the two populations, and rows are normalised. This is right where the populations differ in how often each "
         "label occurs and not in what the rows of a label look like.\n"
-        "With --to unknown the rows themselves tell the prevalence: the more rows, and the better the probabilities "
-        "separate the labels, the narrower its interval. A warning says when they hardly tell it.",
+        "With --to unknown the prevalence is inferred from the rows: the more rows, and the better the probabilities "
+        "separate the labels, the narrower its interval. A warning says when they hardly determine it.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(adjust_options),
@@ -336,9 +336,9 @@ const cli_command cli_adjust = {
         "(others)\tThe other columns of PROBS as they stand; where there are none, row, the row's number\n"
         "p__LABEL\tThe corrected probability of each label\n"
         "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
-        "decision__\tThe most probable label, the first of equals; with --costs, the action of least expected cost\n"
+        "decision__\tThe most probable label, the first if tied; with --costs, the action of least expected cost\n"
         "cost__\tWith --costs, that expected cost\n"
-        "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or made anew. With --json "
+        "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
         "one object: from, "
         "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
         "method, iterations, stop, identified.",

@@ -37,7 +37,7 @@ static const pv_option cv_table[] = {
     {"folds", PV_OPTION_INT, offsetof(cv_options, folds), "3", 2, 1e6, NULL, "K",
      "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
     {"repeats", PV_OPTION_INT, offsetof(cv_options, repeats), "1", 1, 1e5, NULL, "R",
-     "Do it so often, with other folds each time."},
+     "Number of repeats, with other folds each time."},
     CLI_OPTION_GROUP(cv_options, roles.group),
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "

@@ -23,14 +23,14 @@ static const pv_option option_table[] = {
      "For a model of ordered labels, as grades from 1 to 5: they are judged as two, below and above this one, 3 say. A "
      "row counts as the share of its votes on either side; rows with more than half on this label are uncertain, "
      "counted, and stand apart. Probabilities are those of the two sides, given that it is one of them. (fit "
-     "--binarise is another thing: it learns two labels, each image by the mean of its votes; such a model is judged "
+     "--binarise is different: it learns two labels, each image by the mean of its votes; such a model is judged "
      "without this.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
-     "A column of counts or weights, one number a row, not negative. A row of weight v counts as v rows, in intervals "
+     "A column of counts or weights, one non-negative number per row. A row of weight v counts as v rows, in intervals "
      "too."},
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
-     "The label that rates, predictive values and curves speak of, against all others. Default: the last."},
+     "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
      "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
@@ -81,7 +81,7 @@ static int check_call(cli_call *call, const eval_options *options) {
     static const char *const with_probs[] = {"columns", "from", NULL};
     static const char *const with_curves[] = {"bins", "threshold", "points", NULL};
     if (options->probs && call->argument[0])
-        return cli_error(call, PV_ERR_USAGE, NULL, "with --probs there is no MODEL and no DATA: %s is too much",
+        return cli_error(call, PV_ERR_USAGE, NULL, "--probs takes the place of MODEL and DATA: leave out %s",
                          call->argument[0]);
     if (!options->probs && (!call->argument[0] || !call->argument[1]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
@@ -172,8 +172,8 @@ static int run(cli_call *call) {
                  options->votes ? "with missing cells" : cli_left_out(image, why, sizeof why));
     }
     if (code == CLI_OK && inputs.uncertain && !options->running.json)
-        cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, stand%s apart", inputs.uncertain,
-                 inputs.uncertain == 1 ? "" : "s", options->binarise, inputs.uncertain == 1 ? "s" : "");
+        cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, set apart", inputs.uncertain,
+                 inputs.uncertain == 1 ? "" : "s", options->binarise);
     for (int kind = 0; kind < PV_CURVES; kind++)
         pv_curve_clear(call->ctx, &curves.curve[kind]);
     pv_assessment_clear(call->ctx, &found);
@@ -241,7 +241,7 @@ const cli_command cli_eval = {
 #define LINE(name, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)
 #undef LINE
-        "Rates speak of the positive label.\n"
+        "Rates are those of the positive label.\n"
         "The curves, of the positive label against all others (columns are explained in docs/formats.md):\n"
 #define LINE(name, text) #name "\t" text "\n"
     PV_CURVE_LIST(LINE)

@@ -336,7 +336,7 @@ static int set_shares(cli_call *call, const eval_options *options, eval_inputs *
     }
     if (!strpbrk(options->stated_for, "=0123456789"))
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--stated-for: '%s' is no population; give rows, population, or a prevalence such as 0.01",
+                         "--stated-for: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
                          options->stated_for);
     inputs->stated = cli_alloc(classes, sizeof(double));
     return parse_prevalence(call, "--stated-for", options->stated_for, inputs, inputs->stated);

@@ -25,10 +25,9 @@ typedef struct fit_options {
 
 static const pv_option run_table[] = {
     CLI_OPTION_GROUP(fit_options, roles.group),
-    CLI_OPTION_OUTPUT(
-        fit_options, output,
-        "Where the model is saved. Without it, it is not. Without --checkpoint a fit that is interrupted is "
-        "saved too where there is no such file yet."),
+    CLI_OPTION_OUTPUT(fit_options, output,
+                      "Where to save the model; without this it is not saved. Without --checkpoint an interrupted fit "
+                      "is saved too, unless the file exists."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_THREADS(fit_options, running.threads),
@@ -59,7 +58,7 @@ static pv_status add_warnings(cli_call *call, const fit_options *options, const 
         bool saved =
             options->output && classifier->stop == PV_STOP_INTERRUPTED && strcmp(check->name, "optimiser") == 0;
         if (*check->warning)
-            cli_warn(call, "%s%s%s", check->warning, saved ? "; what there was is saved in " : "",
+            cli_warn(call, "%s%s%s", check->warning, saved ? "; the partial model is saved in " : "",
                      saved ? options->output : "");
     }
     pv_diagnosis_free(call->ctx, found);
@@ -204,15 +203,15 @@ static int check_interruption(cli_call *call, const fit_options *options, const 
     const char *kept = replaced(options);
     if (options->checkpoint.path)
         return cli_error(call, PV_ERR_INTERRUPTED, NULL, "interrupted after %lld steps; no model was saved%s%s",
-                         steps_of(classifier), kept ? ", and what was there is as it was: " : "", kept ? kept : "");
+                         steps_of(classifier), kept ? ", and the old file is unchanged: " : "", kept ? kept : "");
     if (!options->output)
         return cli_error(call, PV_ERR_INTERRUPTED, NULL,
-                         "interrupted; nothing was saved: -o FILE keeps what there is, --checkpoint FILE what can be "
-                         "continued");
+                         "interrupted; nothing was saved: -o FILE keeps a partial model, --checkpoint FILE lets the "
+                         "fit be continued");
     if (kept)
         return cli_error(call, PV_ERR_INTERRUPTED, kept,
                          "is left as it was: the fit was interrupted after %lld steps, and nothing was saved; another "
-                         "name keeps what there is, --checkpoint FILE what can be continued",
+                         "name keeps the partial model, --checkpoint FILE lets the fit be continued",
                          steps_of(classifier));
     return CLI_OK;
 }
@@ -235,11 +234,10 @@ static int check_texts(cli_call *call, const cli_training *training) {
         for (int32_t level = 0; level < source->levels && !bad; level++)
             bad = is_utf8(source->level[level]) ? NULL : source->level[level];
     }
-    return bad ? cli_error(
-                     call, PV_ERR_INPUT, call->argument[0],
-                     "the name, label or level '%.60s' is not UTF-8 text, and a model has to be; save the data as "
-                     "UTF-8",
-                     bad)
+    return bad ? cli_error(call, PV_ERR_INPUT, call->argument[0],
+                           "the name, label or level '%.60s' is not UTF-8, as model files require; save the data as "
+                           "UTF-8",
+                           bad)
                : CLI_OK;
 }
 
@@ -252,7 +250,8 @@ static int run(cli_call *call) {
     if (code == CLI_OK && options->roles.group && options->roles.roles.image && !(options->fit.validation > 0))
         code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
-        code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: a model is no text; give the name of a file");
+        code = cli_error(call, PV_ERR_USAGE, NULL,
+                         "-o -: a model is binary and does not go to standard output; give the name of a file");
     if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
     options->fit.trace = options->trace != NULL;
@@ -344,7 +343,6 @@ const cli_command cli_fit = {
         "(hmc).\n"
         "stop is converged, completed (a schedule of fixed length), max_iter, diverged (exit code 3), "
         "interrupted, no_progress or early (the validation score got no better); posterior_stop may also be poor (it "
-        "ran to "
-        "its end and is known to be no good: exit code 3).",
+        "ran to its end but is known to be bad: exit code 3).",
     .examples = examples,
     .run = run};

@@ -52,8 +52,8 @@ static const pv_option option_table[] = {
 static const pv_option unknown_table[] = {
     CLI_OPTION_LABELS(predict_options, labels),
     {"weights", PV_OPTION_TEXT, offsetof(predict_options, weights), NULL, 0, 0, NULL, "COL",
-     "A column of counts or weights, one number a row, not negative: a row of weight v tells as much of the prevalence "
-     "as v rows. Default: the column named in fit, where there is one such."},
+     "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
+     "prevalence. Default: the column named in fit, if the data have it."},
     {"source", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
      "For bbse: labelled rows, best not those of the fit, to learn the confusion of labels from; the model's columns "
      "and "
@@ -293,7 +293,7 @@ const cli_command cli_predict = {
         "the posterior's draws.\n"
         "An unknown prevalence has a posterior of its own, from the rows of DATA together; probabilities are averaged "
         "over "
-        "it, and intervals include its uncertainty. A warning says when the rows hardly tell the prevalence.",
+        "it, and intervals include its uncertainty. A warning says when the rows hardly determine the prevalence.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(predict_options),
@@ -302,7 +302,7 @@ const cli_command cli_predict = {
         "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
         "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
         "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
-        "decision__\tThe most probable label, the first of equals; with --costs, the action of least expected cost\n"
+        "decision__\tThe most probable label, the first if tied; with --costs, the action of least expected cost\n"
         "cost__\tWith --costs, that expected cost\n"
         "Numbers read back exactly. The file appears under its name only when it is complete.\n"
         "With --json one object: population, prevalence (label: share), rows, dropped, costs (actions, and for two "

@@ -241,7 +241,7 @@ const cli_command cli_simulate = {
             "Samples may be selected in the three ways of the paper's first figure: by label (--cases and --controls; "
             "the "
             "method's own case), by a feature (--within), or by both (--cases and --controls with --within, or "
-            "--within-of). --prevalence and --truth speak of the population before selection.",
+            "--within-of). --prevalence and --truth refer to the population before selection.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(simulate_options),

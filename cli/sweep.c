@@ -36,14 +36,17 @@ typedef struct sweep_options {
 
 static const pv_option sweep_table[] = {
     {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "LIST",
-     "The prevalences to assume. Two classes: numbers for the positive label, parted by commas: 0.1,0.01,0.001. More "
-     "classes: distributions parted by semicolons, each as for prevail fit: '0.9,0.08,0.02;0.99,0.008,0.002'. "
+     "The prevalences to assume. Two classes: numbers for the positive label, separated by commas: 0.1,0.01,0.001. "
+     "More "
+     "classes: distributions separated by semicolons, each as for prevail fit: '0.9,0.08,0.02;0.99,0.008,0.002'. "
      "Required."},
     {"losses", PV_OPTION_TEXT, AT(losses), "ig,iw,plain", 0, 0, NULL, "LIST",
-     "Which losses, parted by commas. plain comes with prior correction: from the training data's label shares to the "
+     "Which losses, separated by commas. plain comes with prior correction: from the training data's label shares to "
+     "the "
      "prevalence."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
-    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Cross-validation: how often, with other folds."},
+    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
+     "Cross-validation: number of repeats, with other folds each time."},
     CLI_OPTION_GROUP(sweep_options, roles.group),
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
      "Judge on the rows of this CSV file instead; all of DATA is learned from."},
@@ -56,7 +59,7 @@ static const pv_option sweep_table[] = {
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
      "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
     {"mixture-prior", PV_OPTION_TEXT, AT(mixture_prior), NULL, 0, 0, NULL, "LIST",
-     "Prior weights of the prevalences in the mixture, parted by commas, normalised. Default: equal."},
+     "Prior weights of the prevalences in the mixture, separated by commas, normalised. Default: equal."},
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
@@ -104,7 +107,7 @@ static int read_losses(cli_call *call, const char *text, work *w) {
             found = w->losses[i] != loss;
         if (!found)
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--losses %s:" PV_LOSS_LIST(LOSS_WORD) " each at most once, parted by commas", text);
+                             "--losses %s:" PV_LOSS_LIST(LOSS_WORD) " each at most once, separated by commas", text);
         w->losses[w->n_losses++] = loss;
         at += length;
         if (!*at)
@@ -154,7 +157,7 @@ static int read_weights(cli_call *call, const char *text, work *w) {
             w->weight[i] = 1;
         else if (!end || !(w->weight[i] >= 0 && w->weight[i] < 1e300) || *end != (i + 1 < w->prevalences ? ',' : '\0'))
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--mixture-prior %s: %zu numbers that are not negative, one for each prevalence", text,
+                             "--mixture-prior %s: %zu non-negative numbers are needed, one for each prevalence", text,
                              w->prevalences);
         total += w->weight[i];
         if (text)
@@ -530,12 +533,13 @@ const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "what depends on the assumed prevalence and on the loss",
     .usage = "DATA --target COL --prevalence LIST [--losses LIST] [options]",
-    .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
-            "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
-            "between the assumptions; the sweep shows how much hangs on them.\n"
-            "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
-            "label counts of the sample were chosen.\n"
-            "There is no --population-sample as in prevail fit: it would tell the prevalence that is assumed here.",
+    .text =
+        "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
+        "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
+        "between the assumptions; the sweep shows how much depends on them.\n"
+        "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
+        "label counts of the sample were chosen.\n"
+        "There is no --population-sample as in prevail fit: it would determine the prevalence that is assumed here.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .without = without,

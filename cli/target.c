@@ -67,7 +67,7 @@ void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const 
                      : "the rows leave it all but open; give more of them, or a prior that says more (--dirichlet)");
     if (t->weak)
         cli_warn(call,
-                 "the rows hardly identify the prevalence: %.0f labelled ones would tell as much; give more rows, %sor "
+                 "the rows hardly identify the prevalence: %.0f labelled ones would say as much; give more rows, %sor "
                  "the prevalence itself",
                  t->worth, cli_value(call, "labels") ? "labels for some of them (--labels), " : "");
     if (t->swayed)

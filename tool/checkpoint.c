@@ -20,7 +20,7 @@ int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options) {
         return cli_fail(call, status);
     if (options->resume &&
         !pv_checkpoint_resumed(call->ctx)) /* else the work says so, when it knows that it is its own */
-        cli_note(call, "%s: has nothing yet; beginning", options->path);
+        cli_note(call, "%s: nothing there yet; starting from the beginning", options->path);
     return CLI_OK;
 }
 
@@ -39,7 +39,7 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
     if (status != PV_OK)
         code = cli_fail(call, status);
     if ((interrupted || code == CLI_FAILED) && access(options->path, F_OK) == 0)
-        cli_note(call, "to continue, %srepeat the command with --resume: %s has what there is",
-                 interrupted ? "" : "mend that and ", options->path);
+        cli_note(call, "to continue, %srepeat the command with --resume: the state is in %s",
+                 interrupted ? "" : "fix that and ", options->path);
     return code;
 }

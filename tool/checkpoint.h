@@ -20,14 +20,22 @@ typedef struct cli_checkpoint {
      0,                                                                                                                \
      NULL,                                                                                                             \
      "FILE",                                                                                                           \
-     "Write there what there is, every so often and when interrupted; removed when all is done."},                     \
-        {"checkpoint-every", PV_OPTION_REAL,       (at) + offsetof(cli_checkpoint, every), "60", 0.001, 1e9, NULL,     \
-         "SECONDS",          "How often, at most."},                                                                   \
+     "Save the state of the work in this file, at intervals and when interrupted; it is removed when the work is "     \
+     "done."},                                                                                                         \
+        {"checkpoint-every",                                                                                           \
+         PV_OPTION_REAL,                                                                                               \
+         (at) + offsetof(cli_checkpoint, every),                                                                       \
+         "60",                                                                                                         \
+         0.001,                                                                                                        \
+         1e9,                                                                                                          \
+         NULL,                                                                                                         \
+         "SECONDS",                                                                                                    \
+         "Shortest time between two saves."},                                                                          \
     {                                                                                                                  \
         "resume", PV_OPTION_FLAG, (at) + offsetof(cli_checkpoint, resume), NULL, 0, 0, NULL, NULL,                     \
             "Continue from --checkpoint, to exactly the result of a run that was never interrupted. The other "        \
             "options "                                                                                                 \
-            "and the data must be the same. Where there is no such file the work begins."                              \
+            "and the data must be the same. If the file does not exist, the work starts from the beginning."           \
     }
 
 extern const pv_option cli_checkpoint_table[];

@@ -239,7 +239,7 @@ static void on_progress(void *state, const pv_progress *progress) {
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 /* The first signal asks the work to stop and save what there is. Terminals and `timeout` often send one twice: what
- * follows within REPEAT seconds is the same wish. One after that ends the program at once. */
+ * follows within REPEAT seconds counts as the same one. One after that ends the program at once. */
 #define REPEAT 1.0
 
 static _Atomic double interrupted_at; /* 0: not yet */

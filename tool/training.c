@@ -45,11 +45,11 @@ static int check_group(cli_call *call, const cli_roles *options) {
     if (!*group)
         return cli_error(call, PV_ERR_USAGE, NULL, "--group needs the name of a column");
     if (strcmp(group, options->roles.target) == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--group %s: is the target; name the column of what stays together",
-                         group);
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--group %s: this is the target; name the column of what stays together", group);
     if (options->roles.weights && strcmp(group, options->roles.weights) == 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--group %s: are the weights; name the column of what stays together", group);
+                         "--group %s: these are the weights; name the column of what stays together", group);
     return CLI_OK;
 }
 
@@ -138,7 +138,7 @@ static int prepare_images(cli_call *call, const char *path, cli_roles *options, 
         return cli_error(call, PV_ERR_FORMAT, path, "is empty; copy it again");
     if (!recognised)
         return cli_error(call, PV_ERR_USAGE, path,
-                         "is no file of arrays, and --model %s takes images: give an NPZ, NPY or IDX file%s", model,
+                         "is not a file of arrays, and --model %s takes images: give an NPZ, NPY or IDX file%s", model,
                          cli_value(call, "model") ? "; for a table choose --model linear or mlp" : "");
     roles->image = &options->image;
     if (options->image.votes && roles->target)

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* ---- metrics -------------------------------------------------------------------------------------------------------
- * Decisions are the most probable label, the first of equals. The positive class is the last unless another is named;
+ * Decisions are the most probable label, the first if tied. The positive class is the last unless another is named;
  * tpr, tnr, ppv and npv set it against all others. A row of weight v and soft labels t counts as v t(y) rows of each
  * label y. NaN where undefined: a rate without rows, say. */
 #define PV_METRIC_LIST(X)                                                                                              \

@@ -234,13 +234,14 @@ PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const p
 size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* bytes of a state; 0: there is none */
 void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys begin so */
 
-/* Jobs as above, whose outcome is some blocks of memory. With a checkpoint, each is kept there when it is done, in the
- * place of what it kept on its way; one that is there already is not done again: its outcome is recalled, and what it
- * logged is told once more. A job that an interruption reached is taken for unfinished, whatever it returns.
- *   outcome  writes where that of a job lies, at most PV_JOB_FIELDS blocks of sizes that are known before the job is
- *            done, not all of them empty, without pointers; returns how many.
- *   sound    whether what was recalled can be a job's outcome: its numbers finite where the job's are, and in range,
- *            indices above all. A file may hold any bytes: what is not sound is refused as a damaged checkpoint. */
+/* Jobs as above, whose outcome is some blocks of memory. With a checkpoint, each outcome is kept there when its job is
+ * done, and replaces the states that the job kept while it ran. A job whose outcome is there already does not run
+ * again: its outcome is recalled, and its log messages are repeated. An interrupted job counts as unfinished, whatever
+ * it returns.
+ *   outcome  sets where the outcome of a job lies: at most PV_JOB_FIELDS blocks, of sizes that are known before the
+ *            job runs, not all of them empty, without pointers; returns how many.
+ *   sound    whether what was recalled can be a job's outcome: finite where the job's numbers are, and in range, above
+ *            all its indices. A file may hold any bytes: what is not sound is refused as a damaged checkpoint. */
 enum { PV_JOB_FIELDS = 16 };
 typedef size_t (*pv_job_outcome)(void *state, size_t index, pv_field *field);
 typedef bool (*pv_job_sound)(const void *state, size_t index);

@@ -186,7 +186,7 @@ PV_MUST_USE pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sam
 PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels, double *confusion);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
- * Eq. optimal policy: the action of least expected cost, the first of equals.
+ * Eq. optimal policy: the action of least expected cost, the first if tied.
  */
 typedef struct pv_costs {
     size_t actions;
@@ -204,7 +204,7 @@ void pv_costs_free(pv_ctx *ctx, pv_costs *costs);
  * numbers from 0 to 1 that add up to 1; nothing is decided then. */
 PV_MUST_USE pv_status pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action,
                                 double *expected);
-/* The same without costs: label [n], the most probable, the first of equals. */
+/* The same without costs: label [n], the most probable, the first if tied. */
 PV_MUST_USE pv_status pv_decide_label(pv_ctx *ctx, size_t n, int classes, const double *p, int32_t *label);
 
 /* Two classes: the actions that are best somewhere, by rising probability of the last label; action[i+1] takes over

@@ -85,7 +85,7 @@ typedef struct pv__row_view {
 pv__row_view pv__row_open(const pv__case *judged, size_t n);
 pv__losses pv__row_losses(const pv__case *judged, const pv__row_view *row, int y);
 
-/* The most probable label, the first of equals. */
+/* The most probable label, the first if tied. */
 int pv__decision(int classes, const double *log_p);
 
 /* All metrics but auc and ece (decisions.c). The confusion matrix is scaled to the stated masses. */

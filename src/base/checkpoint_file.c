@@ -61,7 +61,7 @@ static int is_named(const pv_checkpoint *c) {
 }
 
 static pv_status not_plain(pv_ctx *ctx, const pv_checkpoint *c) {
-    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is no plain file; give --checkpoint the name of one");
+    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file; give --checkpoint another name");
 }
 
 /* Opens the file, or makes it, and locks it. */
@@ -195,7 +195,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     struct stat about;
     if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
-                           "is no checkpoint: it does not begin with 'prevail-checkpoint 1'; check the name");
+                           "is not a checkpoint: it does not begin with 'prevail-checkpoint 1'; check the name");
     size_t sizes[2];
     unsigned long long sum;
     if (!pv__sizes_read(stream, sizes, &sum))
@@ -203,7 +203,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     size_t entries = sizes[0], bytes = sizes[1];
     long at = ftell(stream);
     if (at < 0 || fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
-        return pv__checkpoint_file_damaged(ctx, c, "it is no plain file");
+        return pv__checkpoint_file_damaged(ctx, c, "it is not a regular file");
     if (about.st_size < at || bytes != (size_t)(about.st_size - at))
         return pv__checkpoint_file_damaged(ctx, c, "it is cut short, or has something added");
     unsigned char *data;

@@ -200,13 +200,13 @@ static pv_status refuse_replacing(pv_ctx *ctx, const pv__known *output, const pv
 
 static pv_status refuse_two(pv_ctx *ctx, const pv__known *one, const pv__known *other) {
     return pv__fail_at(ctx, PV_ERR_USAGE, one->given, 0, 0,
-                       "is named for two outputs, %s%s%.200s and %s; give each a name of its own", other->what,
-                       gap(other), other->given, one->what);
+                       "is named for two outputs, %s%s%.200s and %s; give each its own name", other->what, gap(other),
+                       other->given, one->what);
 }
 
 static pv_status refuse_inside(pv_ctx *ctx, const pv__known *file, const pv__known *folder) {
     return pv__fail_at(ctx, PV_ERR_USAGE, file->given, 0, 0,
-                       "is an %s%s%s%s in the folder of %s, which may have a file of that name; %s",
+                       "is an %s%s%s%s in the folder of %s, which may write a file of that name; %s",
                        file->kind == INPUT ? "input" : "output", file->what[0] ? " (" : "", file->what,
                        file->what[0] ? ")" : "", folder->what,
                        file->kind == INPUT ? "name another folder" : "give it another name or another folder");
@@ -216,10 +216,10 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__known *one, const pv__know
     for (const pv_files_pattern *p = one->patterns; p->name; p++)
         for (const pv_files_pattern *q = other->patterns; q->name; q++)
             if (matches(p->name, q->name) || matches(q->name, p->name))
-                return pv__fail_at(ctx, PV_ERR_USAGE, one->given, 0, 0,
-                                   "is the folder of both %s and %s, which may each have a file %s; give each a folder "
-                                   "of its own",
-                                   other->what, one->what, p->name);
+                return pv__fail_at(
+                    ctx, PV_ERR_USAGE, one->given, 0, 0,
+                    "is the folder of both %s and %s, which may each write a file %s; give each its own folder",
+                    other->what, one->what, p->name);
     return PV_OK;
 }
 

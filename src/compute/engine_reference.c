@@ -119,7 +119,7 @@ static void conv_backward(const pv__node *node, pv__shape in, const double *w, c
             }
 }
 
-/* Where the window's largest value is; the first of equals. */
+/* Where the window's largest value is; the first if tied. */
 static size_t largest_under(const pv__node *node, pv__shape in, const double *x, size_t c, size_t i, size_t j) {
     size_t best = SIZE_MAX;
     for (size_t u = 0; u < node->kernel; u++)

@@ -55,7 +55,7 @@ static pv_status open_single(pv_ctx *ctx, pv_archive *a, const pv__bytes *head) 
     if (!pv__is_npy(start) && !pv__is_idx(start))
         return pv__fail_at(
             ctx, PV_ERR_FORMAT, a->path, 0, 0,
-            "is none of NPZ, NPY and IDX, as numpy.savez writes the first; if it is a compressed table, unpack "
+            "is not an NPZ, NPY or IDX file (numpy.savez writes NPZ); if it is a compressed table, unpack "
             "it");
     return PV_OK;
 }
@@ -78,8 +78,7 @@ pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive) {
     else
         PV_GOTO(fail, open_single(ctx, a, &head));
     if (a->count == 0) {
-        status =
-            pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an archive of nothing; save arrays in it (numpy.savez)");
+        status = pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an empty archive; save arrays in it (numpy.savez)");
         goto fail;
     }
     *archive = a;
@@ -127,7 +126,7 @@ static pv_status name_array(pv_ctx *ctx, const pv_archive *a, const char *name, 
         array->dims > PV_ARRAY_DIMS_MAX || pv_archive_find(a, name) < a->count)
         return pv__fail(ctx, PV_ERR_USAGE, "array '%s' cannot be added: %s", pv__show(name).text,
                         !a->memory            ? "the archive is a file"
-                        : array->element == 0 ? "it is no array of numbers"
+                        : array->element == 0 ? "it is not an array of numbers"
                                               : "its name is empty, too long or taken, or it has too many dimensions");
     pv__format(array->name, room, "%s", name);
     return pv__array_fit(ctx, a->path, array, SIZE_MAX / 2);

@@ -283,14 +283,14 @@ static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
     if (found != r->table->columns)
         return ragged(r, found);
     if (r->options && r->options->keep) /* for a model that is made: the column's kind is settled */
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-                           "column %zu, '%s': '%s' is %s, the fields above are %s; correct the cell (missing ones are "
-                           "empty, NA, NaN, null or '.')",
-                           c + 1, name.text, text.text, number ? "not a number" : "a number",
-                           number ? "numbers" : "text");
+        return pv__fail_at(
+            r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
+            "column %zu, '%s': '%s' is %s, but the fields above are %s; correct the cell (missing ones are "
+            "empty, NA, NaN, null or '.')",
+            c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text");
     return pv__fail_at(
         r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-        "column %zu, '%s': '%s' is %s, the fields above are %s; correct the cell (missing ones are empty, "
+        "column %zu, '%s': '%s' is %s, but the fields above are %s; correct the cell (missing ones are empty, "
         "NA, NaN, null or '.'), read the column as "
         "categories with --categorical %s, or leave it out with --exclude %s",
         c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text", name.text,

@@ -155,7 +155,7 @@ static void warn_of_counter(pv_ctx *ctx, const double *number, const pv_dataset 
                  (double)(data->table_row[i] - data->table_row[i - 1]);
     if (counts)
         pv__log(ctx, PV_LOG_WARNING,
-                "column '%s' counts the rows and is taken as a feature; if it is no measurement, say --id %s",
+                "column '%s' counts the rows and is taken as a feature; if it is not a measurement, use --id %s",
                 pv__show(name).text, pv__show(name).text);
 }
 

@@ -21,7 +21,7 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     if (folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there must be two at least", (long long)folds);
     if ((uint64_t)folds > data->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are %zu rows only; use fewer folds", (long long)folds,
+        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are only %zu rows; use fewer folds", (long long)folds,
                         data->rows);
     for (size_t n = 0; group && n < data->rows; n++)
         if (group[n] < 0)

@@ -16,22 +16,22 @@ const pv_option pv_image_option_table[] = {
      "reader gave none. Their frequencies are learned. Or these themselves: an array [N][grades] of shares that add up "
      "to 1."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
-     "Images with fewer votes are missing ones: refused, or dropped with --missing drop."},
+     "Images with fewer votes count as missing: refused, or dropped with --missing drop."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
      "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
-     "this are left out. 0: the grades are the labels. (eval --binarise is another thing: it judges a model of grades, "
+     "this are left out. 0: the grades are the labels. (eval --binarise is different: it judges a model of grades, "
      "each row by the shares of its votes on either side.)"},
     {"spacing", PV_OPTION_TEXT, AT(spacing), NULL, 0, 0, NULL, "ARRAY",
      "The size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, where there is one."},
     {"ready-views", PV_OPTION_FLAG, AT(ready), NULL, 0, 0, NULL, NULL,
      "Arrays of four dimensions are views [N][V][H][W] ready for the network, not volumes."},
     {"window", PV_OPTION_TEXT, AT(window), NULL, 0, 0, NULL, "LOW,HIGH",
-     "Intensities are clipped to this, as -1000,400 for lungs in Hounsfield units. Default: not at all."},
+     "Intensities are clipped to this range, such as -1000,400 for lungs in Hounsfield units. Default: no clipping."},
     {"field", PV_OPTION_REAL, AT(field), "0", 0, 1e6, NULL, NULL,
      "Side of a view in pixels, or in the unit of the spacing. 0: the largest that stays inside the image."},
     {"rotate", PV_OPTION_REAL, AT(rotate), "180", 0, 180, NULL, "DEGREES",
      "Training turns images by up to this angle; volumes are cut at any orientation unless it is 0."},
-    {"no-flip", PV_OPTION_FLAG, AT(no_flip), NULL, 0, 0, NULL, NULL, "Training mirrors no image."},
+    {"no-flip", PV_OPTION_FLAG, AT(no_flip), NULL, 0, 0, NULL, NULL, "Training does not mirror images."},
     {"shift", PV_OPTION_REAL, AT(shift), "0.05", 0, 0.5, NULL, NULL,
      "Training shifts views by up to this share of the field."},
     {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Training scales views by up to this share."},
@@ -138,7 +138,7 @@ static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_i
                            e->size);
     if (images->layout != PV_IMAGES_VIEWS && (images->height < 2 || images->width < 2))
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s': images of %zu x %zu have no inside; 2 x 2 pixels are the least",
+                           "array '%s': images of %zu x %zu are too small; at least 2 x 2 pixels are needed",
                            images->pixels.name, images->height, images->width);
     return PV_OK;
 }

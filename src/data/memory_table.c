@@ -123,7 +123,7 @@ static pv_status check_type(pv_ctx *ctx, const pv_table *table, pv_array_type ty
     if ((int)type >= PV_ARRAY_BOOL && type <= PV_ARRAY_F64)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, table->columns + 1,
-                       "column %zu: %s is no type of numbers; give texts with pv_table_add_texts", table->columns + 1,
+                       "column %zu: %s is not a type of number; give texts with pv_table_add_texts", table->columns + 1,
                        pv_array_type_name(type));
 }
 

@@ -171,7 +171,8 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
     if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "member '%s' is no NPY array; save it with numpy.save or numpy.savez", pv__show(name).text);
+                           "member '%s' is not an NPY array; save it with numpy.save or numpy.savez",
+                           pv__show(name).text);
     for (size_t i = 0; i < wide; i++)
         length |= (size_t)bytes->data[8 + i] << 8 * i;
     *begin = 8 + wide + length;

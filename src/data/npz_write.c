@@ -38,7 +38,7 @@ static uint64_t narrow(uint64_t value) {
 
 static pv_status failed(pv__npz *npz) {
     return pv__fail_at(npz->ctx, PV_ERR_WRITE, npz->output.path, 0, 0,
-                       "could not be written completely: the disk may be full, or it is no file but a pipe");
+                       "could not be written completely: the disk may be full, or it is a pipe");
 }
 
 static pv_status write_bytes(pv__npz *npz, const void *bytes, size_t n) {
@@ -56,7 +56,7 @@ pv_status pv__npz_open(pv_ctx *ctx, const char *path, pv__npz *npz) {
     if (npz->output.temporary)
         return PV_OK;
     pv_output_discard(ctx, &npz->output);
-    return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; an NPZ archive must be on a disk");
+    return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; an NPZ archive must be on a disk");
 }
 
 /* Version, flags, method, time and date, which local header and directory have in common. */

@@ -255,11 +255,11 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
         for (size_t i = 0; i < width; i++) {
             if (!(from[i] >= 0 && from[i] <= 1))
                 return PV__FAIL_CELL(ctx, made->table, row, column[i],
-                                     "%g in column '%s' is no probability: it must lie in 0 to 1%s", from[i],
+                                     "%g in column '%s' is not a probability: it must lie between 0 and 1%s", from[i],
                                      pv__show(made->table->column[column[i]].name).text,
-                                     from[i] > 1 && from[i] <= 100 ? "; percentages are to be divided by 100"
-                                     : from[i] < 0 ? "; a log probability or logit is to be turned into one first"
-                                                   : "");
+                                     from[i] > 1 && from[i] <= 100 ? "; divide percentages by 100"
+                                     : from[i] < 0                 ? "; convert log probabilities and logits first"
+                                                                   : "");
             to[classes - width + i] = from[i];
             sum += from[i];
         }

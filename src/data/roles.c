@@ -9,10 +9,10 @@
 const pv_option pv_role_option_table[] = {
     ROLE("target", target, "COL", "The column to predict. Required; images: labels, or --votes."),
     ROLE("positive", positive, "LABEL",
-         "Two classes: the label that --prevalence, odds ratios and rates speak of. Default: the larger number, or the "
+         "Two classes: the label that --prevalence, odds ratios and rates refer to. Default: the larger number, or the "
          "one "
          "that says so (case, yes, true, malignant, ...)."),
-    ROLE("weights", weights, "COL", "A column of counts or weights, one number a row, not negative."),
+    ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),

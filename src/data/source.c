@@ -17,11 +17,11 @@ pv_status pv__source_open(pv_ctx *ctx, const char *path, pv__source *source) {
     FILE *stream;
     struct stat *about = &source->about;
     if (stat(path, about) == 0 && S_ISFIFO(about->st_mode)) /* opening one waits for whoever writes */
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
     PV_TRY(pv__file_open(ctx, path, &stream));
     pv_status status = PV_OK;
     if (fstat(fileno(stream), about) != 0 || !S_ISREG(about->st_mode))
-        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is no regular file; arrays must be on a disk");
+        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
     else if (about->st_size == 0)
         status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
     if (status == PV_OK) {

@@ -139,7 +139,7 @@ static void set_shares(pv__batches *b) {
     }
 }
 
-/* Soft labels are drawn by their largest frequency, the first of equals. Every label needs a row of its own there,
+/* Soft labels are drawn by their largest frequency, the first if tied. Every label needs a row of its own there,
  * unless rows are drawn as they come. */
 static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     const pv_targets *all = &b->problem->targets;

@@ -44,7 +44,7 @@ const pv_option pv_fit_option_table[] = {
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
      "an observation of each label besides the N of --prevalence-n. auto: normal:10, but for ig, whose prior the "
      "stated "
-     "prevalence is, none, or jeffreys for a posterior with the profile marginal and a --prevalence that is no "
+     "prevalence is, none, or jeffreys for a posterior with the profile marginal and a --prevalence that is not an "
      "interval."},
     {"batch", PV_OPTION_TEXT, AT(batch), "auto", 0, 0, NULL, "auto|full|N",
      "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam). auto: full; 32 for images."},
@@ -63,15 +63,16 @@ const pv_option pv_fit_option_table[] = {
      "The paper's implementations of the marginal's gradient; they agree to rounding."},
     {"start", PV_OPTION_CHOICE, AT(start), "prevalence", 0, 0, "prevalence|zero", NULL,
      "Where output biases and auxiliary network start: the log prevalence, or zero as in the paper."},
-    {"max-iter", PV_OPTION_INT, AT(max_iter), "1000", 1, 1e9, NULL, NULL, "Full batch: most iterations."},
+    {"max-iter", PV_OPTION_INT, AT(max_iter), "1000", 1, 1e9, NULL, NULL, "Full batch: largest number of iterations."},
     {"tolerance", PV_OPTION_REAL, AT(tolerance), "1e-8", 1e-14, 1, NULL, NULL,
      "Full batch: stop when no entry of the gradient exceeds this, per row."},
     {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
     {"rate", PV_OPTION_REAL, AT(rate), "0", 0, 1e3, NULL, NULL,
      "Minibatches: Adam's learning rate, as --schedule begins. 0: 0.01, and 0.0002 for images."},
     {"schedule", PV_OPTION_TEXT, AT(schedule), "cosine", 0, 0, NULL, "cosine|constant|step:E:F|warmup:E,...",
-     "Minibatches: how the learning rate moves. cosine: falls to zero along a cosine. step:E:F: times F after every E "
-     "epochs. warmup:E,cosine and so on: first up in a line over E epochs."},
+     "Minibatches: how the learning rate changes. cosine: falls to zero along a cosine. step:E:F: times F after every "
+     "E "
+     "epochs. warmup:E,cosine and so on: first rises linearly over E epochs."},
     {"validation", PV_OPTION_REAL, AT(validation), "0", 0, 0.5, NULL, "SHARE",
      "Minibatches: hold out about this share of the rows, label by label (whole groups with --group), and score them "
      "after each epoch: negative log-likelihood in the stated population."},
@@ -89,8 +90,7 @@ const pv_option pv_fit_option_table[] = {
     {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},
     {"samples", PV_OPTION_INT, AT(samples), "8", 1, 1e6, NULL, NULL, "vi: samples of each component and step."},
     {"steps", PV_OPTION_INT, AT(steps), "500", 1, 1e9, NULL, NULL, "vi: steps."},
-    {"vi-rate", PV_OPTION_REAL, AT(vi_rate), "0", 0, 10, NULL, NULL,
-     "vi: learning rate; 0: the default of the method."},
+    {"vi-rate", PV_OPTION_REAL, AT(vi_rate), "0", 0, 10, NULL, NULL, "vi: learning rate; 0: the method's default."},
     {"chains", PV_OPTION_INT, AT(chains), "4", 1, 1000, NULL, NULL, "hmc: chains."},
     {"warmup", PV_OPTION_INT, AT(warmup), "1000", 20, 1e9, NULL, NULL, "hmc: steps of each chain before draws count."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, NULL,

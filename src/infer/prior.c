@@ -47,7 +47,7 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
             return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive %snumber", option, text, text + length,
                             pv__is_hexadecimal(text + length) ? "decimal " : "");
         if (value < SMALLEST || value > LARGEST)
-            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: must lie between %g and %g; none is no prior at all", option,
+            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: must lie between %g and %g; write none for no prior", option,
                             text, SMALLEST, LARGEST);
         prior->kind = kinds[i].kind;
         *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;

@@ -68,12 +68,12 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
                                  pv__show(name).text, pv__show(cells->name).text);
         const char *text = cells->level[cells->code[row]];
         if (!pv__number_parse(text, strlen(text), cost) || isinf(*cost))
-            return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is no cost: a finite number is needed",
+            return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is not a cost: give a finite number",
                                  pv__show(text).text);
         if (fabs(*cost) > COST_MAX)
             return PV__FAIL_CELL(ctx, table, row, column[y],
-                                 "'%s' is no cost: at most %g either way; for a price that is never to be paid a "
-                                 "million times the others will do",
+                                 "'%s' is not a cost: at most %g either way; for a cost that must never arise, a "
+                                 "million times the others is enough",
                                  pv__show(text).text, COST_MAX);
     }
     return PV_OK;
@@ -94,7 +94,7 @@ pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int 
     PV_GOTO(done, find_labels(ctx, table, labels, classes, column));
     if (table->rows < 2)
         PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                                  "there is one action only: a decision needs two at least, a row for each"));
+                                  "there is only one action; a decision needs at least two, one in each row"));
     if (table->rows > ACTIONS_MAX)
         PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                                   "has %zu rows, each an action; more than %d are not costs: is this the data?",

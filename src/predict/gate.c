@@ -96,11 +96,11 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
     const char *const *feature = c->encoding ? (const char *const *)c->encoding->feature : NULL;
     if (far == SIZE_MAX || !feature)
         return pv__fail(ctx, PV_ERR_NUMERIC,
-                        "row %zu: the model's probabilities overflow and are no numbers; its values, or the model's "
+                        "row %zu: the model's probabilities overflow; its values, or the model's "
                         "parameters, are too large: prevail diagnose looks at the model",
                         number);
     return pv__fail(ctx, PV_ERR_NUMERIC,
-                    "row %zu: the model's probabilities overflow and are no numbers; column '%s' is farthest from the "
+                    "row %zu: the model's probabilities overflow; column '%s' is farthest from the "
                     "mean, by %.3g standard deviations: correct the cell, or look at the model with prevail diagnose",
                     number, pv__show(feature[far]).text, fabs(data->x[row * (size_t)data->features + far]));
 }

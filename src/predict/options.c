@@ -15,7 +15,7 @@ const pv_option pv_target_option_table[] = {
         "Prior of an unknown prevalence, for exact and vb: flat, one observation of each label; jeffreys, half of one; "
         "balanced:K, K of each; true:K, the paper's rule: in proportion to the true prevalence, K of the rarest; "
         "counts:K,K,... in label order. K may be inf; balanced alone is balanced:inf, true alone true:1."),
-    ROW(PV_OPTION_INT, "max-iter", max_iter, "10000", 1, 1e9, NULL, NULL, "Most updates of vb and em."),
+    ROW(PV_OPTION_INT, "max-iter", max_iter, "10000", 1, 1e9, NULL, NULL, "Largest number of updates of vb and em."),
     ROW(PV_OPTION_INT, "prevalence-draws", draws, "2000", 100, 1e6, NULL, NULL,
         "Draws of an unknown prevalence where there are more than two labels."),
     ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL, NULL, "Of the draws of an unknown prevalence."),

@@ -16,7 +16,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
     for (size_t i = 0; i < sample->n; i++) {
         double weight = sample->weight ? sample->weight[i] : 1;
         if (sample->label && (sample->label[i] < -1 || sample->label[i] >= sample->classes))
-            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is no label: 0 to %d, or -1 where it is unknown", i + 1,
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is not a label: 0 to %d, or -1 where it is unknown", i + 1,
                             (int)sample->label[i], sample->classes - 1);
         if (!(weight >= 0 && weight < HUGE_VAL))
             return pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight of %g; weights are finite and not negative", i + 1,

@@ -102,7 +102,7 @@ static void warn_of_stop(pv_check *check, pv_stop stop, int64_t steps) {
         break;
     case PV_STOP_DIVERGED:
         pv__format(to, size,
-                   "diverged: the model means nothing; try a smaller --rate, such as a tenth of it, or a --prior");
+                   "diverged: the model is meaningless; try a smaller --rate, such as a tenth of it, or a --prior");
         break;
     case PV_STOP_INTERRUPTED:
         pv__format(to, size, "interrupted after %lld steps", (long long)steps);
@@ -246,7 +246,8 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
         if (marginal[y].hi / marginal[y].lo > marginal[worst].hi / marginal[worst].lo)
             worst = y;
     double ratio = marginal[worst].hi / marginal[worst].lo;
-    pv_check *check = pv__check_add(found, "prevalence", "Whether the population sample tells the prevalence", ratio);
+    pv_check *check =
+        pv__check_add(found, "prevalence", "Whether the population sample determines the prevalence", ratio);
     if (!c->posterior)
         pv__check_say(check, "The prevalence was estimated from %zu rows of %.200s; only a posterior knows how well.",
                       c->sample_rows, c->sample_source);
@@ -261,12 +262,12 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
     else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
         pv__check_fail(
             found, check,
-            "So wide a posterior is no Gaussian: fit again with --infer hmc or vi, or state the --prevalence "
+            "A posterior this wide is not Gaussian: fit again with --infer hmc or vi, or state the --prevalence "
             "as well as it is known.");
     else if (!(ratio <= ESTIMATED_RATIO))
         pv__check_fail(found, check,
-                       "The sample hardly tells the prevalence: state it with --prevalence, as well as it is known, or "
-                       "bring more cases and controls.");
+                       "The sample hardly determines the prevalence: state it with --prevalence, as well as it is "
+                       "known, or add more cases and controls.");
     warn_if_failed(check);
 }
 
@@ -294,9 +295,10 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
                        "Fit again with --prevalence-n known, or a larger --prevalence-n, if the stated "
                        "prevalence is right.");
     if (first >= 0)
-        pv__format(check->warning, sizeof check->warning,
-                   "label %s has probability %.3g in the model, stated was %.3g; --prevalence-n known makes them equal",
-                   c->labels[first], marginal[first].mean, c->prevalence[first]);
+        pv__format(
+            check->warning, sizeof check->warning,
+            "label %s has probability %.3g in the model, but %.3g was stated; --prevalence-n known makes them equal",
+            c->labels[first], marginal[first].mean, c->prevalence[first]);
 }
 
 static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c) {

@@ -7,7 +7,7 @@
 const pv_option pv_validation_option_table[] = {
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K",
      "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
-    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Do it so often, with other folds each time."},
+    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Number of repeats, with other folds each time."},
     {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design."},
     {"stated-for", PV_OPTION_TEXT, AT(stated_for), "rows", 0, 0, NULL, "P",

@@ -177,7 +177,7 @@ static pv_status read_stated(pv_ctx *ctx, const work *w) {
         return PV_OK;
     if (!strpbrk(text, "=0123456789"))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--stated-for: '%s' is no population; give rows, population, or a prevalence such as 0.01",
+                        "--stated-for: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
                         pv__show(text).text);
     PV_TRY(pv_prevalence_parse(ctx, "--stated-for", text, w->input->labels, (int)classes, w->v->stated, &low, &high));
     if (!isnan(low))

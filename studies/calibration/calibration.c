@@ -465,7 +465,7 @@ static int read_prevalences(cli_call *call, const char *text, calibration *c) {
         const char *end = pv_parse_real(at, &p);
         if (!end || !(p >= 1e-5 && p <= 0.5) || (*end && *end != ','))
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--prevalences %s: numbers from 0.00001 to 0.5, parted by commas", text);
+                             "--prevalences %s: numbers from 0.00001 to 0.5, separated by commas", text);
         if (c->prevalences == CAL_PREVALENCES_MAX)
             return cli_error(call, PV_ERR_USAGE, NULL, "--prevalences %s: at most %d", text, (int)CAL_PREVALENCES_MAX);
         c->prevalence[c->prevalences++] = p;

@@ -39,7 +39,7 @@ const pv_option grid_option_table[] = {
     {"fold", PV_OPTION_TEXT, AT(fold), NULL, 0, 0, NULL, "LIST", "Which of them, from 1. Default: all."},
     CLI_OPTION_GROUP(grid_options, roles.group),
     {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
-     "nodules: the label that prevalences speak of, as in fit."},
+     "nodules: the label that prevalences refer to, as in fit."},
     CLI_OPTION_MISSING(grid_options, roles.roles.drop_missing),
     {"quick", PV_OPTION_FLAG, AT(quick), NULL, 0, 0, NULL, NULL,
      "Another set of defaults: small images, tiny networks, two prevalences and few epochs; seconds, for a first "
@@ -61,7 +61,7 @@ static int wrong_list(cli_call *call, const char *option, const char *text, cons
     size_t used = 0;
     for (size_t i = 0; i < count && used < sizeof choices; i++)
         used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", words[i]);
-    return cli_error(call, PV_ERR_USAGE, NULL, "--%s %s: some of %s, parted by commas, each once", option, text,
+    return cli_error(call, PV_ERR_USAGE, NULL, "--%s %s: choose from %s, separated by commas, each once", option, text,
                      choices);
 }
 
@@ -123,7 +123,7 @@ static int read_prevalence(grid *g, const grid_kind *kind, const char *word, siz
                length >= sizeof g->prevalence_name[0]) {
         return cli_error(g->call, PV_ERR_USAGE, NULL,
                          kind->grades ? "--prevalences: '%s' is neither 'observed' nor a prevalence of the first grade"
-                                      : "--prevalences: '%s' is no number between 0 and 1",
+                                      : "--prevalences: '%s' is not a number between 0 and 1",
                          name);
     } else {
         for (size_t y = 0; y < k; y++)

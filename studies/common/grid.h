@@ -1,6 +1,6 @@
 /* studies/common/grid.h: many fits to the same images, as the studies of nodules and of ratings have them: network,
  * batches, method, prevalence and fold. A cell is one fit with its held-out predictions, kept in a file of its own as
- * soon as it is done, so that the same command goes on where it was stopped.
+ * soon as it is done, so that the same command continues where it stopped.
  */
 #ifndef PREVAIL_STUDIES_COMMON_GRID_H
 #define PREVAIL_STUDIES_COMMON_GRID_H
@@ -38,7 +38,7 @@ typedef struct grid_options {
 extern const pv_option grid_option_table[]; /* of both studies, in grid_options */
 extern const char *const grid_without[];    /* options of fit that the grid sets itself, or that are for tables */
 #define GRID_TEXT_CELLS                                                                                                \
-    "With -o each fit is kept as soon as it is done, and the same command goes on where it was stopped; a thread "     \
+    "With -o each fit is kept as soon as it is done, and the same command continues where it stopped; a thread "       \
     "fits a cell of its own, so --threads bounds the memory.\n"
 #define GRID_GROUPS                                                                                                    \
     {"Grid and data", grid_option_table, 0}, {"Images", pv_image_option_table, offsetof(grid_options, roles.image)},   \

@@ -227,7 +227,7 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
         return CLI_OK;
     if (!S_ISREG(about.st_mode) || access(path, R_OK) != 0)
         return cli_error(g->call, PV_ERR_PATH, path, "cannot be read: %s; remove it, or give another folder with -o",
-                         S_ISREG(about.st_mode) ? strerror(errno) : "it is no plain file");
+                         S_ISREG(about.st_mode) ? strerror(errno) : "it is not a regular file");
     json_error_t error;
     json_t *object = json_load_file(path, 0, &error), *wanted = settings_of(g, cell);
     json_t *found = json_object_get(object, "settings");

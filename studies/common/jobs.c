@@ -137,8 +137,9 @@ static int check_result(cli_call *call, const char *folder, const char *name, co
     const char *found = json_string_value(json_object_get(object, "study"));
     int code = CLI_OK;
     if (!found)
-        code = cli_error(call, PV_ERR_PATH, path,
-                         "is no result of a study and would be replaced; give another folder with -o, or remove it");
+        code =
+            cli_error(call, PV_ERR_PATH, path,
+                      "is not the result of a study and would be replaced; give another folder with -o, or remove it");
     else if (strcmp(found, study) != 0)
         code = cli_error(call, PV_ERR_PATH, folder,
                          "has the results of study %.40s; give study %s another folder with -o, or remove that one",

@@ -17,7 +17,7 @@
 const pv_option study_option_table[] = {
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"output", PV_OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
-     "Also write results and pictures into this folder; it is made where there is none. One that has the results of "
+     "Also write results and pictures into this folder; it is created if needed. One that has the results of "
      "another study is refused; those of the same study are replaced."},
     CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_THREADS(study_options, running.threads),

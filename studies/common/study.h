@@ -27,7 +27,7 @@ extern const cli_argument study_no_arguments[];
 /* The last paragraphs of a study's text and output. */
 #define STUDY_TEXT_RUNNING                                                                                             \
     "With --checkpoint the study can be interrupted and continued, data set by data set and within a fit. Without "    \
-    "it, half a study replaces nothing: an interruption leaves the results of -o as they were.\n"                      \
+    "it, an interruption leaves the results of -o as they were.\n"                                                     \
     "Results do not depend on the number of threads."
 #define STUDY_TEXT_FILES                                                                                               \
     "-o also writes report.html, its tables and pictures in one page, and the numbers of each picture as CSV."

@@ -419,7 +419,7 @@ static int run(cli_call *call) {
 
 static const pv_option option_table[] = {
     {"table", PV_OPTION_TEXT, AT(table), "47,44;3,6", 0, 0, NULL, "COUNTS",
-     "The four counts: rows X=0,1 parted by a semicolon, columns Y=0,1."},
+     "The four counts: rows X=0,1 separated by a semicolon, columns Y=0,1."},
     STUDY_OPTION_PREVALENCE(contingency_options, "0.01"),
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "0,1,10,100,1000", 0, 0, NULL, "LIST",
      "Observations that the prevalence rests on; one or several strengths."},

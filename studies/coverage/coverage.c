@@ -241,7 +241,7 @@ int coverage_read_infer(cli_call *call, const char *text, pv_inference *list, in
                 found = -1;
         if (found < 0)
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--infer %s: laplace, vi, hmc, each at most once, parted by commas", text);
+                             "--infer %s: laplace, vi, hmc, each at most once, separated by commas", text);
         list[(*count)++] = values[found];
         if (!at[length])
             return CLI_OK;
@@ -313,7 +313,7 @@ static const pv_option option_table[] = {
     {"controls", PV_OPTION_INT, AT(controls), "200", 5, 1e6, NULL, NULL, "Its controls."},
     STUDY_OPTION_REPLICATES(coverage_options, NULL, "Simulated data sets. Default: 1000; 500 with --sbc."),
     {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
-     "Which of laplace, vi, hmc, parted by commas. Default laplace; vi,hmc with --sbc."},
+     "Which of laplace, vi, hmc, separated by commas. Default laplace; vi,hmc with --sbc."},
     {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL, "Draws of each posterior."},
     {"sbc", PV_OPTION_FLAG, AT(sbc), NULL, 0, 0, NULL, NULL,
      "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "

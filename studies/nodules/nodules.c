@@ -187,7 +187,7 @@ static const cli_group groups[] = {{"Options", option_table, 0}, GRID_GROUPS, {N
 static const cli_example examples[] = {
     {"prevail study nodules --data lidc.npz --images hu --votes votes --votes-min 3 --missing drop --group patient "
      "--networks convnet --batches balanced --prevalences 0.5,0.01 -o out",
-     "Part of the paper's section 9.1 on one's own images; the same command goes on where it was stopped."},
+     "Part of the paper's section 9.1 on one's own images; the same command continues where it stopped."},
     {NULL, NULL}};
 
 const cli_command study_nodules = {

@@ -84,7 +84,7 @@ ended() {
     esac
 }
 # What a run that comes to its end must say first, by whether there is anything in a checkpoint before it.
-look() { first='prevail: ck: has nothing yet; beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
+look() { first='prevail: ck: nothing there yet; starting from the beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
 # Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
     [ "$(head -n 1 err)" = "$first" ] &&

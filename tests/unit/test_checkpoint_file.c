@@ -199,11 +199,11 @@ static void refuses_what_is_no_file(void **state) {
     for (int resume = 0; resume < 2; resume++) {
         assert_int_equal(mkfifo(checkpoint_path, 0600), 0);
         assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, resume), PV_ERR_PATH);
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "is no plain file"));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "is not a regular file"));
         assert_int_equal(unlink(checkpoint_path), 0);
         assert_int_equal(pv_checkpoint_open(ctx, "/dev/null", 1e9, resume), PV_ERR_PATH);
         assert_int_equal(pv_checkpoint_open(ctx, folder, 1e9, resume), PV_ERR_PATH);
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "is no plain file"));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "is not a regular file"));
     }
     char longest[5000];
     memset(longest, 'a', sizeof longest - 1);

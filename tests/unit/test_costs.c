@@ -48,11 +48,11 @@ static void test_costs_refused(void **state) {
     (void)state;
     bad_costs("action,no\nwait,0\nact,1\n", "no column for label 'yes'", 0, 0);
     bad_costs("action,no,yes,may\nwait,0,1,1\nact,1,0,1\n", "'may' of the costs is none of the labels", 1, 4);
-    bad_costs("action,no,yes\nwait,0,1\n", "one action only", 0, 0);
+    bad_costs("action,no,yes\nwait,0,1\n", "only one action", 0, 0);
     bad_costs("action,no,yes\nwait,0,1\n,1,0\n", "has no name", 3, 1);
     bad_costs("action,no,yes\nwait,0,1\nwait,1,0\n", "given twice", 3, 1);
     bad_costs("action,no,yes\nwait,0,\nact,1,0\n", "'wait' for label 'yes' is missing", 2, 3);
-    bad_costs("action,no,yes\nwait,0,much\nact,1,0\n", "'much' is no cost", 2, 3);
+    bad_costs("action,no,yes\nwait,0,much\nact,1,0\n", "'much' is not a cost", 2, 3);
     bad_costs("action,no,yes\nwait,0,inf\nact,1,0\n", "finite", 2, 3);
 }
 

@@ -379,7 +379,7 @@ static void archives_take_arrays(void **state) {
     assert_int_equal(pv_archive_add(ctx, a, "x", PV_ARRAY_F32, 1, shape, &none), PV_ERR_USAGE);
     says("taken");
     assert_int_equal(pv_archive_add(ctx, a, "text", PV_ARRAY_UNICODE, 1, shape, &none), PV_ERR_USAGE);
-    says("no array of numbers");
+    says("not an array of numbers");
     assert_int_equal(pv_archive_add(ctx, a, "huge", PV_ARRAY_F64, 2, huge, &none), PV_ERR_FORMAT);
     ok(pv_archive_write(ctx, a, path));
     pv_archive_free(ctx, a);
@@ -391,7 +391,7 @@ static void archives_take_arrays(void **state) {
     ok(pv_archive_new(ctx, "empty", &a));
     ok(pv_archive_write(ctx, a, path));
     assert_int_equal(pv_archive_write(ctx, a, "/dev/null"), PV_ERR_PATH);
-    says("no regular file");
+    says("not a regular file");
     assert_int_equal(pv_archive_write(ctx, a, "/no/such/folder/a.npz"), PV_ERR_PATH);
     pv_archive_free(ctx, a);
 }

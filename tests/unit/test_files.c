@@ -213,7 +213,7 @@ static void refuses_files_in_the_folder(void **state) {
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a"))); /* of no name that is written there */
     CHECK_OK(ctx, pv_files_write_into(ctx, "--report", folder, apart));
     assert_int_equal(pv_files_write_into(ctx, "--figures", slashed, others), PV_ERR_USAGE);
-    says("is the folder of both --curves and --figures, which may each have a file roc.csv");
+    says("is the folder of both --curves and --figures, which may each write a file roc.csv");
     /* A link in the folder to an input, which begins as ours do. */
     unlink(at("roc.csv"));
     assert_int_equal(symlink("a", at("roc.csv")), 0);

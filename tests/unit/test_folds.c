@@ -57,7 +57,7 @@ static void folds_refuse(void **state) {
     assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 1, NULL, 1, 0, fold), PV_ERR_USAGE);
     says("two at least");
     assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 25, NULL, 1, 0, fold), PV_ERR_USAGE);
-    says("24 rows only");
+    says("only 24 rows");
     assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
     says("label '1' has 4 rows, fewer than the 5 folds");
     assert_int_equal(pv_folds_make(ctx, s.data, NULL, 5, NULL, 1, 0, fold), PV_ERR_INPUT);

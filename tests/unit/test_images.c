@@ -184,7 +184,7 @@ static void test_roles_refused(void **state) {
     refuses(file_of("stored.npz"), roles, "has several arrays; --labels takes a file of one");
     pv_archive *archive;
     assert_int_equal(pv_archive_open(ctx, "/dev/zero", &archive), PV_ERR_PATH);
-    says("is no regular file");
+    says("is not a regular file");
     put("\0\0\x08\x02\0\0\0\1", 8); /* an IDX file of two dimensions that ends after the first */
     refuses(path, roles, "is cut short in its header");
 }
@@ -364,7 +364,7 @@ static void test_bad_values(void **state) {
     put("PK\3\4 and no more", 16);
     refuses(path, roles, "truncated NPZ");
     put("hello", 5);
-    refuses(path, roles, "is none of NPZ, NPY and IDX");
+    refuses(path, roles, "is not an NPZ, NPY or IDX file");
 }
 
 /* ---- larger than the memory -------------------------------------------------------------------------------------- */

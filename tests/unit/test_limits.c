@@ -169,7 +169,7 @@ static void test_pipe(void **state) {
     snprintf(name, sizeof name, "%s.pipe", path);
     assert_int_equal(mkfifo(name, 0600), 0);
     pv_archive *archive;
-    refused(pv_archive_open(ctx, name, &archive), PV_ERR_PATH, "no regular file");
+    refused(pv_archive_open(ctx, name, &archive), PV_ERR_PATH, "not a regular file");
     assert_int_equal(unlink(name), 0);
 }
 

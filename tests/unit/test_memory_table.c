@@ -294,7 +294,7 @@ static void refusals_leave_the_table(void **state) {
     assert_int_equal(pv_table_add_numbers(ctx, table, "", PV_ARRAY_F64, weight, 0, NULL, true), PV_ERR_INPUT);
     says("has no name");
     assert_int_equal(pv_table_add_numbers(ctx, table, "t", PV_ARRAY_UNICODE, weight, 0, NULL, true), PV_ERR_USAGE);
-    says("unicode is no type of numbers");
+    says("unicode is not a type of number");
     assert_int_equal(pv_table_add_matrix(ctx, table, twice, NUMBERS, PV_ARRAY_F64, cell, 0, 0, false), PV_ERR_INPUT);
     says("columns 1 and 3 are both named 'age'");
     assert_int_equal(pv_table_add_codes(ctx, table, "c", PV_ARRAY_I32, codes, 0, 0, levels, 1, NULL), PV_ERR_INPUT);

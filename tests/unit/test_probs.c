@@ -82,7 +82,7 @@ static void test_all_columns(void **state) {
     assert_string_equal(probs->labels[0], "no");
     assert_string_equal(text_at(probs->table, 0, 0), "any");
     pv_probs_free(ctx, probs);
-    refused("p__0,p__1\n50,50\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "divided by 100", 2, 1);
+    refused("p__0,p__1\n50,50\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "divide percentages by 100", 2, 1);
     refused("p__0,p__1\n0.5,0.5\n0.5,0.4\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "row 2 add up to 0.9", 3,
             0);
     refused("p__0,p__1\nhigh,low\n", &(pv_probs_options){.all = true}, PV_ERR_INPUT, "is not a number", 2, 1);

@@ -265,7 +265,7 @@ static void test_refused_masses(void **state) {
     for (size_t i = 0; i < 3; i++) {
         label[3] = known[3] = wrong[i];
         assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
-        says("is no label");
+        says("is not a label");
         assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, &with_labels, &said),
                          PV_ERR_INPUT);
         says("row 4:");

@@ -119,6 +119,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    cli_guard_streams();
     cli_json_prepare();
     cli_guard_terminal();
     if (argc < 2) {
@@ -131,5 +132,7 @@ int main(int argc, char **argv) {
     if (strcmp(name, "--version") == 0)
         name = "version";
     const cli_command *command = cli_command_find(name);
-    return command ? run_command(command, argc - 2, argv + 2) : unknown_command(name);
+    int code = command ? run_command(command, argc - 2, argv + 2) : unknown_command(name);
+    cli_drop_unwritten(code);
+    return code;
 }

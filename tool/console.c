@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,11 +39,12 @@ static void print_text(const char *text) {
     while (*text) {
         uint32_t code = 0;
         size_t length = pv_utf8_next(text, &code);
-        bool control = length == 0 || code < 0x20 || (code >= 0x7F && code < 0xA0);
+        bool control = length == 0 || cli_unprintable(code);
         if (code == '\n' || code == '\r')
             fputc(' ', stderr);
         else if (control)
-            fprintf(stderr, "\\x%02X", length > 1 ? (unsigned)code : (unsigned char)*text);
+            fprintf(stderr, code > 0xFF && length ? "\\u%04X" : "\\x%02X",
+                    length > 1 ? (unsigned)code : (unsigned char)*text);
         else
             fwrite(text, 1, length, stderr);
         text += length ? length : 1;
@@ -299,9 +301,16 @@ void cli_stop(cli_call *call) {
     call->ctx = NULL;
 }
 
+/* Nobody may be reading: exit, which would flush again, would wait for ever. */
+void cli_drop_unwritten(int code) {
+    if (ferror(stdout) || (code == CLI_FAILED && interrupted_at > 0))
+        __fpurge(stdout);
+}
+
 int cli_finish(cli_call *call, int code) {
+    bool given_up = ferror(stdout) && interrupted_at > 0;
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (!given_up && fflush(stdout) == 0 && !ferror(stdout))
         return code;
     return cli_error(call, PV_ERR_WRITE, "standard output", "could not be written completely: %s",
                      errno ? strerror(errno) : "the disk may be full");

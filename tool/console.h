@@ -27,6 +27,13 @@ void cli_progress_clear(cli_call *call);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 
-void cli_guard_terminal(void); /* terminal.c: before anything is printed */
+/* What is left in standard output is given up where writing failed, or the work was interrupted with code. */
+void cli_drop_unwritten(int code);
+
+void cli_guard_streams(void);  /* terminal.c: before any file is opened */
+void cli_guard_terminal(void); /* there: before anything is printed */
+/* Whether a character is not to reach a terminal as it is: controls, and marks that change the order of what follows
+ * or end the line. */
+bool cli_unprintable(uint32_t code);
 
 #endif

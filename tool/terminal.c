@@ -1,11 +1,27 @@
-/* Standard output on a terminal: control characters, which names and labels out of files may hold, are shown as \\x1B
+/* Standard streams: there, whatever the command was started with; and what a terminal is shown. Control characters and
+ * marks that turn the order of text, which names and labels out of files may hold, are shown as \\x1B and \\u202E
  * instead of being obeyed. Pipes and files get the bytes as they are.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tool/console.h"
+
+/* A closed one would be the number of the next file that is opened, and messages would be written into that. What takes
+ * its place cannot be read or written, so that its use fails as before; standard error has nowhere to say so. */
+void cli_guard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free number: fd */
+}
+
+bool cli_unprintable(uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E || code == 0x200F ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
 
 static bool put(const char *bytes, size_t size) {
     while (size) {
@@ -18,35 +34,66 @@ static bool put(const char *bytes, size_t size) {
     return true;
 }
 
-/* U+0080 to U+009F are controls as well: two bytes of which the first, 0xC2, waits for the second. */
+/* A character whose end has not come yet. */
+typedef struct begun {
+    char bytes[5]; /* a NUL behind the last */
+    size_t count;
+} begun;
+
+static size_t length_from(unsigned char lead) {
+    return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+}
+
+/* Writes the character, or the bytes that are none, to shown (room for 24 bytes); returns how many. */
+static size_t show(begun *now, char *shown) {
+    uint32_t code = 0;
+    size_t used = 0;
+    now->bytes[now->count] = '\0';
+    if (pv_utf8_next(now->bytes, &code) == now->count) {
+        if (!cli_unprintable(code) || code == '\n' || code == '\t') {
+            memcpy(shown, now->bytes, now->count);
+            used = now->count;
+        } else {
+            used = (size_t)snprintf(shown, 24, code > 0xFF ? "\\u%04X" : "\\x%02X", (unsigned)code);
+        }
+    } else {
+        for (size_t i = 0; i < now->count; i++) { /* a terminal of another encoding knows controls from 0x80 on */
+            unsigned char c = (unsigned char)now->bytes[i];
+            if (c >= 0x80 && c < 0xA0)
+                used += (size_t)snprintf(shown + used, 24 - used, "\\x%02X", c);
+            else
+                shown[used++] = (char)c;
+        }
+    }
+    now->count = 0;
+    return used;
+}
+
 static ssize_t guarded(void *state, const char *bytes, size_t size) {
-    bool *waits = state;
+    begun *now = state;
     char shown[4096];
     size_t used = 0;
     for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if (used + 16 > sizeof shown) {
+        if (used + 48 > sizeof shown) {
             if (!put(shown, used))
                 return 0;
             used = 0;
         }
-        bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F || (*waits && c >= 0x80 && c < 0xA0);
-        if (*waits && !control)
-            shown[used++] = '\xC2';
-        *waits = c == 0xC2;
-        if (control)
-            used += (size_t)snprintf(shown + used, sizeof shown - used, "\\x%02X", c);
-        else if (!*waits)
-            shown[used++] = (char)c;
+        unsigned char c = (unsigned char)bytes[i];
+        if (now->count > 0 && (c & 0xC0) != 0x80)
+            used += show(now, shown + used);
+        now->bytes[now->count++] = (char)c;
+        if (now->count == length_from((unsigned char)now->bytes[0]))
+            used += show(now, shown + used);
     }
     return put(shown, used) ? (ssize_t)size : 0;
 }
 
 void cli_guard_terminal(void) {
-    static bool waits;
+    static begun now;
     if (isatty(STDOUT_FILENO) != 1)
         return;
-    FILE *stream = fopencookie(&waits, "w", (cookie_io_functions_t){.write = guarded});
+    FILE *stream = fopencookie(&now, "w", (cookie_io_functions_t){.write = guarded});
     if (!stream)
         return; /* no memory: what comes next will say so */
     setvbuf(stream, NULL, _IOLBF, BUFSIZ);

@@ -26,8 +26,12 @@ typedef struct pv_targets {
     int classes;
     const int32_t *label;    /* [n], 0 .. classes-1; PV_UNLABELLED where allowed */
     const double *frequency; /* [n][classes], soft labels (vote frequencies), each row sums to 1 */
-    const double *weight;    /* [n], >= 0; NULL: all 1 */
+    const double *weight;    /* [n], each pv_weight_sound; NULL: all 1 */
 } pv_targets;
+
+/* Whether weight is one that a row may have: 0, or from 1e-100 to 1e100, so that products of two sums of them are
+ * numbers and none is lost. */
+bool pv_weight_sound(double weight);
 
 PV_MUST_USE pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets);
 

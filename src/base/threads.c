@@ -5,8 +5,10 @@
  * fork the child has the pool and none of its threads, so that a region of more than one waits for ever. So every
  * region asks here for its number, and no other way is used (tests/threads/regions.sh).
  */
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base.h"
@@ -34,25 +36,75 @@ static void *wait_at(void *gate) {
     return NULL;
 }
 
+/* The stack that a variable asks of OpenMP's threads ("4096", "64M", " 1 g "; kilobytes without a unit), in bytes; 0:
+ * none, or none that libgomp takes. */
+static size_t stack_of(const char *variable) {
+    const char *text = getenv(variable);
+    char *end;
+    if (!text)
+        return 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    while (end > text && (*end == ' ' || *end == '\t'))
+        end++;
+    unsigned shift = 10;
+    switch (end > text ? *end : 0) {
+    case 'b':
+    case 'B':
+        shift = 0;
+        break;
+    case 'm':
+    case 'M':
+        shift = 20;
+        break;
+    case 'g':
+    case 'G':
+        shift = 30;
+        break;
+    default:
+        break;
+    }
+    return number > SIZE_MAX >> shift ? SIZE_MAX : (size_t)number << shift;
+}
+
+/* Threads to try with have the stacks of libgomp's, which the user may have chosen. */
+static bool stack_as_libgomp(pthread_attr_t *attributes) {
+    size_t size = stack_of("OMP_STACKSIZE"), other = stack_of("GOMP_STACKSIZE");
+    size = size > other ? size : other;
+    if (pthread_attr_init(attributes) != 0)
+        return false;
+    if (size < (size_t)PTHREAD_STACK_MIN) /* one too small is not taken by libgomp either */
+        return true;
+    if (size < SIZE_MAX / 2 && pthread_attr_setstacksize(attributes, size) == 0)
+        return true;
+    pthread_attr_destroy(attributes);
+    return false;
+}
+
 /* How many of the wanted threads the system has room for, all at a time, and some memory beside them. */
 static int creatable(int wanted) {
     enum { MOST = 1024, SPARE = 2 << 20 }; /* SPARE: what libgomp allocates for a team, and more */
     pthread_t made[MOST];
+    pthread_attr_t attributes;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     sigset_t all, before; /* signals are for the caller's threads */
     int count = 0;
     void *spare = mmap(NULL, SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (spare == MAP_FAILED)
         return 0;
+    if (!stack_as_libgomp(&attributes)) {
+        munmap(spare, SPARE);
+        return 0;
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);
-    while (count < wanted && count < MOST && pthread_create(&made[count], NULL, wait_at, &gate) == 0)
+    while (count < wanted && count < MOST && pthread_create(&made[count], &attributes, wait_at, &gate) == 0)
         count++;
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < count; i++)
         pthread_join(made[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
     munmap(spare, SPARE);
     return count;
 }

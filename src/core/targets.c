@@ -13,6 +13,10 @@ PV__NAMED(marginal, PV_MARGINAL_LIST, MARGINAL)
 PV__NAMED(weighting, PV_WEIGHTING_LIST, WEIGHTING)
 PV__NAMED(implementation, IMPLEMENTATIONS, IMPLEMENTATION)
 
+bool pv_weight_sound(double weight) {
+    return weight == 0 || (weight >= 1e-100 && weight <= 1e100);
+}
+
 pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
     return pv__targets_check(ctx, targets, false);
 }
@@ -28,8 +32,8 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
     bool sampled = false;
     for (size_t n = 0; n < targets->n; n++) {
         double weight = pv__weight(targets, n);
-        if (!(weight >= 0 && weight < HUGE_VAL))
-            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: weight %g; weights must be finite and not negative", n + 1,
+        if (!pv_weight_sound(weight))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: weight %g; weights are 0, or from 1e-100 to 1e100", n + 1,
                             weight);
         if (targets->label) {
             if (unlabelled && targets->label[n] == PV_UNLABELLED) {

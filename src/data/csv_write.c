@@ -34,10 +34,12 @@ pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output) 
             write_cell(stream, &table->column[c], row);
         }
         fputc('\n', stream);
-        if (row % 65536 == 0 && pv__interrupted(ctx))
+        if ((row % 65536 == 0 || ferror(stream)) && pv__interrupted(ctx))
             return pv__fail_at(ctx, PV_ERR_INTERRUPTED, path, 0, 0, "writing was interrupted");
+        if (ferror(stream))
+            break;
     }
-    if (fflush(stream) != 0 || ferror(stream))
+    if (ferror(stream) || fflush(stream) != 0)
         return pv__fail_at(ctx, PV_ERR_WRITE, path, 0, 0, "could not be written: %s",
                            errno ? strerror(errno) : "unknown cause");
     return PV_OK;

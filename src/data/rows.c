@@ -20,9 +20,9 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     double total = 0;
     for (size_t row = 0; row < table->rows; row++) {
         double weight = weights->number[row];
-        if (weight < 0 || isinf(weight))
+        if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing one is seen to with the other cells */
             return PV__FAIL_CELL(ctx, table, row, column,
-                                 "weight %g in column '%s': weights are finite and not negative", weight,
+                                 "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100", weight,
                                  pv__show(weights->name).text);
         if (weight == 0) {
             states->state[row] = NO_WEIGHT;
@@ -33,10 +33,6 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     if (!(total > 0))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                            "all weights in column '%s' are 0; give the rows to be used a weight above 0",
-                           pv__show(weights->name).text);
-    if (isinf(total))
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                           "the weights in column '%s' add up to more than a double holds; scale them down",
                            pv__show(weights->name).text);
     return PV_OK;
 }

@@ -18,12 +18,12 @@ static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
         if (sample->label && (sample->label[i] < -1 || sample->label[i] >= sample->classes))
             return pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is not a label: 0 to %d, or -1 where it is unknown", i + 1,
                             (int)sample->label[i], sample->classes - 1);
-        if (!(weight >= 0 && weight < HUGE_VAL))
-            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight of %g; weights are finite and not negative", i + 1,
+        if (!pv_weight_sound(weight))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight of %g; weights are 0, or from 1e-100 to 1e100", i + 1,
                             weight);
         total += weight;
     }
-    if (!(total > 0 && total < HUGE_VAL))
+    if (!(total > 0))
         return pv__fail(ctx, PV_ERR_INPUT,
                         "the weights of the rows add up to %g; nothing can be learnt from them: give some above 0",
                         total);

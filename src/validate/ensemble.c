@@ -79,11 +79,12 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
                            first->prevalence ? "states" : "joins a first model that states");
     for (int y = 0; y < first->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
-            return pv__fail_at(
-                ctx, PV_ERR_INPUT, name, 0, 0,
-                "states the prevalence %.6g of label '%s', the first model %.6g; --population known:P says where to "
-                "average",
-                other->prevalence[y], first->labels[y], first->prevalence[y]);
+            return pv__fail_at(/* digits that show a difference of 1e-9 */
+                               ctx, PV_ERR_INPUT, name, 0, 0,
+                               "states the prevalence %.10g of label '%s', the first model %.10g; --population known:P "
+                               "says where to "
+                               "average",
+                               other->prevalence[y], first->labels[y], first->prevalence[y]);
     return PV_OK;
 }
 

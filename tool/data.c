@@ -19,6 +19,14 @@ int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* Whether the model reads the column as numbers. It may name the rows all the same. */
+static bool is_number(const pv_encoding *encoding, const char *name) {
+    for (size_t s = 0; s < encoding->sources; s++)
+        if (strcmp(encoding->source[s].name, name) == 0)
+            return encoding->source[s].type == PV_COLUMN_NUMBER;
+    return false;
+}
+
 int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
                        pv_table **table) {
     const char **names = cli_alloc(2 * encoding->sources + 6, sizeof *names);
@@ -31,7 +39,7 @@ int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *
     }
     if (roles->target)
         keep[n_keep++] = text[n_text++] = roles->target;
-    if (roles->id)
+    if (roles->id && !is_number(encoding, roles->id))
         keep[n_keep++] = text[n_text++] = roles->id;
     if (roles->weights && *roles->weights)
         keep[n_keep++] = roles->weights;

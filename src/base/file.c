@@ -195,6 +195,8 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
 pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     *output = (pv_output){0};
     struct stat about;
+    if (!path[0])
+        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty; name the file to write");
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);

@@ -411,9 +411,9 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
             to[y] = table->column[column[y]].number[row];
             if (isnan(to[y]))
                 missing = y;
-            else if (!(to[y] >= 0 && to[y] < HUGE_VAL))
+            else if (!pv_weight_sound(to[y]))
                 status =
-                    PV__FAIL_CELL(ctx, table, row, column[y], "%g votes; votes are finite and not negative", to[y]);
+                    PV__FAIL_CELL(ctx, table, row, column[y], "%g votes; votes are 0, or from 1e-100 to 1e100", to[y]);
             sum += to[y];
         }
         if (status == PV_OK && missing < k && !drop)

@@ -30,6 +30,15 @@ static void wrong_targets(void **state) {
     REFUSED(pv_targets_check(ctx, &bad), PV_ERR_INPUT, "row 3: label frequencies must not be negative");
     weight[1] = -1;
     REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight -1");
+    weight[1] = 1e-320; /* its square is lost */
+    REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight 9.99989e-321; weights are 0, or from");
+    weight[1] = 1e300; /* overflows */
+    REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight 1e+300");
+    weight[1] = NAN;
+    REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight nan");
+    weight[1] = 1e100;
+    weight[2] = 1e-100;
+    ok(pv_targets_check(ctx, &good));
     const double prevalence[] = {0.9, 0.1};
     pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = -1};
     REFUSED(pv_prevalence_check(ctx, &population), PV_ERR_USAGE, "prevalence_n is -1");
@@ -280,6 +289,7 @@ static void everything_stops(void **state) {
     pv_table *table;
     pv_output output;
     put("x,y\n1,2\n", 8);
+    REFUSED(pv_output_open(ctx, "", &output), PV_ERR_PATH, "a file's name is empty; name the file to write");
     ok(pv_output_open(ctx, path, &output));
     pv_simulation few = {.rows = 3, .cases = -1, .controls = -1, .prevalence = 0.5, .size = 24};
     pv_archive *archive;

@@ -286,12 +286,12 @@ static void refuses_infinite(void **state) {
 
 static void refuses_weights(void **state) {
     (void)state;
-    refused("a,y,w\n1,0,1\n2,1,-0.5\n", ROLES(.weights = "w"), "-0.5", "not negative");
+    refused("a,y,w\n1,0,1\n2,1,-0.5\n", ROLES(.weights = "w"), "-0.5", "0, or from 1e-100 to 1e100");
     at(3, 3);
-    refused("a,y,w\n1,0,inf\n2,1,1\n", ROLES(.weights = "w"), "inf", "finite");
+    refused("a,y,w\n1,0,inf\n2,1,1\n", ROLES(.weights = "w"), "inf", "0, or from 1e-100 to 1e100");
     refused("a,y,w\n1,0,0\n2,1,0\n", ROLES(.weights = "w"), "all weights", "'w'");
     refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "--missing drop");
-    refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "scale", "'w'");
+    refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "1e+308", "0, or from");
     learned l;
     ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"), &l)); /* a row without weight may have gaps */
     assert_int_equal(l.data->rows, 2);

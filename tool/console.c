@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -301,9 +302,12 @@ void cli_stop(cli_call *call) {
     call->ctx = NULL;
 }
 
-/* Nobody may be reading: exit, which would flush again, would wait for ever. */
+/* Nobody may be reading: exit, which would flush again, would wait for ever. A file, or a pipe that has room, takes
+ * what an interrupted command still had to say. */
 void cli_drop_unwritten(int code) {
-    if (ferror(stdout) || (code == CLI_FAILED && interrupted_at > 0))
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    bool stalled = code == CLI_FAILED && interrupted_at > 0 && poll(&out, 1, 0) != 1;
+    if (ferror(stdout) || stalled)
         __fpurge(stdout);
 }
 

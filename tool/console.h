@@ -27,7 +27,8 @@ void cli_progress_clear(cli_call *call);
 /* Flushes standard output; a failure is reported and gives CLI_FAILED, else code. */
 int cli_finish(cli_call *call, int code);
 
-/* What is left in standard output is given up where writing failed, or the work was interrupted with code. */
+/* What is left in standard output is given up where writing failed, or where the work was interrupted and nobody reads.
+ */
 void cli_drop_unwritten(int code);
 
 void cli_guard_streams(void);  /* terminal.c: before any file is opened */

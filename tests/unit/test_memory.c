@@ -25,7 +25,7 @@ static pv_fit_options options_of(void) {
     options.prevalence = "0.2";
     options.max_iter = 3;
     options.infer = PV_INFER_LAPLACE;
-    options.draws = 8;
+    options.draws = 100; /* the least that a record may have */
     return options;
 }
 

@@ -155,7 +155,7 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
     int width = 11;
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
-    for (size_t at = 1; at < summary->terms; at++)
+    for (size_t at = 1; summary->coefficient && at < summary->terms; at++)
         width = characters(summary->coefficient[at].name) > width ? characters(summary->coefficient[at].name) : width;
     for (size_t y = 1; summary->coefficient && y < (size_t)classifier->classes; y++) {
         const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;

@@ -193,7 +193,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
         y[i] = (double)row;
         lo[i] = exp(k->value.lo * k->scale);
         hi[i] = exp(k->value.hi * k->scale);
-        if (list->draws) {
+        if (list->draws && c->posterior) {
             double *own = densities + 3 * DENSITY * i;
             density_of(k, draws, list->draws + i * c->posterior->count, (double)row, own, own + DENSITY,
                        own + 2 * DENSITY);

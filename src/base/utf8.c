@@ -50,7 +50,7 @@ void pv_text_squeeze(char *text, size_t size) {
         if (length > KEPT + DOTS + 2) {
             for (int marks = 0; marks < 2 && strchr(":;,'\"", word[length - 1]); marks++)
                 length--; /* what ends the value stays behind it */
-        } else { /* many short ones: the end goes */
+        } else {          /* many short ones: the end goes */
             word = text;
             length = strlen(text);
             keep = size - DOTS - 1;

@@ -439,7 +439,7 @@ static void draw_spicules(scene *s, const pv__ct_nodule *nodule, const shape *f)
 
 static void draw_nodule(scene *s, const pv__ct_nodule *nodule) {
     double radius = 0.5 * nodule->diameter, core[3];
-    shape whole, inner;
+    shape whole = {0}, inner = {0};
     plan_shape(s, nodule, radius, &whole);
     plan_shape(s, nodule, radius * between(&s->rng, 0.35, 0.6), &inner);
     for (int axis = 0; axis < 3; axis++)

@@ -35,7 +35,7 @@ static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
 
 /* A label as messages have it: 'benign', or by its number from 1 where it has no name. */
 static pv__shown label_name(char *const *labels, size_t y) {
-    pv__shown name;
+    pv__shown name = {.text = ""};
     if (labels)
         pv__format(name.text, sizeof name.text, "'%.66s'", pv__show(labels[y]).text);
     else

@@ -241,7 +241,8 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
     *help = wants_help(argc, argv);
     call->options = cli_alloc(command->options_size, 1);
     call->given = cli_alloc(option_count(command), sizeof *call->given);
-    call->argument = cli_alloc((size_t)argc + 1, sizeof *call->argument);
+    /* One place each, given or not; and for all that is too much, to be told so. */
+    call->argument = cli_alloc(argument_count(command) + (size_t)argc + 1, sizeof *call->argument);
     size_t size = sizeof "prevail " + strlen(command->name);
     call->line = cli_alloc(size, 1);
     snprintf(call->line, size, "prevail %s", command->name);

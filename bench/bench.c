@@ -261,26 +261,26 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
         loglik[2 * i] = log(u);
         loglik[2 * i + 1] = log1p(-u);
     }
-    pv_target_sample sample = {.n = ROWS, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_sample sample = {.n = ROWS, .classes = 2, .loglik = loglik, .log_marginal = half};
     double seconds[2] = {HUGE_VAL, HUGE_VAL}, rows_seconds = HUGE_VAL;
     int64_t iterations = 1;
     pv_status status = PV_OK;
     for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++)
         for (int method = 0; method < 2 && status == PV_OK; method++) {
-            pv_target_options options = pv_target_options_default();
-            options.method = method ? PV_TARGET_EM : PV_TARGET_EXACT;
-            pv_target_prevalence *found = NULL;
+            pv_unknown_options options = pv_unknown_options_default();
+            options.method = method ? PV_UNKNOWN_EM : PV_UNKNOWN_EXACT;
+            pv_unknown_prevalence *found = NULL;
             double start = now();
-            status = pv_target_infer(call->ctx, &sample, labels, &options, &found);
+            status = pv_unknown_infer(call->ctx, &sample, labels, &options, &found);
             double middle = now();
             seconds[method] = fmin(seconds[method], middle - start);
             if (status == PV_OK && method == 0) {
-                status = pv_target_predict(call->ctx, &sample, found, p, NULL, NULL, NULL);
+                status = pv_unknown_predict(call->ctx, &sample, found, p, NULL, NULL, NULL);
                 rows_seconds = fmin(rows_seconds, now() - middle);
             } else if (status == PV_OK) {
                 iterations = found->iterations;
             }
-            pv_target_prevalence_free(call->ctx, found);
+            pv_unknown_prevalence_free(call->ctx, found);
         }
     free(loglik);
     free(p);

@@ -18,7 +18,7 @@ typedef struct adjust_options {
     bool missing;    /* those rows are dropped */
     double interval; /* 0: none */
     cli_running running;
-    pv_target_options target;
+    pv_unknown_options target;
 } adjust_options;
 
 static const pv_option option_table[] = {
@@ -64,7 +64,7 @@ typedef struct work {
     double *confusion;   /* [classes][classes]; NULL: not needed */
     double *p, *lo, *hi; /* [rows][classes] */
     size_t *copy;
-    pv_target_prevalence *target;
+    pv_unknown_prevalence *target;
 } work;
 
 static bool is_unknown(const adjust_options *options) {
@@ -83,7 +83,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (!is_unknown(options)) {
         int code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
         if (code == CLI_OK)
-            code = cli_check_idle(call, pv_target_option_table, "--to unknown", "give that");
+            code = cli_check_idle(call, pv_unknown_option_table, "--to unknown", "give that");
         if (code == CLI_OK && cli_given(call, "interval"))
             code = cli_error(call, PV_ERR_USAGE, NULL, "--interval is for --to unknown: leave it out, or give that");
         if (code != CLI_OK)
@@ -92,7 +92,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
-    if (options->source && options->target.method != PV_TARGET_BBSE)
+    if (options->source && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -167,11 +167,11 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
                              call->argument[0]);
     double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
-    pv_target_sample sample = {.n = held->source->data->rows,
-                               .classes = probs->classes,
-                               .loglik = logs,
-                               .log_marginal = held->log_from,
-                               .weight = held->source->data->weight};
+    pv_unknown_sample sample = {.n = held->source->data->rows,
+                                .classes = probs->classes,
+                                .loglik = logs,
+                                .log_marginal = held->log_from,
+                                .weight = held->source->data->weight};
     status = pv_confusion(call->ctx, &sample, probs->labels, held->confusion);
     free(logs);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -181,15 +181,15 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
     const pv_probs *probs = held->probs;
     size_t rows = probs->data->rows, count = rows * (size_t)probs->classes;
     held->p = cli_alloc(count, sizeof *held->p);
-    pv_target_sample sample = {.n = rows,
-                               .classes = probs->classes,
-                               .loglik = held->log_p,
-                               .log_marginal = held->log_from,
-                               .label = held->label,
-                               .weight = probs->data->weight};
+    pv_unknown_sample sample = {.n = rows,
+                                .classes = probs->classes,
+                                .loglik = held->log_p,
+                                .log_marginal = held->log_from,
+                                .label = held->label,
+                                .weight = probs->data->weight};
     if (!is_unknown(options)) {
-        const pv_target_prevalence known = {.classes = probs->classes, .plugin = held->to};
-        pv_status status = pv_target_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
+        const pv_unknown_prevalence known = {.classes = probs->classes, .plugin = held->to};
+        pv_status status = pv_unknown_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
         return status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     if (options->interval > 0) {
@@ -198,9 +198,9 @@ static int compute(cli_call *call, adjust_options *options, work *held) {
     }
     options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
     options->target.confusion = held->confusion;
-    pv_status status = pv_target_infer(call->ctx, &sample, probs->labels, &options->target, &held->target);
+    pv_status status = pv_unknown_infer(call->ctx, &sample, probs->labels, &options->target, &held->target);
     if (status == PV_OK)
-        status = pv_target_predict(call->ctx, &sample, held->target, held->p, NULL, held->lo, held->hi);
+        status = pv_unknown_predict(call->ctx, &sample, held->target, held->p, NULL, held->lo, held->hi);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -292,7 +292,7 @@ static int run(cli_call *call) {
     free(held.lo);
     free(held.hi);
     free(held.copy);
-    pv_target_prevalence_free(call->ctx, held.target);
+    pv_unknown_prevalence_free(call->ctx, held.target);
     pv_costs_free(call->ctx, held.costs);
     pv_probs_free(call->ctx, held.source);
     pv_probs_free(call->ctx, held.probs);
@@ -306,7 +306,7 @@ static const cli_argument arguments[] = {
 
 static const cli_group groups[] = {{"Options", option_table, 0},
                                    {"Unknown prevalence", unknown_table, 0},
-                                   {"How it is inferred", pv_target_option_table, offsetof(adjust_options, target)},
+                                   {"How it is inferred", pv_unknown_option_table, offsetof(adjust_options, target)},
                                    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {

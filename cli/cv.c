@@ -26,7 +26,7 @@ typedef struct cv_options {
     const char *population, *stated_for;
     double interval;
     int64_t bootstrap;
-    pv_target_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* --population unknown: how */
     const char *output;
     report_options report;
     cli_checkpoint checkpoint;
@@ -309,7 +309,7 @@ static const cli_group groups[] = {
     {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
     {"Population", cli_sample_table, offsetof(cv_options, sample)},
     {"Model", pv_fit_option_table, offsetof(cv_options, fit)},
-    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(cv_options, unknown)},
+    {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(cv_options, unknown)},
     {"Running", run_table, 0},
     {"Checkpoints", cli_checkpoint_table, offsetof(cv_options, checkpoint)},
     {NULL, NULL, 0}};

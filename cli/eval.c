@@ -95,7 +95,7 @@ static int check_call(cli_call *call, const eval_options *options) {
                              i < 2 ? " or --report" : "");
     int code = strcmp(options->population, "unknown") == 0
                    ? cli_check_method(call, &options->unknown)
-                   : cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
+                   : cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
     if (code != CLI_OK)
         return code;
     if (options->votes && options->target)
@@ -192,7 +192,7 @@ static const cli_group groups[] = {
     {"Another model's probabilities", probs_table, 0},
     {"Curves", curves_table, 0},
     {"Report", report_table, 0},
-    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(eval_options, unknown)},
+    {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(eval_options, unknown)},
     {NULL, NULL, 0}};
 
 static const cli_example examples[] = {

@@ -27,7 +27,7 @@ typedef struct eval_options {
     double threshold;
     report_options report;
     const char *training;
-    pv_target_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* --population unknown: how */
     cli_running running;
 } eval_options;
 
@@ -56,7 +56,7 @@ typedef struct eval_inputs {
     pv_probs *probs;
     pv_prediction *said; /* of a model: log_p and the rest lie in it */
     double *frequency, *weight;
-    pv_target_prevalence *target; /* --population unknown: what was inferred */
+    pv_unknown_prevalence *target; /* --population unknown: what was inferred */
 } eval_inputs;
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */

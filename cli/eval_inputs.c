@@ -18,11 +18,11 @@ static double *copy_of(const double *values, size_t n) {
 }
 
 /* What the options say of an unknown prevalence. */
-static int target_options(cli_call *call, const eval_options *options, pv_target_options *target) {
+static int target_options(cli_call *call, const eval_options *options, pv_unknown_options *target) {
     *target = options->unknown;
     target->level = options->interval;
     target->seed = options->seed;
-    if (target->method == PV_TARGET_BBSE)
+    if (target->method == PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--method bbse learns from other labelled rows, which eval has none of: use predict --source");
     return CLI_OK;
@@ -32,7 +32,7 @@ static int target_options(cli_call *call, const eval_options *options, pv_target
 static int predict_population(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     const pv_predict_options wanted = {.likelihood = true};
     const pv_classifier *classifier = inputs->classifier;
-    pv_target_options unknown;
+    pv_unknown_options unknown;
     pv_population *population;
     pv_status status = pv_population_new(call->ctx, classifier, options->population, NULL, &population);
     if (status != PV_OK)
@@ -150,18 +150,18 @@ static int parse_prevalence(cli_call *call, const char *option, const char *text
 
 /* The prevalence of the rows' population, and their probabilities in it. */
 static int infer_prevalence(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    pv_target_options target;
+    pv_unknown_options target;
     int code = target_options(call, options, &target);
     if (code != CLI_OK)
         return code;
-    pv_target_sample sample = {.n = inputs->targets.n,
-                               .classes = inputs->classes,
-                               .loglik = inputs->loglik,
-                               .log_marginal = inputs->log_marginal,
-                               .weight = inputs->probs->data->weight};
-    pv_status status = pv_target_infer(call->ctx, &sample, inputs->labels, &target, &inputs->target);
+    pv_unknown_sample sample = {.n = inputs->targets.n,
+                                .classes = inputs->classes,
+                                .loglik = inputs->loglik,
+                                .log_marginal = inputs->log_marginal,
+                                .weight = inputs->probs->data->weight};
+    pv_status status = pv_unknown_infer(call->ctx, &sample, inputs->labels, &target, &inputs->target);
     if (status == PV_OK)
-        status = pv_target_predict(call->ctx, &sample, inputs->target, NULL, inputs->log_p, NULL, NULL);
+        status = pv_unknown_predict(call->ctx, &sample, inputs->target, NULL, inputs->log_p, NULL, NULL);
     if (status != PV_OK)
         return cli_fail(call, status);
     memcpy(inputs->prevalence, inputs->target->value, (size_t)inputs->classes * sizeof(double));
@@ -363,7 +363,7 @@ void eval_clear(cli_call *call, eval_inputs *inputs) {
         free(inputs->loglik);
         free(inputs->log_marginal);
         free(inputs->prevalence);
-        pv_target_prevalence_free(call->ctx, inputs->target);
+        pv_unknown_prevalence_free(call->ctx, inputs->target);
     }
     pv_prediction_free(call->ctx, inputs->said);
     free(inputs->stated);

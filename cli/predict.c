@@ -25,7 +25,7 @@ typedef struct predict_options {
     bool missing; /* those rows are dropped */
     const char *output;
     cli_running running;
-    pv_target_options target;
+    pv_unknown_options target;
 } predict_options;
 
 static const pv_option option_table[] = {
@@ -76,14 +76,14 @@ static int check_options(cli_call *call, const predict_options *options) {
     if (strcmp(options->population, "unknown") != 0) {
         int code = cli_check_idle(call, unknown_table, "--population unknown", "give that");
         if (code == CLI_OK)
-            code = cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
+            code = cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
         if (code != CLI_OK)
             return code;
     }
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
-    if (options->source && options->target.method != PV_TARGET_BBSE)
+    if (options->source && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
     if (options->ensemble && options->interval > 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
@@ -153,12 +153,12 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     if (status == PV_OK) {
         double *loglik = cli_alloc(data->rows * k, sizeof *loglik);
         held->confusion = cli_alloc(k * k, sizeof *held->confusion);
-        pv_target_sample sample = {.n = data->rows,
-                                   .classes = c->classes,
-                                   .loglik = loglik,
-                                   .log_marginal = c->log_marginal,
-                                   .label = data->label,
-                                   .weight = data->weight};
+        pv_unknown_sample sample = {.n = data->rows,
+                                    .classes = c->classes,
+                                    .loglik = loglik,
+                                    .log_marginal = c->log_marginal,
+                                    .label = data->label,
+                                    .weight = data->weight};
         status = pv_predict_loglik(call->ctx, c, data, loglik);
         if (status == PV_OK)
             status = pv_confusion(call->ctx, &sample, c->labels, held->confusion);
@@ -267,7 +267,7 @@ static const cli_argument arguments[] = {{"MODEL", "A model file, written by pre
 
 static const cli_group groups[] = {{"Options", option_table, 0},
                                    {"Unknown prevalence", unknown_table, 0},
-                                   {"How it is inferred", pv_target_option_table, offsetof(predict_options, target)},
+                                   {"How it is inferred", pv_unknown_option_table, offsetof(predict_options, target)},
                                    {NULL, NULL, 0}};
 
 static const cli_example examples[] = {

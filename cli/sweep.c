@@ -23,7 +23,7 @@ typedef struct sweep_options {
     int64_t folds, repeats;
     const char *holdout;
     const char *population, *stated_for;
-    pv_target_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* --population unknown: how */
     bool mixture;
     const char *mixture_prior;
     const char *output;
@@ -513,7 +513,7 @@ static const cli_group groups[] = {
     {"Data", pv_role_option_table, offsetof(sweep_options, roles)},
     {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
     {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
-    {"How an unknown prevalence is inferred", pv_target_option_table, offsetof(sweep_options, unknown)},
+    {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(sweep_options, unknown)},
     {"Running", run_table, 0},
     {"Checkpoints", cli_checkpoint_table, offsetof(sweep_options, checkpoint)},
     {NULL, NULL, 0}};

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-int cli_check_method(cli_call *call, const pv_target_options *options) {
-    bool prior = options->method == PV_TARGET_EXACT || options->method == PV_TARGET_VB;
-    bool updates = options->method == PV_TARGET_EM || options->method == PV_TARGET_VB;
+int cli_check_method(cli_call *call, const pv_unknown_options *options) {
+    bool prior = options->method == PV_UNKNOWN_EXACT || options->method == PV_UNKNOWN_VB;
+    bool updates = options->method == PV_UNKNOWN_EM || options->method == PV_UNKNOWN_VB;
     const struct {
         const char *name;
         const void *field; /* a command may have another option of the name */
@@ -21,11 +21,11 @@ int cli_check_method(cli_call *call, const pv_target_options *options) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].idle && cli_given(call, rows[i].name) && cli_value(call, rows[i].name) == rows[i].field)
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --method %s; leave it out with %s", rows[i].name,
-                             rows[i].methods, pv_target_method_name((pv_target_method)options->method));
+                             rows[i].methods, pv_unknown_method_name((pv_unknown_method)options->method));
     return CLI_OK;
 }
 
-void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const *labels) {
+void cli_json_target(json_t *object, const pv_unknown_prevalence *t, char *const *labels) {
     json_t *by_label = cli_json_object();
     for (int y = 0; y < t->classes; y++) {
         json_t *entry = cli_json_object();
@@ -36,7 +36,7 @@ void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const 
         cli_json_set(by_label, labels[y], entry);
     }
     cli_json_set(object, "target_prevalence", by_label);
-    cli_json_set(object, "method", cli_json_text(pv_target_method_name(t->method)));
+    cli_json_set(object, "method", cli_json_text(pv_unknown_method_name(t->method)));
     cli_json_set(object, "iterations", json_integer(t->iterations));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(t->stop)));
     cli_json_set(object, "interval", cli_json_real(t->level));
@@ -47,10 +47,10 @@ void cli_json_target(json_t *object, const pv_target_prevalence *t, char *const 
     cli_json_set(object, "identified", json_boolean(!t->weak && !t->swayed));
 }
 
-void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const *labels, size_t rows) {
+void cli_note_target(cli_call *call, const pv_unknown_prevalence *t, char *const *labels, size_t rows) {
     char line[900];
     size_t at = (size_t)snprintf(line, sizeof line, "prevalence inferred from %zu rows (%s):", rows,
-                                 pv_target_method_name(t->method));
+                                 pv_unknown_method_name(t->method));
     for (int y = t->classes == 2 ? 1 : 0; y < t->classes && at < sizeof line - 200; y++) {
         at += (size_t)snprintf(line + at, sizeof line - at, "%s %.60s %.4g", y > (t->classes == 2) ? "," : "",
                                labels[y], t->value[y]);
@@ -58,7 +58,7 @@ void cli_note_target(cli_call *call, const pv_target_prevalence *t, char *const 
             at += (size_t)snprintf(line + at, sizeof line - at, " (%.4g to %.4g)", t->lo[y], t->hi[y]);
     }
     cli_note(call, "%s", line);
-    bool updates = t->method == PV_TARGET_EM || t->method == PV_TARGET_VB;
+    bool updates = t->method == PV_UNKNOWN_EM || t->method == PV_UNKNOWN_VB;
     if (t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED)
         cli_warn(call, "the prevalence has not settled after %lld %s (%s): %s", (long long)t->iterations,
                  updates ? "iterations" : "passes over the rows", pv_stop_name(t->stop),

@@ -7,10 +7,10 @@
 #include "tool/json.h"
 
 /* Refuses options that say nothing to the --method chosen. */
-int cli_check_method(cli_call *call, const pv_target_options *options);
+int cli_check_method(cli_call *call, const pv_unknown_options *options);
 /* Sets target_prevalence, method, iterations, stop and so on. */
-void cli_json_target(json_t *object, const pv_target_prevalence *prevalence, char *const *labels);
+void cli_json_target(json_t *object, const pv_unknown_prevalence *prevalence, char *const *labels);
 /* What was found, and a warning where the rows hardly tell. */
-void cli_note_target(cli_call *call, const pv_target_prevalence *prevalence, char *const *labels, size_t rows);
+void cli_note_target(cli_call *call, const pv_unknown_prevalence *prevalence, char *const *labels, size_t rows);
 
 #endif

@@ -39,13 +39,13 @@ json_t *cli_json_validation(const pv_validation *validation) {
 
 /* ---- the populations --------------------------------------------------------------------------------------------- */
 
-int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
+int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_options *unknown, double level,
                            int64_t seed) {
     if (strcmp(population, "unknown") != 0)
-        return cli_check_idle(call, pv_target_option_table, "--population unknown", "give that");
+        return cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
     unknown->level = level;
     unknown->seed = seed;
-    if (unknown->method == PV_TARGET_BBSE)
+    if (unknown->method == PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--method bbse learns from other labelled rows, which %s has none of: use predict --source",
                          call->command->name);
@@ -104,7 +104,7 @@ void cli_print_stated(size_t count, const pv_validation *const *validation) {
 static void warn_of_targets(cli_call *call, const pv_validation *v, const char *what) {
     size_t weak = 0, swayed = 0, unsettled = 0, parts = v->folds * v->repeats;
     for (size_t i = 0; v->target && i < parts; i++) {
-        const pv_target_prevalence *t = v->target[i];
+        const pv_unknown_prevalence *t = v->target[i];
         weak += t->weak ? 1 : 0;
         swayed += t->swayed ? 1 : 0;
         unsettled += t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED ? 1 : 0;

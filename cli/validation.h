@@ -12,7 +12,7 @@ const char *cli_metric_text(double value, char *text, size_t size);
  * where there are intervals. */
 json_t *cli_json_validation(const pv_validation *validation);
 /* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
-int cli_validation_unknown(cli_call *call, const char *population, pv_target_options *unknown, double level,
+int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_options *unknown, double level,
                            int64_t seed);
 double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
 /* Whether metrics of rows with these label shares mislead about a population with others. */

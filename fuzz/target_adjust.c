@@ -12,32 +12,32 @@ static void check_moved(pv_ctx *ctx, const pv_probs *probs) {
         marginal[y] = log(1.0 / (double)k);
     for (size_t i = 0; i < n * k; i++)
         loglik[i] = log(probs->p[i]);
-    pv_target_sample sample = {.n = n,
-                               .classes = (int)k,
-                               .loglik = loglik,
-                               .log_marginal = marginal,
-                               .label = probs->data->label,
-                               .weight = probs->data->weight};
-    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_BBSE; method++) {
-        pv_target_options options = pv_target_options_default();
-        pv_target_prevalence *found;
+    pv_unknown_sample sample = {.n = n,
+                                .classes = (int)k,
+                                .loglik = loglik,
+                                .log_marginal = marginal,
+                                .label = probs->data->label,
+                                .weight = probs->data->weight};
+    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_BBSE; method++) {
+        pv_unknown_options options = pv_unknown_options_default();
+        pv_unknown_prevalence *found;
         options.method = method;
         options.draws = 100;
         options.max_iter = 200;
-        if (method == PV_TARGET_BBSE && pv_confusion(ctx, &sample, probs->labels, confusion) == PV_OK)
+        if (method == PV_UNKNOWN_BBSE && pv_confusion(ctx, &sample, probs->labels, confusion) == PV_OK)
             options.confusion = confusion;
-        pv_status status = pv_target_infer(ctx, &sample, probs->labels, &options, &found);
+        pv_status status = pv_unknown_infer(ctx, &sample, probs->labels, &options, &found);
         if (status != PV_OK) {
             fuzz_refused(ctx, status);
             continue;
         }
         fuzz_sound_probabilities(1, k, found->value);
-        status = pv_target_predict(ctx, &sample, found, p, NULL, NULL, NULL);
+        status = pv_unknown_predict(ctx, &sample, found, p, NULL, NULL, NULL);
         if (status == PV_OK)
             fuzz_sound_probabilities(n, k, p);
         else
             fuzz_refused(ctx, status);
-        pv_target_prevalence_free(ctx, found);
+        pv_unknown_prevalence_free(ctx, found);
     }
 }
 

@@ -38,17 +38,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int i = 0; i < ROWS * k; i++)
         FUZZ_CHECK(fabs(there[i] - start[i]) <= 1e-12 * (1 + fabs(start[i])), "%.17g did not stay: %.17g", start[i],
                    there[i]);
-    /* pv_target_predict, which also takes a prevalence that is known, must agree with pv_adapt. */
+    /* pv_unknown_predict, which also takes a prevalence that is known, must agree with pv_adapt. */
     pv_ctx *ctx = fuzz_begin(size);
-    pv_target_sample sample = {.n = ROWS, .classes = k, .loglik = start, .log_marginal = log_from};
-    pv_target_prevalence known = {.classes = k, .plugin = to};
-    FUZZ_CHECK(pv_target_predict(ctx, &sample, &known, NULL, back, NULL, NULL) == PV_OK, "%s",
+    pv_unknown_sample sample = {.n = ROWS, .classes = k, .loglik = start, .log_marginal = log_from};
+    pv_unknown_prevalence known = {.classes = k, .plugin = to};
+    FUZZ_CHECK(pv_unknown_predict(ctx, &sample, &known, NULL, back, NULL, NULL) == PV_OK, "%s",
                pv_ctx_error(ctx)->message);
     pv_adapt(ROWS, k, start, log_from, to, there);
     for (int i = 0; i < ROWS * k; i++)
         FUZZ_CHECK(fabs(there[i] - back[i]) <= 1e-9 * (1 + fabs(there[i])),
                    "%.17g by pv_adapt, %.17g by "
-                   "pv_target_predict",
+                   "pv_unknown_predict",
                    there[i], back[i]);
     fuzz_end(ctx);
     return 0;

@@ -24,13 +24,13 @@ static void set_one(pv_ctx *ctx, const pv_option *table, void *options, const ch
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pv_ctx *ctx = fuzz_begin(size);
     pv_fit_options fit = pv_fit_options_default();
-    pv_target_options target = pv_target_options_default();
+    pv_unknown_options target = pv_unknown_options_default();
     pv_image_options image = {0};
     pv_options_default(pv_image_option_table, &image);
     const struct {
         const pv_option *table;
         void *options;
-    } tables[] = {{pv_fit_option_table, &fit}, {pv_target_option_table, &target}, {pv_image_option_table, &image}};
+    } tables[] = {{pv_fit_option_table, &fit}, {pv_unknown_option_table, &target}, {pv_image_option_table, &image}};
     fuzz_input in = {data, size};
     while (in.size) {
         const char *line = fuzz_line(&in);

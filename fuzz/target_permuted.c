@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < ROWS * 2; i++)
         FUZZ_CHECK(fuzz_same_bits(b[i], a[2 * order[i / 2] + i % 2]), "row %zu: %.17g is not %.17g", i / 2, b[i],
                    a[2 * order[i / 2] + i % 2]);
-    pv_target_options options = pv_target_options_default();
+    pv_unknown_options options = pv_unknown_options_default();
     pv_population *population;
     pv_prediction *first, *second;
     options.method = method;

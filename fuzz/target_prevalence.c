@@ -43,20 +43,20 @@ static void check_priors(pv_ctx *ctx, const char *text, char **label, int n) {
         loglik[y] = log((y == 0 ? 2.0 : 1.0) / (n + 1));
         loglik[n + y] = log((y == n - 1 ? 2.0 : 1.0) / (n + 1));
     }
-    pv_target_sample sample = {.n = 2, .classes = n, .loglik = loglik, .log_marginal = marginal};
-    pv_target_options options = pv_target_options_default();
+    pv_unknown_sample sample = {.n = 2, .classes = n, .loglik = loglik, .log_marginal = marginal};
+    pv_unknown_options options = pv_unknown_options_default();
     options.dirichlet = text;
     options.draws = 100;
-    pv_target_prevalence *found;
-    status = pv_target_infer(ctx, &sample, label, &options, &found);
+    pv_unknown_prevalence *found;
+    status = pv_unknown_infer(ctx, &sample, label, &options, &found);
     if (status != PV_OK) {
         fuzz_refused(ctx, status);
         return;
     }
     fuzz_sound_probabilities(1, (size_t)n, found->value);
-    FUZZ_CHECK(pv_target_predict(ctx, &sample, found, p, NULL, NULL, NULL) == PV_OK, "%s", pv_ctx_error(ctx)->message);
+    FUZZ_CHECK(pv_unknown_predict(ctx, &sample, found, p, NULL, NULL, NULL) == PV_OK, "%s", pv_ctx_error(ctx)->message);
     fuzz_sound_probabilities(2, (size_t)n, p);
-    pv_target_prevalence_free(ctx, found);
+    pv_unknown_prevalence_free(ctx, found);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -25,56 +25,56 @@ const char *pv_population_kind_name(pv_population_kind kind); /* "true"; never N
 bool pv_population_kind_find(const char *name, pv_population_kind *kind);
 
 /* How an unknown prevalence is inferred: docs/method.md, section "Unknown prevalence". */
-#define PV_TARGET_METHOD_LIST(X)                                                                                       \
+#define PV_UNKNOWN_METHOD_LIST(X)                                                                                      \
     X(EXACT, "exact", "the posterior of pi with the labels summed out; probabilities averaged over it")                \
     X(VB, "vb", "the paper's variational Dirichlet updates (Appendix G)")                                              \
     X(EM, "em", "maximum likelihood by expectation maximisation (Saerens et al. 2002)")                                \
     X(BBSE, "bbse", "black-box shift estimation from a confusion matrix (Lipton et al. 2018)")
-typedef enum pv_target_method {
-#define PV_TARGET_ENUM(name, word, text) PV_TARGET_##name,
-    PV_TARGET_METHOD_LIST(PV_TARGET_ENUM)
-#undef PV_TARGET_ENUM
-} pv_target_method;
-const char *pv_target_method_name(pv_target_method method);
-bool pv_target_method_find(const char *name, pv_target_method *method);
+typedef enum pv_unknown_method {
+#define PV_UNKNOWN_ENUM(name, word, text) PV_UNKNOWN_##name,
+    PV_UNKNOWN_METHOD_LIST(PV_UNKNOWN_ENUM)
+#undef PV_UNKNOWN_ENUM
+} pv_unknown_method;
+const char *pv_unknown_method_name(pv_unknown_method method);
+bool pv_unknown_method_find(const char *name, pv_unknown_method *method);
 
-typedef struct pv_target_options {
-    int method;            /* pv_target_method */
+typedef struct pv_unknown_options {
+    int method;            /* pv_unknown_method */
     const char *dirichlet; /* prior of pi: "flat", "jeffreys", "balanced[:K]", "true[:K]", "counts:K,K,..." */
     int64_t max_iter;      /* em, vb */
     int64_t draws;         /* of pi, with more than two classes */
     int64_t seed;
     double level;            /* of the intervals; not in the table */
     const double *confusion; /* bbse: [classes][classes], see pv_confusion; not in the table */
-} pv_target_options;
+} pv_unknown_options;
 
-extern const pv_option pv_target_option_table[];   /* ends with a NULL name */
-pv_target_options pv_target_options_default(void); /* level 0.9 */
+extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
+pv_unknown_options pv_unknown_options_default(void); /* level 0.9 */
 
 /* That table by name. The caller frees *settings with pv_settings_free. */
-PV_MUST_USE pv_status pv_target_settings_new(pv_ctx *ctx, pv_settings **settings);
+PV_MUST_USE pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings);
 /* The options in settings that have the table, borrowed from them; NULL: they have not. */
-const pv_target_options *pv_target_options_of(const pv_settings *settings);
+const pv_unknown_options *pv_unknown_options_of(const pv_settings *settings);
 
 /* Made by pv_population_new; read the fields. */
 typedef struct pv_population {
     pv_population_kind kind;
     int classes;
-    double *prevalence;        /* [classes]; NULL for UNKNOWN, which the rows are to tell */
-    pv_target_options unknown; /* for UNKNOWN: how */
+    double *prevalence;         /* [classes]; NULL for UNKNOWN, which the rows are to tell */
+    pv_unknown_options unknown; /* for UNKNOWN: how */
 } pv_population;
 
 /* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse. unknown: how an
  * unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated prevalence
  * has no true population. The caller frees *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
-                                        const pv_target_options *unknown, pv_population **population);
+                                        const pv_unknown_options *unknown, pv_population **population);
 /* The one of a given prevalence [classes]. */
 PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence,
                                           pv_population **population);
 void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is fine */
 
-typedef struct pv_target_prevalence pv_target_prevalence; /* below */
+typedef struct pv_unknown_prevalence pv_unknown_prevalence; /* below */
 
 /* ---- predictions ---------------------------------------------------------------------------------------------------
  */
@@ -91,15 +91,15 @@ pv_predict_options pv_predict_options_default(void); /* neither */
 typedef struct pv_prediction {
     size_t rows;
     int classes;
-    double *p;                      /* [rows][classes], in the population */
-    double *log_p;                  /* [rows][classes], their logarithms, without underflow */
-    double *lo, *hi;                /* [rows][classes], central intervals; NULL: not asked for */
-    double *prevalence;             /* [classes], of the population: stated, known, or as inferred */
-    pv_target_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
-    double *loglik;                 /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
-                                       corrected to it, or without a stated prevalence as trained */
-    double *log_marginal;           /* [classes], log p(y) there; NULL with loglik */
-    bool elsewhere;                 /* the population is not the true one */
+    double *p;                       /* [rows][classes], in the population */
+    double *log_p;                   /* [rows][classes], their logarithms, without underflow */
+    double *lo, *hi;                 /* [rows][classes], central intervals; NULL: not asked for */
+    double *prevalence;              /* [classes], of the population: stated, known, or as inferred */
+    pv_unknown_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
+    double *loglik;                  /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
+                                        corrected to it, or without a stated prevalence as trained */
+    double *log_marginal;            /* [classes], log p(y) there; NULL with loglik */
+    bool elsewhere;                  /* the population is not the true one */
 } pv_prediction;
 
 /* Predicts. The model goes forward once over the rows, whatever is asked for; with a posterior and an unknown
@@ -130,7 +130,7 @@ void pv_adapt(size_t n, int classes, const double *loglik, const double *log_mar
 /* The rows' own prevalence pi: with r_n(y) = p(y|x_n,w)/p(y|w) a row's likelihood is sum_y pi_y r_n(y).
  */
 /* A sample from the population. Borrowed. */
-typedef struct pv_target_sample {
+typedef struct pv_unknown_sample {
     size_t n;
     int classes;
     const double *loglik;        /* [n][classes], log p(y|x_n,w) */
@@ -138,11 +138,11 @@ typedef struct pv_target_sample {
     const double *true_marginal; /* [classes], what "true:K" speaks of; NULL: exp(log_marginal) */
     const int32_t *label;        /* [n], -1 where unknown; NULL: all unknown. Known labels count as observed */
     const double *weight;        /* [n], >= 0, as repeated rows; NULL: all 1 */
-} pv_target_sample;
+} pv_unknown_sample;
 
-struct pv_target_prevalence {
+struct pv_unknown_prevalence {
     int classes;
-    pv_target_method method;
+    pv_unknown_method method;
     double *value;      /* [classes]: posterior mean (exact, vb), or the estimate */
     double *lo, *hi;    /* [classes], central interval; NaN where the method has none */
     double *sd;         /* [classes]; NaN where the method has none */
@@ -169,21 +169,22 @@ struct pv_target_prevalence {
 /* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
  * range, rows without any weight, bbse without a confusion matrix, a prior that is not understood. labels [classes] are
  * for messages. */
-PV_MUST_USE pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
-                                      const pv_target_options *options, pv_target_prevalence **prevalence);
-void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence);
+PV_MUST_USE pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
+                                       const pv_unknown_options *options, pv_unknown_prevalence **prevalence);
+void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence);
 
 /* p [n][classes]: each row's probabilities averaged over pi; log_p their logarithms, without underflow; lo and hi the
- * central interval over pi, of the level given to pv_target_infer. Each may be NULL. For a prevalence that is known, a
+ * central interval over pi, of the level given to pv_unknown_infer. Each may be NULL. For a prevalence that is known, a
  * struct with classes and plugin set will do. */
-PV_MUST_USE pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample,
-                                        const pv_target_prevalence *prevalence, double *p, double *log_p, double *lo,
-                                        double *hi);
+PV_MUST_USE pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample,
+                                         const pv_unknown_prevalence *prevalence, double *p, double *log_p, double *lo,
+                                         double *hi);
 
 /* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. Of labelled
  * rows (label not NULL) by count, whatever their label shares; else by the probabilities exp(loglik) themselves, for
  * rows drawn from the population these hold in. A label without mass is refused. */
-PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels, double *confusion);
+PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
+                                   double *confusion);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
  * Eq. optimal policy: the action of least expected cost, the first if tied.

@@ -24,16 +24,16 @@ PV_MUST_USE pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
 typedef struct pv_validation_options {
-    int64_t folds;                    /* 3 */
-    int64_t repeats;                  /* 1: how often, with other folds */
-    const int32_t *group;             /* [rows], as for pv_folds_make; NULL: none */
-    const char *population;           /* as for pv_population_new; "true" */
-    const pv_target_options *unknown; /* how population "unknown" is inferred; NULL: by default */
-    const char *stated_for;           /* the population the metrics are stated for, as pv_assess_options.prevalence:
-                                         "rows" as they are; "population", that of the predictions; or a prevalence as for
-                                         pv_prevalence_parse. NULL: "rows" */
-    int64_t bootstrap;                /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
-    double level;                     /* of these; 0.9 */
+    int64_t folds;                     /* 3 */
+    int64_t repeats;                   /* 1: how often, with other folds */
+    const int32_t *group;              /* [rows], as for pv_folds_make; NULL: none */
+    const char *population;            /* as for pv_population_new; "true" */
+    const pv_unknown_options *unknown; /* how population "unknown" is inferred; NULL: by default */
+    const char *stated_for;            /* the population the metrics are stated for, as pv_assess_options.prevalence:
+                                          "rows" as they are; "population", that of the predictions; or a prevalence as for
+                                          pv_prevalence_parse. NULL: "rows" */
+    int64_t bootstrap;                 /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
+    double level;                      /* of these; 0.9 */
 } pv_validation_options;
 
 pv_validation_options pv_validation_options_default(void);
@@ -59,7 +59,7 @@ typedef struct pv_validation {
         *population; /* [classes], prevalence of the population asked for, the mean over folds where it is inferred */
     double *stated;  /* [classes], that the metrics are stated for; NULL: the rows as they are, and nell for the true
                         population */
-    pv_target_prevalence *
+    pv_unknown_prevalence *
         *target;         /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
     pv_stop *stop;       /* [repeats][folds], why the fit stopped */
     pv_metrics *metrics; /* [repeats][folds] */

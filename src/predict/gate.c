@@ -2,7 +2,7 @@
  *
  * Cells and parameters are finite, and products and sums of them need not be: infinity less infinity is no number, no
  * comparison holds for it, and so every search for the largest would answer with what it began with. What is predicted
- * passes here in pv_predict_loglik, pv_predict and pv_target_predict; what is decided by in pv_decide and
+ * passes here in pv_predict_loglik, pv_predict and pv_unknown_predict; what is decided by in pv_decide and
  * pv_decide_label. What is judged passes pv__tally_rows.
  */
 #include <float.h>

@@ -22,7 +22,7 @@ static int team(const pv_ctx *ctx, size_t n, size_t microseconds) {
 }
 
 /* Rows whose label is known leave the likelihood and become counts. */
-static pv_status set_weights(pv_ctx *ctx, const pv_target_sample *sample, pv__mixture *m) {
+static pv_status set_weights(pv_ctx *ctx, const pv_unknown_sample *sample, pv__mixture *m) {
     if (!sample->label && !sample->weight) {
         m->total = (double)m->n;
         return PV_OK;
@@ -39,7 +39,7 @@ static pv_status set_weights(pv_ctx *ctx, const pv_target_sample *sample, pv__mi
     return PV_OK;
 }
 
-pv_status pv__mixture_init(pv_ctx *ctx, const pv_target_sample *sample, bool cross, pv__mixture *m) {
+pv_status pv__mixture_init(pv_ctx *ctx, const pv_unknown_sample *sample, bool cross, pv__mixture *m) {
     size_t k = (size_t)sample->classes, chunks = pv__chunks(sample->n);
     *m = (pv__mixture){.n = sample->n, .classes = sample->classes};
     m->room = cross ? k + k * k : k;

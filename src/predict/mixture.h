@@ -49,7 +49,7 @@ typedef struct pv__mixture {
 enum { PV__POINTS = 64 }; /* at most evaluated in one pass */
 
 /* The ratios of a sample. cross: room for pv__mixture_sums with cross products. The caller clears. */
-PV_MUST_USE pv_status pv__mixture_init(pv_ctx *ctx, const pv_target_sample *sample, bool cross, pv__mixture *mixture);
+PV_MUST_USE pv_status pv__mixture_init(pv_ctx *ctx, const pv_unknown_sample *sample, bool cross, pv__mixture *mixture);
 /* Other log-likelihoods of the same rows. */
 void pv__mixture_load(pv_ctx *ctx, pv__mixture *mixture, const double *loglik, const double *log_marginal);
 void pv__mixture_clear(pv_ctx *ctx, pv__mixture *mixture);

@@ -3,9 +3,9 @@
 #include "prevail/predict.h"
 
 #define ROW(type, name, field, fallback, low, high, choices, metavar, help)                                            \
-    { name, type, offsetof(pv_target_options, field), fallback, low, high, choices, metavar, help }
+    { name, type, offsetof(pv_unknown_options, field), fallback, low, high, choices, metavar, help }
 
-const pv_option pv_target_option_table[] = {
+const pv_option pv_unknown_option_table[] = {
     ROW(PV_OPTION_CHOICE, "method", method, "exact", 0, 0, "exact|vb|em|bbse", NULL,
         "How an unknown prevalence is inferred: exact, its posterior with the labels summed out; vb, the paper's "
         "variational updates (intervals too narrow); em, maximum likelihood (no interval); bbse, from a confusion "
@@ -21,22 +21,22 @@ const pv_option pv_target_option_table[] = {
     ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL, NULL, "Of the draws of an unknown prevalence."),
     {NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 
-pv_target_options pv_target_options_default(void) {
-    pv_target_options options = {.level = 0.9};
-    pv_options_default(pv_target_option_table, &options);
+pv_unknown_options pv_unknown_options_default(void) {
+    pv_unknown_options options = {.level = 0.9};
+    pv_options_default(pv_unknown_option_table, &options);
     return options;
 }
 
-pv_status pv_target_settings_new(pv_ctx *ctx, pv_settings **settings) {
-    pv_target_options usual = pv_target_options_default();
-    return pv__settings_of(ctx, pv_target_option_table, sizeof usual, &usual, settings);
+pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings) {
+    pv_unknown_options usual = pv_unknown_options_default();
+    return pv__settings_of(ctx, pv_unknown_option_table, sizeof usual, &usual, settings);
 }
 
-const pv_target_options *pv_target_options_of(const pv_settings *settings) {
-    return pv_settings_values(settings, pv_target_option_table);
+const pv_unknown_options *pv_unknown_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_unknown_option_table);
 }
 
-#define METHOD(name, word, text) {PV_TARGET_##name, word},
+#define METHOD(name, word, text) {PV_UNKNOWN_##name, word},
 #define POPULATION(name, word, text) {PV_POPULATION_##name, word},
-PV__NAMED(target_method, PV_TARGET_METHOD_LIST, METHOD)
+PV__NAMED(unknown_method, PV_UNKNOWN_METHOD_LIST, METHOD)
 PV__NAMED(population_kind, PV_POPULATION_LIST, POPULATION)

@@ -28,12 +28,12 @@ static pv_status parse_known(pv_ctx *ctx, const char *text, const char *known, c
 
 /* *population is whole, or NULL. prevalence [classes] is copied; NULL: to be inferred. */
 static pv_status make(pv_ctx *ctx, pv_population_kind kind, int classes, const double *prevalence,
-                      const pv_target_options *unknown, pv_population **population) {
+                      const pv_unknown_options *unknown, pv_population **population) {
     pv_population *made;
     *population = NULL;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     *made = (pv_population){.kind = kind, .classes = classes};
-    made->unknown = unknown ? *unknown : pv_target_options_default();
+    made->unknown = unknown ? *unknown : pv_unknown_options_default();
     if (prevalence) {
         pv_status status = pv__alloc(ctx, (size_t)classes, sizeof(double), &made->prevalence);
         if (status != PV_OK) {
@@ -46,7 +46,7 @@ static pv_status make(pv_ctx *ctx, pv_population_kind kind, int classes, const d
     return PV_OK;
 }
 
-pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_target_options *unknown,
+pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_unknown_options *unknown,
                             pv_population **population) {
     pv_population_kind kind = PV_POPULATION_TRUE;
     const char *known;

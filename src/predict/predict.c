@@ -32,7 +32,7 @@ void pv_prediction_free(pv_ctx *ctx, pv_prediction *made) {
     pv__free(ctx, made->prevalence);
     pv__free(ctx, made->loglik);
     pv__free(ctx, made->log_marginal);
-    pv_target_prevalence_free(ctx, made->inferred);
+    pv_unknown_prevalence_free(ctx, made->inferred);
     pv__free(ctx, made);
 }
 
@@ -100,22 +100,22 @@ static void move(const pv_classifier *c, size_t rows, const double *loglik, cons
         memcpy(log_p, loglik, rows * (size_t)c->classes * sizeof *log_p);
 }
 
-static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_target_options *how,
+static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
                              const int32_t *label, const double *loglik, pv_prediction *out) {
-    pv_target_sample sample = {.n = data->rows,
-                               .classes = c->classes,
-                               .loglik = loglik,
-                               .log_marginal = c->log_marginal,
-                               .true_marginal = true_target(c),
-                               .label = label,
-                               .weight = data->weight};
-    PV_TRY(pv_target_infer(ctx, &sample, c->labels, how, &out->inferred));
-    return pv_target_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
+    pv_unknown_sample sample = {.n = data->rows,
+                                .classes = c->classes,
+                                .loglik = loglik,
+                                .log_marginal = c->log_marginal,
+                                .true_marginal = true_target(c),
+                                .label = label,
+                                .weight = data->weight};
+    PV_TRY(pv_unknown_infer(ctx, &sample, c->labels, how, &out->inferred));
+    return pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
 }
 
 /* Without a posterior. */
 static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                               const pv_population *population, const pv_target_options *how,
+                               const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
     size_t count = data->rows * (size_t)c->classes;
     bool unknown = population->kind == PV_POPULATION_UNKNOWN;
@@ -141,7 +141,7 @@ done:
 }
 
 static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                               const pv_population *population, const pv_target_options *how,
+                               const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
     enum { ASKED, SPREAD, HOME, OUTPUTS };
     size_t k = (size_t)c->classes;
@@ -186,7 +186,7 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
 static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_population *population,
                          const pv_predict_options *options, pv_prediction **prediction) {
     PV_TRY(check(ctx, c, population, options));
-    pv_target_options how = population->unknown;
+    pv_unknown_options how = population->unknown;
     if (options->level > 0)
         how.level = options->level;
     pv_prediction *made;

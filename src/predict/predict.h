@@ -21,8 +21,8 @@ PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classi
 /* One draw of pi for each draw of w, and what they say together. *pi [draws][classes] is freed by the caller; *plugin,
  * inside of it, is what stands for pi in predictions where that is something else (vb), or NULL. */
 PV_MUST_USE pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        const int32_t *label, const pv_target_options *options, double **pi,
-                                        const double **plugin, pv_target_prevalence **inferred);
+                                        const int32_t *label, const pv_unknown_options *options, double **pi,
+                                        const double **plugin, pv_unknown_prevalence **inferred);
 
 /* The gate (gate.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {
@@ -39,10 +39,11 @@ PV_MUST_USE pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_cl
                                          const pv_dataset *data, const double *value);
 
 /* Of a sample all but its log-likelihoods: size, labels, weights and the options. */
-PV_MUST_USE pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_options *options);
-PV_MUST_USE pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
-                                     pv_target_prevalence **prevalence);
+PV_MUST_USE pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample,
+                                        const pv_unknown_options *options);
+PV_MUST_USE pv_status pv__unknown_new(pv_ctx *ctx, int classes, const pv_unknown_options *options,
+                                      pv_unknown_prevalence **prevalence);
 /* [classes], p(y|w) of the true population. */
-void pv__marginal_of(int classes, const pv_target_sample *sample, double *marginal);
+void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *marginal);
 
 #endif

@@ -18,7 +18,7 @@
 static const double REST = 1e-9;
 static const double LEAST = 1e-12; /* bbse: smallest prevalence left after the clipping */
 
-pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *const *labels, int classes,
+pv_status pv__solver_init(pv_ctx *ctx, const pv_unknown_options *options, char *const *labels, int classes,
                           pv__solver *s) {
     size_t k = (size_t)classes;
     *s = (pv__solver){.options = options, .classes = classes};
@@ -36,7 +36,7 @@ pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *c
     s->work = s->flat_sd + k;
     if (classes > 2)
         PV_GOTO(failed, pv__many_init(ctx, classes, &s->many));
-    s->fixed = isinf(s->prior.k) && s->prior.kind != PV__DIRICHLET_COUNTS && options->method <= PV_TARGET_VB;
+    s->fixed = isinf(s->prior.k) && s->prior.kind != PV__DIRICHLET_COUNTS && options->method <= PV_UNKNOWN_VB;
     return PV_OK;
 failed:
     pv__solver_clear(ctx, s);
@@ -285,27 +285,27 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
         s->posterior[y] = s->alpha[y] + m->known[y];
         s->sd[y] = (double)NAN;
     }
-    bool has_prior = s->options->method <= PV_TARGET_VB;
+    bool has_prior = s->options->method <= PV_UNKNOWN_VB;
     s->flat = has_prior && s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
     s->movement = (double)NAN;
     s->swayed = false;
-    if (!s->flat || s->options->method == PV_TARGET_VB)
+    if (!s->flat || s->options->method == PV_UNKNOWN_VB)
         PV_TRY(solve_flat(ctx, s, m)); /* first: the sampler keeps the last mode */
-    switch ((pv_target_method)s->options->method) {
-    case PV_TARGET_EXACT:
+    switch ((pv_unknown_method)s->options->method) {
+    case PV_UNKNOWN_EXACT:
         PV_TRY(solve_exact(ctx, s, m, s->posterior, s->sd));
         break;
-    case PV_TARGET_VB:
+    case PV_UNKNOWN_VB:
         PV_TRY(solve_vb(ctx, s, m));
         break;
-    case PV_TARGET_EM:
+    case PV_UNKNOWN_EM:
         PV_TRY(solve_em(ctx, s, m, log_marginal));
         break;
-    case PV_TARGET_BBSE:
+    case PV_UNKNOWN_BBSE:
         PV_TRY(solve_bbse(ctx, s, m));
         break;
     }
-    bool own = s->flat && s->options->method == PV_TARGET_EXACT;
+    bool own = s->flat && s->options->method == PV_UNKNOWN_EXACT;
     s->worth = own ? worth(s->classes, s->value, s->sd) : worth(s->classes, s->flat_value, s->flat_sd);
     if (has_prior && !s->flat)
         compare_priors(s, s->flat_value, 1);

@@ -11,7 +11,7 @@
 /* ---- before any work --------------------------------------------------------------------------------------------- */
 
 /* Labels and weights that the sums could not bear. */
-static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
+static pv_status check_masses(pv_ctx *ctx, const pv_unknown_sample *sample) {
     double total = 0;
     for (size_t i = 0; i < sample->n; i++) {
         double weight = sample->weight ? sample->weight[i] : 1;
@@ -30,7 +30,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_target_sample *sample) {
     return PV_OK;
 }
 
-pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_options *options) {
+pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_options *options) {
     if (sample->classes < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
     if (sample->n < 2)
@@ -41,7 +41,7 @@ pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv
                                        : "there are no rows");
     if (!(options->level > 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
-    if (options->method == PV_TARGET_BBSE && !options->confusion)
+    if (options->method == PV_UNKNOWN_BBSE && !options->confusion)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "bbse needs the rates at which decisions confuse the labels, which the target rows do not tell: "
@@ -49,13 +49,13 @@ pv_status pv__target_check(pv_ctx *ctx, const pv_target_sample *sample, const pv
     return check_masses(ctx, sample);
 }
 
-pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *options,
-                         pv_target_prevalence **prevalence) {
+pv_status pv__unknown_new(pv_ctx *ctx, int classes, const pv_unknown_options *options,
+                          pv_unknown_prevalence **prevalence) {
     size_t k = (size_t)classes;
-    pv_target_prevalence *made;
+    pv_unknown_prevalence *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->classes = classes;
-    made->method = (pv_target_method)options->method;
+    made->method = (pv_unknown_method)options->method;
     made->level = options->level;
     made->effective = made->movement = (double)NAN;
     pv_status status = pv__alloc(ctx, 4 * k, sizeof(double), &made->value);
@@ -72,7 +72,7 @@ pv_status pv__target_new(pv_ctx *ctx, int classes, const pv_target_options *opti
     return PV_OK;
 }
 
-void pv_target_prevalence_free(pv_ctx *ctx, pv_target_prevalence *prevalence) {
+void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence) {
     if (!prevalence)
         return;
     pv__free(ctx, prevalence->value);
@@ -107,7 +107,8 @@ failed:
     return status;
 }
 
-static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points, pv_target_prevalence *out) {
+static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points,
+                                pv_unknown_prevalence *out) {
     double tail = 0.5 - 0.5 * out->level;
     if (s->classes == 2) {
         double z[2] = {pv__pair_quantile(&s->pair, tail), pv__pair_quantile(&s->pair, 1 - tail)};
@@ -133,7 +134,7 @@ static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__poin
 }
 
 static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__points *points,
-                                pv_target_prevalence *out) {
+                                pv_unknown_prevalence *out) {
     size_t k = (size_t)s->classes;
     if (s->classes == 2) {
         PV_TRY(pair_points(ctx, &s->pair, points));
@@ -155,7 +156,7 @@ static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__
 }
 
 /* Draws of the variational Dirichlet; two classes need none, with its quantiles in closed form. */
-static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_target_prevalence *out) {
+static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_unknown_prevalence *out) {
     size_t k = (size_t)s->classes;
     double tail = 0.5 - 0.5 * out->level, total = 0;
     for (size_t y = 0; y < k; y++)
@@ -183,7 +184,7 @@ static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *point
     return PV_OK;
 }
 
-static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_target_prevalence *out) {
+static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_unknown_prevalence *out) {
     size_t k = (size_t)s->classes;
     pv__points points = {0};
     pv_status status = PV_OK;
@@ -199,12 +200,12 @@ static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_target_
         memcpy(out->hi, s->value, k * sizeof *out->hi);
         memcpy(out->sd, s->sd, k * sizeof *out->sd);
         PV_GOTO(done, pv__points_one(ctx, k, s->value, &points));
-    } else if (s->options->method == PV_TARGET_EXACT) {
+    } else if (s->options->method == PV_UNKNOWN_EXACT) {
         PV_GOTO(done, describe_exact(ctx, s, m, &points, out));
     } else {
         PV_GOTO(done, pv__alloc(ctx, k, sizeof(double), &out->plugin));
         memcpy(out->plugin, s->plugin, k * sizeof *out->plugin);
-        if (s->options->method == PV_TARGET_VB)
+        if (s->options->method == PV_UNKNOWN_VB)
             PV_GOTO(done, describe_vb(ctx, s, &points, out));
         else
             PV_GOTO(done, pv__points_one(ctx, k, s->plugin, &points));
@@ -216,7 +217,7 @@ done:
     return status;
 }
 
-void pv__marginal_of(int classes, const pv_target_sample *sample, double *marginal) {
+void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *marginal) {
     if (sample->true_marginal) {
         memcpy(marginal, sample->true_marginal, (size_t)classes * sizeof *marginal);
         return;
@@ -226,15 +227,15 @@ void pv__marginal_of(int classes, const pv_target_sample *sample, double *margin
         marginal[y] = exp(marginal[y]);
 }
 
-pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels,
-                          const pv_target_options *options, pv_target_prevalence **prevalence) {
+pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
+                           const pv_unknown_options *options, pv_unknown_prevalence **prevalence) {
     *prevalence = NULL;
-    PV_TRY(pv__target_check(ctx, sample, options));
+    PV_TRY(pv__unknown_check(ctx, sample, options));
     /* A row that says nothing of any label, or not a number, would spoil the others. */
     PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
     pv__mixture mixture = {0};
     pv__solver solver = {0};
-    pv_target_prevalence *made = NULL;
+    pv_unknown_prevalence *made = NULL;
     double *marginal = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (size_t)sample->classes, sizeof *marginal, &marginal));
@@ -242,14 +243,14 @@ pv_status pv_target_infer(pv_ctx *ctx, const pv_target_sample *sample, char *con
     PV_GOTO(done, pv__solver_init(ctx, options, labels, sample->classes, &solver));
     PV_GOTO(done, pv__mixture_init(ctx, sample, true, &mixture));
     PV_GOTO(done, pv__solver_run(ctx, &solver, &mixture, marginal, sample->log_marginal));
-    PV_GOTO(done, pv__target_new(ctx, sample->classes, options, &made));
+    PV_GOTO(done, pv__unknown_new(ctx, sample->classes, options, &made));
     PV_GOTO(done, describe(ctx, &solver, &mixture, made));
     if (made->stop == PV_STOP_INTERRUPTED)
         PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
     *prevalence = made;
     made = NULL;
 done:
-    pv_target_prevalence_free(ctx, made);
+    pv_unknown_prevalence_free(ctx, made);
     pv__mixture_clear(ctx, &mixture);
     pv__solver_clear(ctx, &solver);
     pv__free(ctx, marginal);
@@ -267,13 +268,13 @@ typedef struct row_work {
 } row_work;
 
 typedef struct row_job {
-    const pv_target_sample *sample;
-    const pv_target_prevalence *prevalence;
+    const pv_unknown_sample *sample;
+    const pv_unknown_prevalence *prevalence;
     double *p, *log_p, *lo, *hi;
 } row_job;
 
 static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *own) {
-    const pv_target_prevalence *t = job->prevalence;
+    const pv_unknown_prevalence *t = job->prevalence;
     size_t k = (size_t)t->classes;
     const double one = 1;
     pv__mixture_kernels_get()->average(rows, t->classes, ROWS, own->r, t->plugin ? 1 : t->points,
@@ -294,7 +295,7 @@ static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *o
 
 /* Two classes: a probability rises with its label's pi, so its interval's ends are at those of pi. */
 static void pair_intervals(const row_job *job, size_t begin, size_t rows, row_work *own) {
-    const pv_target_prevalence *t = job->prevalence;
+    const pv_unknown_prevalence *t = job->prevalence;
     const double ends[2][2] = {{t->hi[0], t->lo[1]}, {t->lo[0], t->hi[1]}}, one = 1;
     for (size_t end = 0; end < 2; end++) {
         pv__mixture_kernels_get()->average(rows, 2, ROWS, own->r, 1, ends[end], &one, own->sum);
@@ -308,7 +309,7 @@ static void pair_intervals(const row_job *job, size_t begin, size_t rows, row_wo
 }
 
 static void many_intervals(const row_job *job, size_t begin, size_t rows, row_work *own) {
-    const pv_target_prevalence *t = job->prevalence;
+    const pv_unknown_prevalence *t = job->prevalence;
     size_t k = (size_t)t->classes;
     double tail = 0.5 - 0.5 * t->level;
     for (size_t i = 0; i < rows; i++)
@@ -338,7 +339,7 @@ static void run_rows(const row_job *job, size_t begin, size_t rows, row_work *ow
         many_intervals(job, begin, rows, own);
 }
 
-static pv_status work_new(pv_ctx *ctx, const pv_target_prevalence *t, row_work *own) {
+static pv_status work_new(pv_ctx *ctx, const pv_unknown_prevalence *t, row_work *own) {
     size_t k = (size_t)t->classes;
     PV_TRY(pv__alloc(ctx, 3 * k * ROWS, sizeof(double), &own->r));
     own->log_r = own->r + k * ROWS;
@@ -347,11 +348,11 @@ static pv_status work_new(pv_ctx *ctx, const pv_target_prevalence *t, row_work *
     return pv__alloc(ctx, t->points, sizeof *own->order, &own->order);
 }
 
-pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const pv_target_prevalence *prevalence,
-                            double *p, double *log_p, double *lo, double *hi) {
+pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_prevalence *prevalence,
+                             double *p, double *log_p, double *lo, double *hi) {
     if (lo && isnan(prevalence->lo[0]))
         return pv__fail(ctx, PV_ERR_USAGE, "--method %s gives an estimate without an interval: use exact",
-                        pv_target_method_name(prevalence->method));
+                        pv_unknown_method_name(prevalence->method));
     row_job job = {.sample = sample, .prevalence = prevalence};
     job.p = p;
     job.log_p = log_p;
@@ -387,7 +388,7 @@ pv_status pv_target_predict(pv_ctx *ctx, const pv_target_sample *sample, const p
 
 /* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
 
-pv_status pv_confusion(pv_ctx *ctx, const pv_target_sample *sample, char *const *labels, double *confusion) {
+pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels, double *confusion) {
     size_t k = (size_t)sample->classes;
     double *mass;
     PV_TRY(check_masses(ctx, sample));

@@ -24,7 +24,7 @@ void pv__dirichlet_set(const pv__dirichlet *prior, int classes, const double *ma
 /* ---- the solution (solve.c) -------------------------------------------------------------------------------------- */
 
 typedef struct pv__solver {
-    const pv_target_options *options;
+    const pv_unknown_options *options;
     pv__dirichlet prior;
     int classes;
     bool fixed;        /* pi is known: the prior is a point */
@@ -42,13 +42,13 @@ typedef struct pv__solver {
     bool flat;          /* the prior is */
     double *flat_value; /* [classes], the mode with a flat prior, and the sd there; not where the prior is flat */
     double *flat_sd;
-    double worth; /* as in pv_target_prevalence */
+    double worth; /* as in pv_unknown_prevalence */
     double
         movement; /* NaN where there is no prior or it is a point; exact, flat, more than two classes: of the draws */
     bool swayed;
 } pv__solver;
 
-PV_MUST_USE pv_status pv__solver_init(pv_ctx *ctx, const pv_target_options *options, char *const *labels, int classes,
+PV_MUST_USE pv_status pv__solver_init(pv_ctx *ctx, const pv_unknown_options *options, char *const *labels, int classes,
                                       pv__solver *solver);
 void pv__solver_clear(pv_ctx *ctx, pv__solver *solver);
 /* marginal [classes]: p(y|w) of the true population; log_marginal: of loglik. */

@@ -34,7 +34,7 @@ typedef struct worker {
 typedef struct joint {
     const pv_classifier *classifier;
     const pv_dataset *data;
-    const pv_target_options *options;
+    const pv_unknown_options *options;
     size_t *level;                 /* [draws], a random order */
     double *value, *pi;            /* [draws][classes]: mean of pi given w_s (estimated by a chain's), and a draw */
     double *plugin;                /* [draws][classes] */
@@ -73,9 +73,9 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
     const pv__solver *solver = &own->solver;
     size_t k = (size_t)solver->classes;
     double level = ((double)j->level[s] + 0.5) / (double)j->classifier->posterior->count, sum = 0;
-    if (solver->fixed || j->options->method >= PV_TARGET_EM) {
+    if (solver->fixed || j->options->method >= PV_UNKNOWN_EM) {
         memcpy(pi, solver->plugin, k * sizeof *pi);
-    } else if (j->options->method == PV_TARGET_VB) {
+    } else if (j->options->method == PV_UNKNOWN_VB) {
         pv_rng rng = pv_rng_stream((uint64_t)j->options->seed, PV_STREAM_TARGET_DIRICHLET, s);
         for (size_t y = 0; y < k; y++)
             sum += pi[y] = fmax(pv_rng_gamma(&rng, solver->posterior[y]), 1e-300);
@@ -94,7 +94,7 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
 static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     const pv_classifier *c = j->classifier;
     size_t k = (size_t)c->classes;
-    pv_target_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
+    pv_unknown_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
     pv__marginal_of(c->classes, &marginals, own->marginal);
     forward(j, own, s);
     PV_TRY(pv__gate_predicted(own->ctx, PV__GATE_LOG, c, j->data, own->loglik));
@@ -115,7 +115,7 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
 static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
     size_t k = (size_t)j->classifier->classes;
     PV_TRY(pv__ctx_child(ctx, &own->ctx));
-    pv_target_sample shape = {
+    pv_unknown_sample shape = {
         .n = j->data->rows, .classes = j->classifier->classes, .label = label, .weight = j->data->weight};
     PV_TRY(pv_model_work_new(own->ctx, j->classifier->model, ROWS, &own->work));
     PV_TRY(pv__mixture_init(own->ctx, &shape, true, &own->mixture));
@@ -167,7 +167,7 @@ static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) 
 
 /* ---- what the draws say together --------------------------------------------------------------------------------- */
 
-static pv_status summarise(pv_ctx *ctx, const joint *j, pv_target_prevalence *out) {
+static pv_status summarise(pv_ctx *ctx, const joint *j, pv_unknown_prevalence *out) {
     size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
     double *column, tail = 0.5 - 0.5 * out->level, movement = 0;
     size_t swayed = 0;
@@ -226,26 +226,26 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
 }
 
 pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                            const pv_target_options *options, double **pi, const double **plugin,
-                            pv_target_prevalence **inferred) {
+                            const pv_unknown_options *options, double **pi, const double **plugin,
+                            pv_unknown_prevalence **inferred) {
     *pi = NULL;
     *inferred = NULL;
-    pv_target_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
-    PV_TRY(pv__target_check(ctx, &shape, options));
+    pv_unknown_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
+    PV_TRY(pv__unknown_check(ctx, &shape, options));
     joint j = {.classifier = c, .data = data, .options = options};
-    pv_target_prevalence *made = NULL;
+    pv_unknown_prevalence *made = NULL;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
     PV_GOTO(done, solve_draws(ctx, &j, label));
-    PV_GOTO(done, pv__target_new(ctx, c->classes, options, &made));
+    PV_GOTO(done, pv__unknown_new(ctx, c->classes, options, &made));
     PV_GOTO(done, summarise(ctx, &j, made));
     *pi = j.pi;
-    *plugin = options->method == PV_TARGET_VB ? j.plugin : NULL;
+    *plugin = options->method == PV_UNKNOWN_VB ? j.plugin : NULL;
     *inferred = made;
     j.pi = NULL;
     made = NULL;
 done:
-    pv_target_prevalence_free(ctx, made);
+    pv_unknown_prevalence_free(ctx, made);
     pv__free(ctx, j.level);
     pv__free(ctx, j.pi);
     pv__free(ctx, j.iterations);

@@ -63,7 +63,7 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
     pv__free(ctx, v->population);
     pv__free(ctx, v->stated);
     for (size_t i = 0; v->target && i < v->folds * v->repeats; i++)
-        pv_target_prevalence_free(ctx, v->target[i]);
+        pv_unknown_prevalence_free(ctx, v->target[i]);
     pv__free(ctx, v->target);
     pv__free(ctx, v);
 }

@@ -196,7 +196,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->population, &w->population));
     v->elsewhere = strcmp(w->how->population, "true") != 0;
     if (strcmp(w->how->population, "unknown") == 0)
-        PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_target_prevalence *), &v->target));
+        PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_unknown_prevalence *), &v->target));
     if (hold_out) {
         size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);
         status = fit_and_predict(ctx, w, w->input, v->data, NULL, 0);

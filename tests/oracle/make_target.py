@@ -1,5 +1,5 @@
 """Unknown prevalences of small target samples by Gauss-Legendre panels and plain NumPy loops, the oracle of
-pv_target_infer and pv_target_predict.
+pv_unknown_infer and pv_unknown_predict.
 
   /usr/bin/python3 tests/oracle/make_target.py > tests/oracle/target.txt
 

@@ -1,4 +1,4 @@
-/* pv_target_infer and pv_target_predict against quadrature and plain loops: tests/oracle/target.txt, made by
+/* pv_unknown_infer and pv_unknown_predict against quadrature and plain loops: tests/oracle/target.txt, made by
  * make_target.py. */
 #include <math.h>
 #include <setjmp.h>
@@ -18,9 +18,9 @@ static char zero[] = "0", one[] = "1", two[] = "2";
 static char *labels[] = {zero, one, two};
 
 typedef struct solved {
-    pv_target_sample sample;
+    pv_unknown_sample sample;
     int32_t *label;
-    pv_target_prevalence *prevalence;
+    pv_unknown_prevalence *prevalence;
     double *p, *lo, *hi; /* [n][classes]; lo NULL: the method has no interval */
 } solved;
 
@@ -28,10 +28,10 @@ static solved solve(pv_ctx *ctx, const oracle_case *item) {
     size_t n = (size_t)oracle_number(item, "n"), k = (size_t)oracle_number(item, "classes");
     char dirichlet[64];
     oracle_text(item, "dirichlet", dirichlet, sizeof dirichlet);
-    pv_target_options options = pv_target_options_default();
-    options.method = oracle_is(item, "method", "exact") ? PV_TARGET_EXACT
-                     : oracle_is(item, "method", "vb")  ? PV_TARGET_VB
-                                                        : PV_TARGET_EM;
+    pv_unknown_options options = pv_unknown_options_default();
+    options.method = oracle_is(item, "method", "exact") ? PV_UNKNOWN_EXACT
+                     : oracle_is(item, "method", "vb")  ? PV_UNKNOWN_VB
+                                                        : PV_UNKNOWN_EM;
     options.dirichlet = dirichlet;
     options.draws = 20000;
     options.max_iter = 100000;
@@ -47,18 +47,18 @@ static solved solve(pv_ctx *ctx, const oracle_case *item) {
     s.sample.label = known ? s.label : NULL;
     s.p = calloc(3 * n * k, sizeof *s.p);
     assert_non_null(s.p);
-    if (options.method != PV_TARGET_EM) {
+    if (options.method != PV_UNKNOWN_EM) {
         s.lo = s.p + n * k;
         s.hi = s.lo + n * k;
     }
-    if (pv_target_infer(ctx, &s.sample, labels, &options, &s.prevalence) != PV_OK)
+    if (pv_unknown_infer(ctx, &s.sample, labels, &options, &s.prevalence) != PV_OK)
         fail_msg("%s: %s", item->name, pv_ctx_error(ctx)->message);
-    assert_int_equal(pv_target_predict(ctx, &s.sample, s.prevalence, s.p, NULL, s.lo, s.hi), PV_OK);
+    assert_int_equal(pv_unknown_predict(ctx, &s.sample, s.prevalence, s.p, NULL, s.lo, s.hi), PV_OK);
     return s;
 }
 
 static void release(pv_ctx *ctx, solved *s) {
-    pv_target_prevalence_free(ctx, s->prevalence);
+    pv_unknown_prevalence_free(ctx, s->prevalence);
     free(s->label);
     free(s->p);
 }
@@ -132,8 +132,8 @@ static void check_known(pv_ctx *ctx, const oracle_case *item) {
     for (size_t i = 0; i < n * k; i++)
         p[i] = exp(p[i]);
     compare_rows(item, "p", &s, p, 1e-13);
-    const pv_target_prevalence known = {.classes = (int)k, .plugin = prevalence};
-    assert_int_equal(pv_target_predict(ctx, &s.sample, &known, p, NULL, NULL, NULL), PV_OK);
+    const pv_unknown_prevalence known = {.classes = (int)k, .plugin = prevalence};
+    assert_int_equal(pv_unknown_predict(ctx, &s.sample, &known, p, NULL, NULL, NULL), PV_OK);
     compare_rows(item, "p", &s, p, 1e-13);
     free(p);
 }
@@ -151,7 +151,7 @@ static void test_against_file(void **state) {
             continue;
         }
         solved s = solve(ctx, item);
-        if (s.sample.classes == 3 && s.prevalence->method == PV_TARGET_EXACT)
+        if (s.sample.classes == 3 && s.prevalence->method == PV_UNKNOWN_EXACT)
             check_draws(item, &s);
         else
             check_exactly(item, &s);

@@ -6,7 +6,7 @@
 
 /* *said is NULL where it fails; the caller frees it. */
 static inline pv_status predict_in(pv_ctx *context, const pv_classifier *c, const pv_dataset *data, const char *text,
-                                   const pv_target_options *unknown, const pv_predict_options *options,
+                                   const pv_unknown_options *unknown, const pv_predict_options *options,
                                    pv_prediction **said) {
     pv_population *population;
     *said = NULL;

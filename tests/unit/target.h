@@ -23,14 +23,14 @@ static inline void draw_pair(uint64_t seed, size_t n, double prevalence, double 
 
 static const double half[] = {-0.69314718055994531, -0.69314718055994531};
 
-static inline pv_target_prevalence *infer(pv_ctx *own, const pv_target_sample *sample, pv_target_method method,
-                                          const char *dirichlet) {
-    pv_target_options options = pv_target_options_default();
+static inline pv_unknown_prevalence *infer(pv_ctx *own, const pv_unknown_sample *sample, pv_unknown_method method,
+                                           const char *dirichlet) {
+    pv_unknown_options options = pv_unknown_options_default();
     options.method = (int)method;
     options.dirichlet = dirichlet;
     options.max_iter = 100000;
-    pv_target_prevalence *found;
-    CHECK_OK(own, pv_target_infer(own, sample, labels, &options, &found));
+    pv_unknown_prevalence *found;
+    CHECK_OK(own, pv_unknown_infer(own, sample, labels, &options, &found));
     return found;
 }
 

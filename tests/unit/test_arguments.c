@@ -205,13 +205,13 @@ static void wrong_populations(void **state) {
     const double loglik[] = {-0.1, -2.4, -2.4, -0.1, -0.1, -2.4}, marginal[] = {-0.7, -0.7};
     char zero[] = "0", one[] = "1", *labels[] = {zero, one};
     const int32_t label[] = {0, 0, 0};
-    pv_target_sample sample = {.n = 3, .classes = 1, .loglik = loglik, .log_marginal = marginal};
-    pv_target_options options = pv_target_options_default();
-    pv_target_prevalence *found;
-    REFUSED(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "two classes at least, not 1");
+    pv_unknown_sample sample = {.n = 3, .classes = 1, .loglik = loglik, .log_marginal = marginal};
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_unknown_prevalence *found;
+    REFUSED(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "two classes at least, not 1");
     sample.classes = 2;
     options.level = 90;
-    REFUSED(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "between 0 and 1, not 90");
+    REFUSED(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "between 0 and 1, not 90");
     double confusion[4];
     sample.label = label;
     REFUSED(pv_confusion(ctx, &sample, labels, confusion), PV_ERR_INPUT, "the source rows have none of label '1'");
@@ -283,9 +283,9 @@ static void everything_stops(void **state) {
     pv_assess_options assess = pv_assess_options_default();
     assess.bootstrap = 100;
     pv_assessment assessment;
-    pv_target_sample sample = {.n = n, .classes = 2, .loglik = loglik, .log_marginal = c->log_marginal};
-    pv_target_prevalence *found;
-    pv_target_options target = pv_target_options_default();
+    pv_unknown_sample sample = {.n = n, .classes = 2, .loglik = loglik, .log_marginal = c->log_marginal};
+    pv_unknown_prevalence *found;
+    pv_unknown_options target = pv_unknown_options_default();
     pv_table *table;
     pv_output output;
     put("x,y\n1,2\n", 8);
@@ -300,9 +300,9 @@ static void everything_stops(void **state) {
     REFUSED(pv_predict(ctx, c, p.data, NULL, NULL, &said), PV_ERR_INTERRUPTED, "stopped on request");
     REFUSED(pv_assess_intervals(ctx, &targets, &judged, &assess, &assessment), PV_ERR_INTERRUPTED,
             "interrupted while intervals were computed");
-    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
+    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_EM; method++) {
         target.method = method;
-        REFUSED(pv_target_infer(ctx, &sample, c->labels, &target, &found), PV_ERR_INTERRUPTED, "stopped on request");
+        REFUSED(pv_unknown_infer(ctx, &sample, c->labels, &target, &found), PV_ERR_INTERRUPTED, "stopped on request");
         REFUSED(predict_in(ctx, c, p.data, "unknown", &target, NULL, &said), PV_ERR_INTERRUPTED, "stopped on request");
     }
     pv_ctx_clear_interrupt(ctx);

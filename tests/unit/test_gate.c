@@ -124,19 +124,19 @@ static void parameters_overflow(void **state) {
 static void given_rows(void **state) {
     (void)state;
     double loglik[] = {-0.1, -2.3, nan_, 0, -1, -0.5}, log_marginal[] = {-0.7, -0.7}, to[] = {0.9, 0.1}, p[6];
-    pv_target_sample sample = {.n = 3, .classes = 2, .loglik = loglik, .log_marginal = log_marginal};
-    pv_target_prevalence known = {.classes = 2, .plugin = to}, *found;
-    pv_target_options options = pv_target_options_default();
+    pv_unknown_sample sample = {.n = 3, .classes = 2, .loglik = loglik, .log_marginal = log_marginal};
+    pv_unknown_prevalence known = {.classes = 2, .plugin = to}, *found;
+    pv_unknown_options options = pv_unknown_options_default();
     static char no[] = "no", yes[] = "yes";
     char *labels[] = {no, yes};
-    refused(pv_target_predict(ctx, &sample, &known, p, NULL, NULL, NULL), "the probabilities of row 2 are");
-    refused(pv_target_predict(ctx, &sample, &known, NULL, p, NULL, NULL), "the log-likelihoods of row 2 are");
-    refused(pv_target_infer(ctx, &sample, labels, &options, &found), "the log-likelihoods of row 2 are");
+    refused(pv_unknown_predict(ctx, &sample, &known, p, NULL, NULL, NULL), "the probabilities of row 2 are");
+    refused(pv_unknown_predict(ctx, &sample, &known, NULL, p, NULL, NULL), "the log-likelihoods of row 2 are");
+    refused(pv_unknown_infer(ctx, &sample, labels, &options, &found), "the log-likelihoods of row 2 are");
     loglik[2] = -inf_;
-    ok(pv_target_predict(ctx, &sample, &known, p, NULL, NULL, NULL));
+    ok(pv_unknown_predict(ctx, &sample, &known, p, NULL, NULL, NULL));
     assert_true(p[2] == 0 && p[3] == 1);
     to[1] = nan_;
-    refused(pv_target_predict(ctx, &sample, &known, p, NULL, NULL, NULL), "the probabilities of row 1 are");
+    refused(pv_unknown_predict(ctx, &sample, &known, p, NULL, NULL, NULL), "the probabilities of row 1 are");
 }
 
 /* Cells that are numbers and too far from those that were learned from, with their place. */

@@ -165,8 +165,8 @@ static pv_status fit_batches_poorly(pv_ctx *poor) {
 
 static pv_status predict_poorly(pv_ctx *poor) {
     const pv_predict_options all = {.level = 0.9, .likelihood = true};
-    pv_target_options vb = pv_target_options_default();
-    vb.method = PV_TARGET_VB;
+    pv_unknown_options vb = pv_unknown_options_default();
+    vb.method = PV_UNKNOWN_VB;
     pv_population *known = NULL, *open = NULL;
     pv_prediction *home = NULL, *moved = NULL, *unknown = NULL;
     pv_status status = pv_population_known(poor, 2, (const double[]){0.8, 0.2}, &known);

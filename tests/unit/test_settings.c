@@ -8,7 +8,7 @@ static const struct {
     maker make;
     size_t least; /* options it has at least */
 } kinds[] = {{"fit", pv_fit_settings_new, 50},
-             {"target", pv_target_settings_new, 5},
+             {"target", pv_unknown_settings_new, 5},
              {"assess", pv_assess_settings_new, 3},
              {"validation", pv_validation_settings_new, 6}};
 
@@ -73,8 +73,8 @@ static void the_structs_are_those_of_the_defaults(void **state) {
     assert_int_equal(pv_assess_options_of(s)->positive, -1); /* not in the table: comes with the struct */
     assert_int_equal(pv_assess_options_of(s)->bootstrap, -1);
     pv_settings_free(ctx, s);
-    ok(pv_target_settings_new(ctx, &s));
-    near(pv_target_options_of(s)->level, 0.9, 0);
+    ok(pv_unknown_settings_new(ctx, &s));
+    near(pv_unknown_options_of(s)->level, 0.9, 0);
     pv_settings_free(ctx, s);
     ok(pv_validation_settings_new(ctx, &s));
     assert_int_equal(pv_validation_options_of(s)->folds, 3);
@@ -195,7 +195,7 @@ static pv_status made_poorly(pv_ctx *poor) {
     if (status == PV_OK)
         status = pv_settings_add(poor, s, pv_fit_option_table, sizeof(pv_fit_options), NULL);
     pv_settings_free(poor, s);
-    static const maker makers[] = {pv_fit_settings_new, pv_target_settings_new, pv_assess_settings_new,
+    static const maker makers[] = {pv_fit_settings_new, pv_unknown_settings_new, pv_assess_settings_new,
                                    pv_validation_settings_new};
     for (size_t k = 0; k < KINDS && status == PV_OK; k++) {
         s = NULL;
@@ -249,7 +249,7 @@ static void words_both_ways(void **state) {
     CHECK_WORDS(start, PV_START_PREVALENCE, PV_START_ZERO);
     CHECK_WORDS(classifier_fact, PV_CLASSIFIER_TARGET, PV_CLASSIFIER_SECONDS);
     CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
-    CHECK_WORDS(target_method, PV_TARGET_EXACT, PV_TARGET_BBSE);
+    CHECK_WORDS(unknown_method, PV_UNKNOWN_EXACT, PV_UNKNOWN_BBSE);
     CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);
     CHECK_WORDS(ink, PV_INK_TEXT, PV_INKS - 1);
     CHECK_WORDS(mark, PV_MARK_LINE, PV_MARK_HEAT);

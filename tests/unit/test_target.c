@@ -20,19 +20,19 @@ static void test_limits(void **state) {
                 logits[y] = 2 * pv_rng_normal(&rng);
             pv_log_softmax(k, logits, loglik + i * (size_t)k);
         }
-        pv_target_sample sample = {.n = N, .classes = k, .loglik = loglik, .log_marginal = log_marginal};
+        pv_unknown_sample sample = {.n = N, .classes = k, .loglik = loglik, .log_marginal = log_marginal};
         const char *const priors[][3] = {{"balanced", "balanced:inf", "balanced:1e12"},
                                          {"true:inf", "true:1e12", "true:1e11"}};
         for (int limit = 0; limit < 2; limit++) {
             if (limit == 0)
                 pv_adapt(N, k, loglik, log_marginal, uniform, wanted);
-            for (int method = PV_TARGET_EXACT; method <= PV_TARGET_VB; method++)
+            for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_VB; method++)
                 for (int form = 0; form < 3; form++) {
-                    pv_target_prevalence *found = infer(ctx, &sample, (pv_target_method)method, priors[limit][form]);
-                    ok(pv_target_predict(ctx, &sample, found, p, NULL, NULL, NULL));
+                    pv_unknown_prevalence *found = infer(ctx, &sample, (pv_unknown_method)method, priors[limit][form]);
+                    ok(pv_unknown_predict(ctx, &sample, found, p, NULL, NULL, NULL));
                     for (size_t i = 0; i < (size_t)(N * k); i++)
                         near(p[i], exp(limit ? loglik[i] : wanted[i]), 1e-9);
-                    pv_target_prevalence_free(ctx, found);
+                    pv_unknown_prevalence_free(ctx, found);
                 }
         }
     }
@@ -54,11 +54,11 @@ static void test_coverage(void **state) {
         for (size_t s = 0; s < SAMPLES; s++) {
             double truth = 0.02 + 0.88 * (double)s / (SAMPLES - 1);
             draw_pair(1000 * (d + 1) + s, N, truth, separations[d], loglik, NULL);
-            pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
-            pv_target_prevalence *exact = infer(ctx, &sample, PV_TARGET_EXACT, "flat"),
-                                 *em = infer(ctx, &sample, PV_TARGET_EM, "flat"),
-                                 *vb = infer(ctx, &sample, PV_TARGET_VB, "flat"),
-                                 *jeffreys = infer(ctx, &sample, PV_TARGET_EXACT, "jeffreys");
+            pv_unknown_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+            pv_unknown_prevalence *exact = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat"),
+                                  *em = infer(ctx, &sample, PV_UNKNOWN_EM, "flat"),
+                                  *vb = infer(ctx, &sample, PV_UNKNOWN_VB, "flat"),
+                                  *jeffreys = infer(ctx, &sample, PV_UNKNOWN_EXACT, "jeffreys");
             held_truth += exact->lo[1] <= truth && truth <= exact->hi[1];
             vb_held += vb->lo[1] <= truth && truth <= vb->hi[1];
             half_held += jeffreys->lo[1] <= truth && truth <= jeffreys->hi[1];
@@ -67,10 +67,10 @@ static void test_coverage(void **state) {
             em_error += fabs(em->value[1] - truth) / SAMPLES;
             vb_error += fabs(vb->value[1] - truth) / SAMPLES;
             assert_false(exact->weak || exact->swayed);
-            pv_target_prevalence_free(ctx, exact);
-            pv_target_prevalence_free(ctx, em);
-            pv_target_prevalence_free(ctx, vb);
-            pv_target_prevalence_free(ctx, jeffreys);
+            pv_unknown_prevalence_free(ctx, exact);
+            pv_unknown_prevalence_free(ctx, em);
+            pv_unknown_prevalence_free(ctx, vb);
+            pv_unknown_prevalence_free(ctx, jeffreys);
         }
         print_message(
             "separation %.1f: coverage of exact %.3f, with jeffreys %.3f, of vb %.3f; error of exact %.5f, with "
@@ -113,8 +113,8 @@ static void test_sure_rows(void **state) {
         }
         for (int y = 0; y < k; y++)
             total += counts[y];
-        pv_target_sample sample = {.n = N, .classes = k, .loglik = loglik, .log_marginal = log_marginal};
-        pv_target_prevalence *found = infer(ctx, &sample, PV_TARGET_EXACT, "flat");
+        pv_unknown_sample sample = {.n = N, .classes = k, .loglik = loglik, .log_marginal = log_marginal};
+        pv_unknown_prevalence *found = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat");
         print_message("%d classes: %g effective draws, error %g\n", k, found->effective, found->error);
         assert_true(k == 2 || found->effective > 150);
         for (int y = 0; y < k; y++) {
@@ -123,7 +123,7 @@ static void test_sure_rows(void **state) {
             near(found->sd[y], sd, k == 2 ? 1e-12 : 0.25 * sd);
             near(found->lo[y], pv_beta_quantile(counts[y], total - counts[y], 0.05), k == 2 ? 1e-12 : 0.3 * sd);
         }
-        pv_target_prevalence_free(ctx, found);
+        pv_unknown_prevalence_free(ctx, found);
     }
 }
 
@@ -136,18 +136,18 @@ static void test_all_labels_known(void **state) {
     double positive = 0;
     for (int i = 0; i < 10; i++)
         positive += label[i];
-    pv_target_sample sample = {.n = 10, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label};
-    pv_target_prevalence *exact = infer(ctx, &sample, PV_TARGET_EXACT, "flat"),
-                         *vb = infer(ctx, &sample, PV_TARGET_VB, "flat"),
-                         *em = infer(ctx, &sample, PV_TARGET_EM, "flat");
+    pv_unknown_sample sample = {.n = 10, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label};
+    pv_unknown_prevalence *exact = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat"),
+                          *vb = infer(ctx, &sample, PV_UNKNOWN_VB, "flat"),
+                          *em = infer(ctx, &sample, PV_UNKNOWN_EM, "flat");
     near(exact->value[1], (1 + positive) / 12, 1e-12);
     near(exact->worth, 10, 1e-9); /* ten labels are worth ten labels */
     near(exact->lo[1], pv_beta_quantile(1 + positive, 11 - positive, 0.05), 1e-12);
     near(vb->value[1], (1 + positive) / 12, 1e-12);
     near(em->value[1], positive / 10, 1e-12);
-    pv_target_prevalence_free(ctx, exact);
-    pv_target_prevalence_free(ctx, vb);
-    pv_target_prevalence_free(ctx, em);
+    pv_unknown_prevalence_free(ctx, exact);
+    pv_unknown_prevalence_free(ctx, vb);
+    pv_unknown_prevalence_free(ctx, em);
 }
 
 /* Weights are repeated rows: sums of logarithms and logarithms of products agree. */
@@ -162,16 +162,16 @@ static void test_weights(void **state) {
         for (size_t t = 0; t < TIMES; t++)
             memcpy(many + 2 * (t * N + i), loglik + 2 * i, 2 * sizeof *many);
     }
-    pv_target_sample weighted = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half, .weight = weight};
-    pv_target_sample repeated = {.n = N * TIMES, .classes = 2, .loglik = many, .log_marginal = half};
-    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
-        pv_target_prevalence *a = infer(ctx, &weighted, (pv_target_method)method, "flat"),
-                             *b = infer(ctx, &repeated, (pv_target_method)method, "flat");
+    pv_unknown_sample weighted = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half, .weight = weight};
+    pv_unknown_sample repeated = {.n = N * TIMES, .classes = 2, .loglik = many, .log_marginal = half};
+    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_EM; method++) {
+        pv_unknown_prevalence *a = infer(ctx, &weighted, (pv_unknown_method)method, "flat"),
+                              *b = infer(ctx, &repeated, (pv_unknown_method)method, "flat");
         near(a->value[1], b->value[1], 1e-12);
-        if (method != PV_TARGET_EM)
+        if (method != PV_UNKNOWN_EM)
             near(a->lo[1], b->lo[1], 1e-11);
-        pv_target_prevalence_free(ctx, a);
-        pv_target_prevalence_free(ctx, b);
+        pv_unknown_prevalence_free(ctx, a);
+        pv_unknown_prevalence_free(ctx, b);
     }
     free(many);
 }
@@ -185,24 +185,24 @@ static void test_threads(void **state) {
     draw_pair(9, N, 0.1, 1.5, loglik, NULL);
     loglik[0] = -800;
     loglik[1] = 0;
-    pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
     double value[2], lo[2], log_p;
     for (int t = 0; t < 2; t++) {
         pv_ctx *own = check_ctx(t ? 4 : 1);
-        pv_target_prevalence *found = infer(own, &sample, PV_TARGET_EXACT, "flat");
-        CHECK_OK(own, pv_target_predict(own, &sample, found, p + 2 * N * t, NULL, NULL, NULL));
+        pv_unknown_prevalence *found = infer(own, &sample, PV_UNKNOWN_EXACT, "flat");
+        CHECK_OK(own, pv_unknown_predict(own, &sample, found, p + 2 * N * t, NULL, NULL, NULL));
         value[t] = found->value[1];
         lo[t] = found->lo[1];
         if (t) {
             double *logs = calloc(2 * N, sizeof *logs);
             assert_non_null(logs);
-            CHECK_OK(own, pv_target_predict(own, &sample, found, NULL, logs, NULL, NULL));
+            CHECK_OK(own, pv_unknown_predict(own, &sample, found, NULL, logs, NULL, NULL));
             log_p = logs[0];
             assert_true(log_p < -790 && log_p > -810);
             near(exp(logs[21]), p[21], 1e-15);
             free(logs);
         }
-        pv_target_prevalence_free(own, found);
+        pv_unknown_prevalence_free(own, found);
         pv_ctx_free(own);
     }
     same_bits(value[0], value[1]);
@@ -225,12 +225,12 @@ static void test_mode(void **state) {
             loglik[2 * i] = loglik[2 * i - 1];
             loglik[2 * i + 1] = loglik[2 * i - 2];
         }
-        pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
-        pv_target_prevalence *found = infer(ctx, &sample, PV_TARGET_EXACT, "flat");
+        pv_unknown_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+        pv_unknown_prevalence *found = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat");
         if (!(found->iterations < 40 && found->lo[1] < found->value[1] && found->value[1] < found->hi[1]))
             fail_msg("sample %d: %d passes, %g in %g .. %g", (int)s, (int)found->iterations, found->value[1],
                      found->lo[1], found->hi[1]);
-        pv_target_prevalence_free(ctx, found);
+        pv_unknown_prevalence_free(ctx, found);
     }
     free(loglik);
 }
@@ -246,7 +246,7 @@ static void test_bbse(void **state) {
         loglik[2 * i] = log(called ? 0.3 : 0.6);
         loglik[2 * i + 1] = log(called ? 0.7 : 0.4);
     }
-    pv_target_sample source = {.n = 100, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label};
+    pv_unknown_sample source = {.n = 100, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label};
     ok(pv_confusion(ctx, &source, labels, confusion));
     near(confusion[0], 0.8, 1e-15);
     near(confusion[1], 0.1, 1e-15);
@@ -255,27 +255,27 @@ static void test_bbse(void **state) {
         loglik[2 * i] = log(i < 31 ? 0.3 : 0.6);
         loglik[2 * i + 1] = log(i < 31 ? 0.7 : 0.4);
     }
-    pv_target_sample target = {.n = 100, .classes = 2, .loglik = loglik, .log_marginal = half};
-    pv_target_options options = pv_target_options_default();
-    options.method = PV_TARGET_BBSE;
+    pv_unknown_sample target = {.n = 100, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_options options = pv_unknown_options_default();
+    options.method = PV_UNKNOWN_BBSE;
     options.confusion = confusion;
-    pv_target_prevalence *found;
-    ok(pv_target_infer(ctx, &target, labels, &options, &found));
+    pv_unknown_prevalence *found;
+    ok(pv_unknown_infer(ctx, &target, labels, &options, &found));
     near(found->value[1], 0.11 / 0.7, 1e-12);
     assert_true(isnan(found->lo[1]) && found->stop == PV_STOP_COMPLETED);
     double p[200];
-    assert_int_equal(pv_target_predict(ctx, &target, found, p, NULL, p, p), PV_ERR_USAGE);
+    assert_int_equal(pv_unknown_predict(ctx, &target, found, p, NULL, p, p), PV_ERR_USAGE);
     says("without an interval");
-    pv_target_prevalence_free(ctx, found);
+    pv_unknown_prevalence_free(ctx, found);
     /* Its own probabilities in place of labels: E[1(called 1) p(y)] over E[p(y)]. */
     ok(pv_confusion(ctx, &target, labels, confusion));
     near(confusion[3], 31 * 0.7 / (31 * 0.7 + 69 * 0.4), 1e-12);
     const double same[] = {0.5, 0.5, 0.5, 0.5};
     options.confusion = same;
-    assert_int_equal(pv_target_infer(ctx, &target, labels, &options, &found), PV_ERR_INPUT);
+    assert_int_equal(pv_unknown_infer(ctx, &target, labels, &options, &found), PV_ERR_INPUT);
     says("singular");
     options.confusion = NULL;
-    assert_int_equal(pv_target_infer(ctx, &target, labels, &options, &found), PV_ERR_USAGE);
+    assert_int_equal(pv_unknown_infer(ctx, &target, labels, &options, &found), PV_ERR_USAGE);
     says("--source");
 }
 
@@ -296,23 +296,23 @@ static void test_weak(void **state) {
                  {N, 2, "counts:8,2", false, false},    {N, 2, "true:inf", false, false}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         draw_pair(30, cases[c].n, 0.2, cases[c].separation, loglik, NULL);
-        pv_target_sample sample = {.n = cases[c].n, .classes = 2, .loglik = loglik, .log_marginal = half};
-        for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
-            pv_target_prevalence *found = infer(ctx, &sample, (pv_target_method)method, cases[c].dirichlet);
-            bool swayed = cases[c].swayed && method != PV_TARGET_EM;
+        pv_unknown_sample sample = {.n = cases[c].n, .classes = 2, .loglik = loglik, .log_marginal = half};
+        for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_EM; method++) {
+            pv_unknown_prevalence *found = infer(ctx, &sample, (pv_unknown_method)method, cases[c].dirichlet);
+            bool swayed = cases[c].swayed && method != PV_UNKNOWN_EM;
             if (found->weak != cases[c].weak || (!found->weak && found->swayed != swayed))
                 fail_msg("case %zu, method %d: worth %g, movement %g, value %g", c, method, found->worth,
                          found->movement, found->value[1]);
-            pv_target_prevalence_free(ctx, found);
+            pv_unknown_prevalence_free(ctx, found);
         }
     }
     /* None of one label among many rows that tell: the prevalence is small and known to be, whatever the prior. */
     draw_pair(40, N, 1e-9, 4, loglik, NULL);
-    pv_target_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
-    pv_target_prevalence *exact = infer(ctx, &sample, PV_TARGET_EXACT, "flat");
+    pv_unknown_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_prevalence *exact = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat");
     assert_false(exact->weak || exact->swayed);
     assert_true(exact->value[1] < 0.02);
-    pv_target_prevalence_free(ctx, exact);
+    pv_unknown_prevalence_free(ctx, exact);
 }
 
 /* vb with a flat prior: the move to half an observation of each label more, by doing it. */
@@ -320,17 +320,17 @@ static void test_vb_movement(void **state) {
     (void)state;
     double loglik[2 * 30];
     draw_pair(31, 30, 0.2, 1.5, loglik, NULL);
-    pv_target_sample sample = {.n = 30, .classes = 2, .loglik = loglik, .log_marginal = half};
-    pv_target_prevalence *flat = infer(ctx, &sample, PV_TARGET_VB, "flat"),
-                         *half_more = infer(ctx, &sample, PV_TARGET_VB, "counts:1.5,1.5");
+    pv_unknown_sample sample = {.n = 30, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_prevalence *flat = infer(ctx, &sample, PV_UNKNOWN_VB, "flat"),
+                          *half_more = infer(ctx, &sample, PV_UNKNOWN_VB, "counts:1.5,1.5");
     assert_true(flat->movement > 0 && half_more->movement > 0);
     /* Both are in the sd that a flat prior leaves; that of more is from its mean to the flat mode. */
     double sd = sqrt(flat->value[1] * (1 - flat->value[1]) / (flat->worth + 3));
     near(flat->movement, fabs(half_more->value[1] - flat->value[1]) / sd, 0.3 * flat->movement);
     assert_int_equal(flat->points, 1);
     near(flat->pi[1], flat->plugin[1], 0);
-    pv_target_prevalence_free(ctx, flat);
-    pv_target_prevalence_free(ctx, half_more);
+    pv_unknown_prevalence_free(ctx, flat);
+    pv_unknown_prevalence_free(ctx, half_more);
 }
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
@@ -339,10 +339,10 @@ static void test_refused(void **state) {
     (void)state;
     double loglik[2 * 10];
     draw_pair(3, 10, 0.4, 1, loglik, NULL);
-    pv_target_sample sample = {.n = 1, .classes = 2, .loglik = loglik, .log_marginal = half};
-    pv_target_options options = pv_target_options_default();
-    pv_target_prevalence *found;
-    assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+    pv_unknown_sample sample = {.n = 1, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_unknown_prevalence *found;
+    assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
     says("one row alone");
     assert_null(found);
     sample.n = 10;
@@ -351,14 +351,14 @@ static void test_refused(void **state) {
                                "counts:1;2", "counts:inf,1", "counts:1e13,1", "balanced:1e300", "flat:2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         options.dirichlet = bad[i];
-        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE);
+        assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE);
         says("--dirichlet");
     }
-    options = pv_target_options_default();
+    options = pv_unknown_options_default();
     loglik[3] = NAN;
-    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_EM; method++) {
+    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_EM; method++) {
         options.method = method;
-        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_NUMERIC);
+        assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_NUMERIC);
     }
 }
 
@@ -367,14 +367,14 @@ static void test_refused(void **state) {
 static pv_status work_two(pv_ctx *poor) {
     double loglik[2 * 12], p[2 * 12], lo[2 * 12], hi[2 * 12];
     draw_pair(3, 12, 0.4, 1, loglik, NULL);
-    pv_target_sample sample = {.n = 12, .classes = 2, .loglik = loglik, .log_marginal = half};
-    pv_target_options options = pv_target_options_default();
+    pv_unknown_sample sample = {.n = 12, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_options options = pv_unknown_options_default();
     options.dirichlet = "counts:1,2";
-    pv_target_prevalence *found;
-    pv_status status = pv_target_infer(poor, &sample, labels, &options, &found);
+    pv_unknown_prevalence *found;
+    pv_status status = pv_unknown_infer(poor, &sample, labels, &options, &found);
     if (status == PV_OK)
-        status = pv_target_predict(poor, &sample, found, p, NULL, lo, hi);
-    pv_target_prevalence_free(poor, found);
+        status = pv_unknown_predict(poor, &sample, found, p, NULL, lo, hi);
+    pv_unknown_prevalence_free(poor, found);
     return status;
 }
 
@@ -383,16 +383,16 @@ static pv_status work_three(pv_ctx *poor) {
     for (size_t i = 0; i < 12; i++)
         for (size_t y = 0; y < 3; y++)
             loglik[3 * i + y] = (i % 3 == y) - 1.5;
-    pv_target_sample sample = {.n = 12, .classes = 3, .loglik = loglik, .log_marginal = log_marginal};
+    pv_unknown_sample sample = {.n = 12, .classes = 3, .loglik = loglik, .log_marginal = log_marginal};
     pv_status status = PV_OK;
-    for (int method = PV_TARGET_EXACT; method <= PV_TARGET_VB && status == PV_OK; method++) {
-        pv_target_options options = pv_target_options_default();
+    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_VB && status == PV_OK; method++) {
+        pv_unknown_options options = pv_unknown_options_default();
         options.method = method;
-        pv_target_prevalence *found;
-        status = pv_target_infer(poor, &sample, labels, &options, &found);
+        pv_unknown_prevalence *found;
+        status = pv_unknown_infer(poor, &sample, labels, &options, &found);
         if (status == PV_OK)
-            status = pv_target_predict(poor, &sample, found, p, NULL, NULL, NULL);
-        pv_target_prevalence_free(poor, found);
+            status = pv_unknown_predict(poor, &sample, found, p, NULL, NULL, NULL);
+        pv_unknown_prevalence_free(poor, found);
     }
     return status;
 }

@@ -54,26 +54,26 @@ static void test_draws(void **state) {
         fitted f = fit_nodules(classes);
         const pv_classifier *c = f.classifier;
         size_t n = f.target->rows, k = (size_t)classes, draws = c->posterior->count;
-        pv_target_options options = pv_target_options_default();
+        pv_unknown_options options = pv_unknown_options_default();
         options.draws = 400;
         const pv_predict_options wanted = {.level = 0.9};
         pv_prediction *said, *other;
-        pv_target_prevalence *single;
+        pv_unknown_prevalence *single;
         double *mean = calloc(3 * n * k, sizeof *mean), *loglik = mean + n * k, *own = loglik + n * k, value[3] = {0},
                squares[3] = {0}, movement = 0;
         assert_non_null(mean);
         ok(predict_in(ctx, c, f.target, "unknown", &options, &wanted, &said));
-        const pv_target_prevalence *joint = said->inferred;
+        const pv_unknown_prevalence *joint = said->inferred;
         const double *p = said->p, *lo = said->lo, *hi = said->hi;
         pv_classifier at = *c;
         for (size_t s = 0; s < draws; s++) {
             at.w = c->posterior->draws + s * c->posterior->dims;
             ok(pv_predict_loglik(ctx, &at, f.target, loglik));
-            pv_target_sample sample = {
+            pv_unknown_sample sample = {
                 .n = n, .classes = classes, .loglik = loglik, .log_marginal = c->draw_log_marginal + s * k};
             options.seed = (int64_t)s + 2; /* errors of their draws are to cancel */
-            ok(pv_target_infer(ctx, &sample, labels, &options, &single));
-            ok(pv_target_predict(ctx, &sample, single, own, NULL, NULL, NULL));
+            ok(pv_unknown_infer(ctx, &sample, labels, &options, &single));
+            ok(pv_unknown_predict(ctx, &sample, single, own, NULL, NULL, NULL));
             for (size_t y = 0; y < k; y++)
                 squares[y] += (single->value[y] * single->value[y] + single->sd[y] * single->sd[y]) / (double)draws;
             movement += single->movement / (double)draws;
@@ -81,7 +81,7 @@ static void test_draws(void **state) {
                 value[y] += single->value[y] / (double)draws;
             for (size_t i = 0; i < n * k; i++)
                 mean[i] += own[i] / (double)draws;
-            pv_target_prevalence_free(ctx, single);
+            pv_unknown_prevalence_free(ctx, single);
         }
         for (size_t y = 0; y < k; y++) {
             double sd = sqrt(squares[y] - value[y] * value[y]), few = sd / sqrt(10 * (double)draws); /* of the chains */
@@ -101,11 +101,11 @@ static void test_draws(void **state) {
         assert_memory_equal(other->p, p, n * k * sizeof *p);
         pv_prediction_free(wide, other);
         pv_ctx_free(wide);
-        for (int method = PV_TARGET_VB; method <= PV_TARGET_EM; method++) {
+        for (int method = PV_UNKNOWN_VB; method <= PV_UNKNOWN_EM; method++) {
             options.method = method;
             ok(predict_in(ctx, c, f.target, "unknown", &options, &wanted, &other));
             near(other->inferred->value[1], joint->value[1], 0.1);
-            assert_true(isnan(other->inferred->movement) == (method == PV_TARGET_EM));
+            assert_true(isnan(other->inferred->movement) == (method == PV_UNKNOWN_EM));
             near(exp(other->log_p[1]), other->p[1], 1e-14);
             assert_true(other->lo[1] <= other->hi[1]);
             pv_prediction_free(ctx, other);
@@ -127,8 +127,8 @@ static void test_log_of_draws(void **state) {
     memcpy(f.classifier->posterior->draws + f.classifier->posterior->dims, f.classifier->posterior->draws,
            f.classifier->posterior->dims * sizeof(double));
     memcpy(f.classifier->draw_log_marginal + 2, f.classifier->draw_log_marginal, 2 * sizeof(double));
-    pv_target_options options = pv_target_options_default();
-    options.method = PV_TARGET_EM; /* one pi for both draws */
+    pv_unknown_options options = pv_unknown_options_default();
+    options.method = PV_UNKNOWN_EM; /* one pi for both draws */
     pv_prediction *said;
     ok(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said));
     double *loglik = calloc(2 * n, sizeof *loglik);
@@ -165,7 +165,7 @@ static void test_chain_that_sticks(void **state) {
     sure_rows(loglik, log_marginal);
     for (size_t y = 0; y < 16; y++)
         alpha[y] = 1;
-    pv_target_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
+    pv_unknown_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
     pv__mixture m;
     pv__many many;
     ok(pv__mixture_init(ctx, &sample, true, &m));
@@ -205,19 +205,19 @@ static void test_interrupted_draws(void **state) {
     (void)state;
     double loglik[60 * 16], log_marginal[16];
     sure_rows(loglik, log_marginal);
-    pv_target_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
+    pv_unknown_sample sample = {.n = 60, .classes = 16, .loglik = loglik, .log_marginal = log_marginal};
     pv_ctx_options options = pv_ctx_options_default();
     options.progress = stop_late;
     assert_int_equal(pv_ctx_new(&options, &to_stop), PV_OK);
-    pv_target_options target = pv_target_options_default();
-    pv_target_prevalence *found;
-    assert_int_equal(pv_target_infer(to_stop, &sample, labels, &target, &found), PV_ERR_INTERRUPTED);
+    pv_unknown_options target = pv_unknown_options_default();
+    pv_unknown_prevalence *found;
+    assert_int_equal(pv_unknown_infer(to_stop, &sample, labels, &target, &found), PV_ERR_INTERRUPTED);
     assert_null(found);
     pv_ctx_free(to_stop);
     /* Left alone, its passes over the rows count: far more than the draws. */
-    ok(pv_target_infer(ctx, &sample, labels, &target, &found));
+    ok(pv_unknown_infer(ctx, &sample, labels, &target, &found));
     assert_true(found->iterations > 10 * target.draws);
-    pv_target_prevalence_free(ctx, found);
+    pv_unknown_prevalence_free(ctx, found);
 }
 
 /* ---- refused ----------------------------------------------------------------------------------------------------- */
@@ -232,10 +232,10 @@ static void test_refused_masses(void **state) {
         weight[i] = 1;
         label[i] = -1;
     }
-    pv_target_sample sample = {
+    pv_unknown_sample sample = {
         .n = 10, .classes = 2, .loglik = loglik, .log_marginal = half, .label = label, .weight = weight};
-    pv_target_options options = pv_target_options_default();
-    pv_target_prevalence *found;
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_unknown_prevalence *found;
     fitted f = fit_nodules(2);
     double *p = calloc(2 * f.target->rows, sizeof *p), *kept = f.target->weight;
     int32_t *known = calloc(f.target->rows, sizeof *known);
@@ -246,7 +246,7 @@ static void test_refused_masses(void **state) {
     const double bad[] = {-1, (double)NAN, (double)INFINITY};
     for (size_t i = 0; i < 3; i++) {
         weight[4] = f.target->weight[4] = bad[i];
-        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
         says("row 5: a weight of");
         assert_int_equal(pv_confusion(ctx, &sample, labels, p), PV_ERR_INPUT);
         assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_INPUT);
@@ -254,7 +254,7 @@ static void test_refused_masses(void **state) {
     }
     memset(weight, 0, sizeof weight);
     f.target->weight[4] = 0;
-    assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+    assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
     says("add up to 0");
     assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_INPUT);
     says("add up to 0");
@@ -264,7 +264,7 @@ static void test_refused_masses(void **state) {
     const int32_t wrong[] = {2, -2, 1000000};
     for (size_t i = 0; i < 3; i++) {
         label[3] = known[3] = wrong[i];
-        assert_int_equal(pv_target_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
+        assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_INPUT);
         says("is not a label");
         assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, &with_labels, &said),
                          PV_ERR_INPUT);
@@ -293,7 +293,7 @@ static void test_memory(void **state) {
     for (size_t limit = 1; status != PV_OK; limit++) {
         pv_ctx *poor;
         pv_prediction *said;
-        pv_target_options target = pv_target_options_default();
+        pv_unknown_options target = pv_unknown_options_default();
         allowed = limit;
         held = 0;
         assert_int_equal(pv_ctx_new(&options, &poor), PV_OK);

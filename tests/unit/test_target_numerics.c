@@ -15,7 +15,7 @@ static void test_not_converged(void **state) {
             loglik[i] = (s % 2 ? 3 : 1e-10) * pv_rng_normal(&rng);
         for (size_t i = 0; i < N; i++)
             weight[i] = s % 2 ? 1 : 1e16 * pv_rng_uniform(&rng);
-        pv_target_sample sample = {
+        pv_unknown_sample sample = {
             .n = N, .classes = 3, .loglik = loglik, .log_marginal = log_marginal, .weight = weight};
         pv__mixture m;
         pv__many many;
@@ -27,7 +27,7 @@ static void test_not_converged(void **state) {
         pv__mixture_clear(ctx, &m);
     }
     loglik[1] = (double)NAN;
-    pv_target_sample pair = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
+    pv_unknown_sample pair = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
     pv__mixture m;
     pv__pair quadrature = {0};
     ok(pv__mixture_init(ctx, &pair, false, &m));

@@ -309,6 +309,18 @@ static const cli_group groups[] = {{"Options", option_table, 0},
                                    {"How it is inferred", pv_unknown_option_table, offsetof(adjust_options, target)},
                                    {NULL, NULL, 0}};
 
+static const cli_common common[] = {
+    {"Data", "columns", NULL},
+    {NULL, "missing", "Rows with missing cells."},
+    {"Population", "from", "The prevalence for which the probabilities hold: that of the training data, mostly."},
+    {NULL, "to", "The prevalence of the population they are wanted for."},
+    {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
+    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
+    {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
+    {"Output", "output", NULL},
+    {NULL, "json", "Print one JSON object about the population as well."},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail adjust probs.csv --from 0.5 --to 0.01 -o risks.csv",
      "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
@@ -330,6 +342,7 @@ const cli_command cli_adjust = {
         "separate the labels, the narrower its interval. A warning says when they hardly determine it.",
     .arguments = arguments,
     .groups = groups,
+    .common = common,
     .options_size = sizeof(adjust_options),
     .output =
         "CSV, one line for each row of PROBS in its order. Columns:\n"

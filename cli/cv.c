@@ -314,6 +314,25 @@ static const cli_group groups[] = {
     {"Checkpoints", cli_checkpoint_table, offsetof(cv_options, checkpoint)},
     {NULL, NULL, 0}};
 
+static const cli_common common[] = {
+    {"Data", "target", "The column to predict."},
+    {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
+    {NULL, "weights", "A column of counts or weights."},
+    {NULL, "exclude", "Columns that are not features, comma-separated."},
+    {NULL, "missing", "Rows with missing cells."},
+    {"Population", "prevalence", "How common the label of interest is in the true population: 0.01, or 0.005-0.02."},
+    {NULL, "stated-for", "The population whose metrics are shown."},
+    {"Model", "model", "linear: logistic regression. mlp: a network. The others are for images."},
+    {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
+    {"Validation", "folds", "Parts the rows are split into."},
+    {NULL, "repeats", "Number of repeats, with other folds each time."},
+    {NULL, "group", "Rows with the same value in this column (a patient) stay in one fold."},
+    {NULL, "seed", "Of the folds and of every fit."},
+    {"Output", "output", NULL},
+    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "json", NULL},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail cv study.csv --target cancer --prevalence 0.01", "Three folds, the default model."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
@@ -337,6 +356,8 @@ const cli_command cli_cv = {
             "with the prevalence are marked in the table.",
     .arguments = cli_training_arguments,
     .groups = groups,
+    .common = common,
+    .hints = cli_training_hints,
     .options_size = sizeof(cv_options),
     .output =
         "A table: each metric of prevail eval pooled (all rows together, each predicted by the model that did not see "

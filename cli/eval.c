@@ -195,6 +195,23 @@ static const cli_group groups[] = {
     {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(eval_options, unknown)},
     {NULL, NULL, 0}};
 
+static const cli_common common[] = {
+    {"Data", "target", NULL},
+    {NULL, "positive", "The label that rates, predictive values and curves refer to."},
+    {NULL, "weights", "A column of counts or weights."},
+    {NULL, "missing", "Rows with missing cells."},
+    {NULL, "probs", "Judge the probabilities in this CSV file, whatever made them."},
+    {NULL, "columns", "The columns with those probabilities."},
+    {"Population", "population", "The population the probabilities are to hold for: true, known:P, unknown or design."},
+    {NULL, "stated-for", "The population whose metrics are shown: the rows as they are, or another."},
+    {NULL, "from", NULL},
+    {"Uncertainty", "interval", NULL},
+    {NULL, "bootstrap", "Replicates behind the intervals."},
+    {"Output", "curves", "A folder for the curves, as CSV files."},
+    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "json", NULL},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
     {"prevail eval study.model holdout.csv --stated-for population --curves curves",
@@ -209,7 +226,7 @@ static const cli_example examples[] = {
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
 
-static const cli_hint hints[] = {{"prevalence", "stated-for"}, {NULL, NULL}};
+static const cli_hint hints[] = {{"prevalence", "stated-for", NULL}, {NULL, NULL, NULL}};
 
 const cli_command cli_eval = {
     .name = "eval",
@@ -227,6 +244,7 @@ const cli_command cli_eval = {
         "since resampling adds to it.",
     .arguments = arguments,
     .groups = groups,
+    .common = common,
     .hints = hints,
     .options_size = sizeof(eval_options),
     .output =

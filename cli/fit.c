@@ -302,6 +302,24 @@ static const cli_group groups[] = {{"Data", pv_role_option_table, offsetof(fit_o
                                    {"Checkpoints", cli_checkpoint_table, offsetof(fit_options, checkpoint)},
                                    {NULL, NULL, 0}};
 
+static const cli_common common[] = {
+    {"Data", "target", "The column to predict."},
+    {NULL, "positive", "Which of two labels the prevalence and the odds ratios refer to."},
+    {NULL, "weights", "A column of counts or weights."},
+    {NULL, "exclude", "Columns that are not features, comma-separated."},
+    {NULL, "missing", "Rows with missing cells."},
+    {"Population", "prevalence", "How common the label of interest is in the true population: 0.01, or 0.005-0.02."},
+    {NULL, "prevalence-n", "How many observations that number rests on."},
+    {NULL, "population-sample", "Rows of the population without labels, where nobody knows the prevalence."},
+    {"Model", "model", "linear: logistic regression. mlp: a network. The others are for images."},
+    {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
+    {NULL, "prior", "How large slopes may be, per standard deviation of a column."},
+    {"Uncertainty", "infer", "map and ml: one estimate. The others: a posterior, with intervals."},
+    {NULL, "seed", "Of every random number."},
+    {"Output", "output", "Where to save the model."},
+    {NULL, "json", NULL},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail fit study.csv --target cancer --prevalence 0.01 -o study.model",
      "A case-control study of a disease that one person in a hundred has."},
@@ -323,6 +341,8 @@ const cli_command cli_fit = {
             "scale.",
     .arguments = cli_training_arguments,
     .groups = groups,
+    .common = common,
+    .hints = cli_training_hints,
     .options_size = sizeof(fit_options),
     .output =
         "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "

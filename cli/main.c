@@ -58,19 +58,21 @@ static int unknown_command(const char *name) {
                      strlen(name) > 60 ? "..." : "");
 }
 
-/* prevail help [--man] [COMMAND [NAME]] */
+/* prevail help [--man] [COMMAND [NAME] [all]] */
 static int run_help(int argc, char **argv) {
     cli_call none = {0};
     bool man = argc > 0 && strcmp(argv[0], "--man") == 0;
     argc -= man;
     argv += man;
+    bool all = argc > 1 && strcmp(argv[argc - 1], "all") == 0;
+    argc -= all;
     const cli_command *command = argc ? cli_command_find(argv[0]) : NULL;
     if (argc && !command)
         return unknown_command(argv[0]);
     int known = command && command->members ? 2 : 1;
     if (argc > known)
-        return cli_error(&none, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail help [--man] [COMMAND]",
-                         argv[known]);
+        return cli_error(&none, PV_ERR_USAGE, NULL,
+                         "unexpected argument %s; usage: prevail help [--man] [COMMAND [all]]", argv[known]);
     if (argc > 1 && !(command = find_member(command, argv[1])))
         return CLI_BAD_INPUT;
     if (man && command)
@@ -78,7 +80,7 @@ static int run_help(int argc, char **argv) {
     else if (man)
         cli_print_man_overview(stdout, cli_commands);
     else if (command)
-        cli_print_help(stdout, command);
+        cli_print_help(stdout, command, all ? CLI_HELP_ALL : CLI_HELP_COMMON);
     else
         cli_print_overview(stdout, cli_commands);
     return cli_finish(&none, CLI_OK);
@@ -90,7 +92,7 @@ static bool is_help(const char *word) {
 
 static int run_command(const cli_command *command, int argc, char **argv) {
     if (command->members && argc && is_help(argv[0])) {
-        cli_print_help(stdout, command);
+        cli_print_help(stdout, command, cli_wants_help(argc, argv));
         return cli_finish(&(cli_call){0}, CLI_OK);
     }
     if (command->members) {
@@ -101,10 +103,10 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         argv++;
     }
     cli_call call;
-    bool help;
+    cli_help help;
     int code = cli_parse(&call, command, argc, argv, &help);
     if (code == CLI_OK && help)
-        cli_print_help(stdout, command);
+        cli_print_help(stdout, command, help);
     else if (code == CLI_OK)
         code = cli_start(&call);
     if (code == CLI_OK && !help)

@@ -270,6 +270,17 @@ static const cli_group groups[] = {{"Options", option_table, 0},
                                    {"How it is inferred", pv_unknown_option_table, offsetof(predict_options, target)},
                                    {NULL, NULL, 0}};
 
+static const cli_common common[] = {
+    {"Data", "id", NULL},
+    {NULL, "missing", "Rows with missing cells."},
+    {"Population", "population", "Where the probabilities are to hold: true, known:P, unknown or design."},
+    {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
+    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
+    {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
+    {"Output", "output", NULL},
+    {NULL, "json", "Print one JSON object about the population as well."},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail predict study.model people.csv -o risks.csv",
      "Risks in the population stated when the model was fitted."},
@@ -296,6 +307,7 @@ const cli_command cli_predict = {
         "it, and intervals include its uncertainty. A warning says when the rows hardly determine the prevalence.",
     .arguments = arguments,
     .groups = groups,
+    .common = common,
     .options_size = sizeof(predict_options),
     .output =
         "CSV, one line for each row of DATA in its order. Columns:\n"

@@ -13,13 +13,17 @@
 
 typedef struct summary_options {
     double interval;
+    bool all;
     cli_running running;
 } summary_options;
 
 static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(summary_options, interval, "0.9",
                         "Level of the central intervals that a model with a posterior gives."),
-    CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."), CLI_OPTION_END};
+    {"all", PV_OPTION_FLAG, offsetof(summary_options, all), NULL, 0, 0, NULL, NULL,
+     "Show every option of the fit, also those at their defaults."},
+    CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."),
+    CLI_OPTION_END};
 
 /* How images become views; null for a table. */
 static json_t *json_image(const pv_image_encoding *e) {
@@ -104,8 +108,9 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_print(object);
 }
 
-/* Version, command and every option, from the record the fit left; a default is marked as such. */
-static void print_record(const pv_classifier *c) {
+/* Version, command and options, from the record the fit left; a default is marked as such, or counted only. */
+static void print_record(const pv_classifier *c, bool all) {
+    int defaults = 0;
     json_t *record = cli_json_record(c), *value;
     const char *version = json_string_value(json_object_get(record, "version"));
     const char *command = json_string_value(json_object_get(record, "command")), *name;
@@ -116,12 +121,16 @@ static void print_record(const pv_classifier *c) {
     json_object_foreach(json_object_get(record, "options"), name, value) {
         const char *text = json_string_value(json_object_get(value, "value"));
         bool is_default = json_is_true(json_object_get(value, "default"));
-        printf("  --%-20s %s%s\n", name, text && *text ? text : "-", is_default ? "  (default)" : "");
+        defaults += is_default;
+        if (all || !is_default)
+            printf("  --%-20s %s%s\n", name, text && *text ? text : "-", is_default ? "  (default)" : "");
     }
+    if (!all && defaults)
+        printf("  %d other options of the model at their defaults: --all shows them\n", defaults);
     json_decref(record);
 }
 
-static void print_text(const cli_call *call, const pv_classifier *c, const pv_summary *summary) {
+static void print_text(const cli_call *call, const pv_classifier *c, const pv_summary *summary, bool all) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
            c->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
@@ -154,7 +163,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     cli_print_coefficients(c, summary, true);
     if (c->posterior && pv_model_has_coefficients(c->model))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
-    print_record(c);
+    print_record(c, all);
 }
 
 static int run(cli_call *call) {
@@ -173,7 +182,7 @@ static int run(cli_call *call) {
     else if (options->running.json)
         print_json(call, classifier, summary);
     else
-        print_text(call, classifier, summary);
+        print_text(call, classifier, summary, options->all);
     pv_summary_free(call->ctx, summary);
     pv_classifier_free(call->ctx, classifier);
     return code;
@@ -187,9 +196,10 @@ static const cli_example examples[] = {{"prevail summary study.model", "Coeffici
 const cli_command cli_summary = {
     .name = "summary",
     .summary = "what is in a model file",
-    .usage = "MODEL [--interval LEVEL] [--json]",
+    .usage = "MODEL [--interval LEVEL] [--all] [--json]",
     .text = "Shows what a model file holds: the data it was fitted on, the stated prevalence and the model's own, "
-            "coefficients with odds ratios (linear models), and every option of the fit with defaults marked. With a "
+            "coefficients with odds ratios (linear models), and the options of the fit that are not at their defaults. "
+            "With a "
             "posterior all of these have intervals, and coefficients the probability of their sign.",
     .arguments = arguments,
     .groups = groups,

@@ -520,6 +520,25 @@ static const cli_group groups[] = {
 
 static const char *const without[] = {"loss", NULL};
 
+static const cli_common common[] = {
+    {"Data", "target", "The column to predict."},
+    {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
+    {NULL, "weights", "A column of counts or weights."},
+    {NULL, "exclude", "Columns that are not features, comma-separated."},
+    {NULL, "missing", "Rows with missing cells."},
+    {"Population", "prevalence", "The prevalences to assume: 0.1,0.01,0.001."},
+    {NULL, "stated-for", "The population whose metrics are shown."},
+    {NULL, "mixture", "Also judge the mixture of the models."},
+    {"Model", "losses", "Which losses, separated by commas."},
+    {NULL, "model", "linear: logistic regression. mlp: a network. The others are for images."},
+    {"Validation", "folds", "Parts the rows are split into."},
+    {NULL, "group", "Rows with the same value in this column (a patient) stay in one fold."},
+    {NULL, "holdout", "Judge on the rows of this CSV file instead."},
+    {"Output", "output", NULL},
+    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "json", NULL},
+    {NULL, NULL, NULL}};
+
 static const cli_example examples[] = {
     {"prevail sweep study.csv --target cancer --prevalence 0.1,0.01,0.001",
      "Three assumed prevalences, three losses, judged by cross-validation."},
@@ -542,6 +561,8 @@ const cli_command cli_sweep = {
         "There is no --population-sample as in prevail fit: it would determine the prevalence that is assumed here.",
     .arguments = cli_training_arguments,
     .groups = groups,
+    .common = common,
+    .hints = cli_training_hints,
     .without = without,
     .options_size = sizeof(sweep_options),
     .output =

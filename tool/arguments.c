@@ -44,6 +44,10 @@ static found find_option(const cli_command *command, const char *name, size_t le
     return (found){NULL, NULL, 0};
 }
 
+const pv_option *cli_option(const cli_command *command, const char *name) {
+    return find_option(command, name, strlen(name)).row;
+}
+
 bool cli_given(const cli_call *call, const char *option) {
     found at = find_option(call->command, option, strlen(option));
     return at.row && call->given[at.index];
@@ -104,10 +108,10 @@ static int relatives_option(cli_call *call, const char *name) {
     return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s", name, call->command->name);
 }
 
-static const char *hinted(const cli_command *command, const char *name) {
+static const cli_hint *hinted(const cli_command *command, const char *name) {
     for (const cli_hint *hint = command->hints; hint && hint->word; hint++)
         if (strcmp(hint->word, name) == 0)
-            return hint->option;
+            return hint;
     return NULL;
 }
 
@@ -121,13 +125,14 @@ static int unknown_option(cli_call *call, const char *name) {
             if (cli_has(call->command, group, row))
                 words[count++] = row->name;
     words[count++] = "help";
-    const char *near = hinted(call->command, name);
-    if (!near)
-        near = pv_nearest(name, words, count);
+    const cli_hint *hint = hinted(call->command, name);
+    if (hint && hint->text)
+        return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; %s", name, hint->text);
+    const char *near = hint ? hint->option : pv_nearest(name, words, count);
     if (near)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
-    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; prevail %s --help lists the options", name,
-                     strlen(name) > 60 ? "..." : "", call->command->name);
+    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; prevail %s --help%s lists the options", name,
+                     strlen(name) > 60 ? "..." : "", call->command->name, call->command->common ? " all" : "");
 }
 
 /* "[DATA]" may be left out; such arguments are the last. */
@@ -229,16 +234,20 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
     return CLI_OK;
 }
 
-static bool wants_help(int argc, char **argv) {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return true;
-    return false;
+cli_help cli_wants_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        bool asked = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+        if (strcmp(argv[i], "--help=all") == 0 || (asked && i + 1 < argc && strcmp(argv[i + 1], "all") == 0))
+            return CLI_HELP_ALL;
+        if (asked)
+            return CLI_HELP_COMMON;
+    }
+    return CLI_HELP_NONE;
 }
 
-int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help) {
+int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, cli_help *help) {
     *call = (cli_call){.command = command};
-    *help = wants_help(argc, argv);
+    *help = cli_wants_help(argc, argv);
     call->options = cli_alloc(command->options_size, 1);
     call->given = cli_alloc(option_count(command), sizeof *call->given);
     /* One place each, given or not; and for all that is too much, to be told so. */

@@ -30,7 +30,15 @@ typedef struct cli_example {
 /* A word that people may try for an option whose name is another. */
 typedef struct cli_hint {
     const char *word, *option;
-} cli_hint; /* a list ends with a NULL word */
+    const char *text; /* what to do, where a name does not say it; NULL: the option does what they want */
+} cli_hint;           /* a list ends with a NULL word */
+
+/* One of the options that most people use, in groups as people think of them. */
+typedef struct cli_common {
+    const char *title;  /* of the group that begins here; NULL: it goes on */
+    const char *option; /* its name */
+    const char *help;   /* a line; NULL: the first sentence of the option's own help */
+} cli_common;           /* a list ends with a NULL option */
 
 typedef struct cli_command cli_command;
 struct cli_command {
@@ -41,6 +49,7 @@ struct cli_command {
     const cli_argument *arguments;
     const cli_group *groups;    /* an option that two groups have is the first one's */
     const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
+    const cli_common *common;   /* what --help shows and the manual begins with; NULL: all options are */
     const cli_hint *hints;      /* NULL: none */
     size_t options_size;
     const char *output; /* what is written, and the columns; paragraphs as in text */
@@ -96,14 +105,20 @@ typedef struct cli_running {
 
 /* ---- arguments.c ------------------------------------------------------------------------------------------------- */
 
+/* What of a command's help is asked for. */
+typedef enum cli_help { CLI_HELP_NONE, CLI_HELP_COMMON, CLI_HELP_ALL } cli_help;
+
 /* Fills options, given, argument and line from argv (what follows the command's name). Returns CLI_OK, or an exit code
  * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
-int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, bool *help);
+int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, cli_help *help);
+/* Whether there is --help, or --help all, in argv. */
+cli_help cli_wants_help(int argc, char **argv);
 /* The member of that name, "bias"; NULL: none. */
 const cli_command *cli_member(const cli_command *command, const char *word);
 const char *cli_member_name(const cli_command *member); /* "bias" of "study bias" */
 void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
+const pv_option *cli_option(const cli_command *command, const char *name); /* NULL: the command has none such */
 bool cli_given(const cli_call *call, const char *option);
 const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
 bool cli_recorded(const char *option);                           /* it may change the result; so it is in line */
@@ -113,7 +128,8 @@ int cli_check_idle(cli_call *call, const pv_option *table, const char *when, con
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 
-void cli_print_help(FILE *out, const cli_command *command);
+/* The options that most people use on one screen, or all there is to know. */
+void cli_print_help(FILE *out, const cli_command *command, cli_help what);
 /* commands: all of them, up to a NULL. */
 void cli_print_overview(FILE *out, const cli_command *const *commands);
 void cli_wrap(FILE *out, const char *text); /* in lines of at most 80 characters */

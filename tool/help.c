@@ -103,20 +103,110 @@ static void print_paragraphs(FILE *out, const char *text, int indent) {
     }
 }
 
+/* "-o, --output FILE" */
+static const char *full_name(const pv_option *row, char *name, size_t size) {
+    snprintf(name, size, "%s--%s%s%s", is_output(row) ? "-o, " : "", row->name, *metavar(row) ? " " : "", metavar(row));
+    return name;
+}
+
 static void print_option(FILE *out, const pv_option *row) {
     char name[PIECE], text[2048];
-    snprintf(name, sizeof name, "%s--%s%s%s", is_output(row) ? "-o, " : "", row->name, *metavar(row) ? " " : "",
-             metavar(row));
+    full_name(row, name, sizeof name);
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, lists_choices(row) ? " One of " : "",
              lists_choices(row) ? row->choices : "", lists_choices(row) ? "." : "",
              has_default(row) ? " [default: " : "", has_default(row) ? row->fallback : "", has_default(row) ? "]" : "");
     print_entry(out, name, text);
 }
 
-void cli_print_help(FILE *out, const cli_command *command) {
+/* The bytes of the first sentence. */
+static int sentence(const char *text) {
+    const char *end = strstr(text, ". "), *line = strchr(text, '\n');
+    end = end ? end + 1 : text + strlen(text);
+    return (int)((line && line < end ? line : end) - text);
+}
+
+static bool is_common(const cli_command *command, const char *option) {
+    for (const cli_common *common = command->common; common && common->option; common++)
+        if (strcmp(common->option, option) == 0)
+            return true;
+    return false;
+}
+
+/* The title of what a group has beside the common options; NULL where that is nothing. */
+static const char *rest_title(const cli_command *command, const cli_group *group, char *room, size_t size) {
+    bool shared = false, any = false;
+    for (const cli_common *common = command->common; common && common->option; common++)
+        shared = shared || (common->title && strcmp(common->title, group->title) == 0);
+    for (const pv_option *row = group->table; row->name && !any; row++)
+        any = cli_has(command, group, row) && !is_common(command, row->name);
+    snprintf(room, size, "%s%s", group->title, shared ? ", continued" : "");
+    return any ? room : NULL;
+}
+
+static void print_usage(FILE *out, const cli_command *command) {
     int at = fprintf(out, "usage: prevail %s ", command->name);
     wrap(out, command->usage, at, at);
     fputc('\n', out);
+}
+
+static void print_example(FILE *out, const cli_example *example) {
+    fprintf(out, "  %s\n      ", example->command);
+    wrap(out, example->text, 6, 6);
+}
+
+/* One screen: what the command does, the options that most people use in a line each, an example. */
+static void print_common(FILE *out, const cli_command *command) {
+    char name[PIECE], line[512], entry[1024];
+    print_usage(out, command);
+    snprintf(line, sizeof line, "%.*s", sentence(command->text), command->text);
+    wrap(out, line, 0, 0);
+    for (const cli_common *common = command->common; common->option; common++) {
+        const pv_option *row = cli_option(command, common->option);
+        if (common->title)
+            fprintf(out, "\n%s:\n", common->title);
+        const char *help = common->help ? common->help : row->help;
+        snprintf(line, sizeof line, "%.*s", common->help ? (int)strlen(help) : sentence(help), help);
+        if (has_default(row))
+            snprintf(entry, sizeof entry, "%s [%s]", line, row->fallback);
+        else
+            snprintf(entry, sizeof entry, "%s", line);
+        print_entry(out, full_name(row, name, sizeof name), entry);
+    }
+    snprintf(name, sizeof name, "prevail %s --help all", command->name);
+    fprintf(out, "\n%s lists all options and describes the output.\n", name);
+    if (command->examples[0].command) {
+        fputs("\nExample:\n", out);
+        print_example(out, command->examples);
+    }
+}
+
+static void print_all_options(FILE *out, const cli_command *command) {
+    char title[PIECE];
+    for (const cli_common *common = command->common; common && common->option; common++) {
+        if (common->title)
+            fprintf(out, "\n%s:\n", common->title);
+        print_option(out, cli_option(command, common->option));
+    }
+    for (const cli_group *group = command->groups; group->table; group++) {
+        if (!rest_title(command, group, title, sizeof title))
+            continue;
+        fprintf(out, "\n%s:\n", title);
+        for (const pv_option *row = group->table; row->name; row++)
+            if (cli_has(command, group, row) && !is_common(command, row->name))
+                print_option(out, row);
+    }
+    if (command->common)
+        print_entry(out, "--help [all]", "Show the options that most people use, or this text.");
+    else if (command->groups->table)
+        print_entry(out, "--help", "Show this text.");
+}
+
+void cli_print_help(FILE *out, const cli_command *command, cli_help what) {
+    if (command->common && what == CLI_HELP_COMMON) {
+        print_common(out, command);
+        return;
+    }
+    print_usage(out, command);
     print_paragraphs(out, command->text, 0);
     if (command->arguments[0].name)
         fputs("\nArguments:\n", out);
@@ -126,22 +216,13 @@ void cli_print_help(FILE *out, const cli_command *command) {
         fputs("\nNames:\n", out);
     for (const cli_command *const *member = command->members; member && *member; member++)
         print_entry(out, cli_member_name(*member), (*member)->summary);
-    for (const cli_group *group = command->groups; group->table; group++) {
-        fprintf(out, "\n%s:\n", group->title);
-        for (const pv_option *row = group->table; row->name; row++)
-            if (cli_has(command, group, row))
-                print_option(out, row);
-    }
-    if (command->groups->table)
-        print_entry(out, "--help", "Show this text.");
+    print_all_options(out, command);
     fputs("\nOutput:\n", out);
     print_paragraphs(out, command->output, 2);
     if (command->examples[0].command)
         fputs("\nExamples:\n", out);
-    for (const cli_example *example = command->examples; example->command; example++) {
-        fprintf(out, "  %s\n      ", example->command);
-        wrap(out, example->text, 6, 6);
-    }
+    for (const cli_example *example = command->examples; example->command; example++)
+        print_example(out, example);
 }
 
 static const char overview[] =
@@ -260,6 +341,27 @@ static void man_option(FILE *out, const pv_option *row) {
     }
 }
 
+/* In the order of --help all: the options that most people use come first. */
+static void man_options(FILE *out, const cli_command *command) {
+    char title[PIECE];
+    if (command->groups->table)
+        fputs(".SH OPTIONS\n", out);
+    for (const cli_common *common = command->common; common && common->option; common++) {
+        if (common->title)
+            fprintf(out, ".SS %s\n", common->title);
+        man_option(out, cli_option(command, common->option));
+    }
+    for (const cli_group *group = command->groups; group->table; group++) {
+        if (!rest_title(command, group, title, sizeof title))
+            continue;
+        if (group[1].table || group > command->groups)
+            fprintf(out, ".SS %s\n", title);
+        for (const pv_option *row = group->table; row->name; row++)
+            if (cli_has(command, group, row) && !is_common(command, row->name))
+                man_option(out, row);
+    }
+}
+
 void cli_print_man(FILE *out, const cli_command *command) {
     man_header(out, command->name);
     fputs(".SH NAME\nprevail\\-", out);
@@ -280,15 +382,7 @@ void cli_print_man(FILE *out, const cli_command *command) {
         fputs(" (1)\n", out);
         roff_text(out, (*member)->summary);
     }
-    if (command->groups->table)
-        fputs(".SH OPTIONS\n", out);
-    for (const cli_group *group = command->groups; group->table; group++) {
-        if (group[1].table || group > command->groups)
-            fprintf(out, ".SS %s\n", group->title);
-        for (const pv_option *row = group->table; row->name; row++)
-            if (cli_has(command, group, row))
-                man_option(out, row);
-    }
+    man_options(out, command);
     fputs(".SH OUTPUT\n", out);
     roff_paragraphs(out, command->output);
     fputs(".SH EXIT STATUS\n", out);

@@ -15,6 +15,27 @@ const cli_argument cli_training_arguments[] = {
              "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
+const cli_hint cli_training_hints[] = {
+    {"class-weight", "prevalence", NULL},
+    {"class-weights", "prevalence", NULL},
+    {"prior-correction", "prevalence", NULL},
+    {"label", "target", NULL},
+    {"outcome", "target", NULL},
+    {"response", "target", NULL},
+    {"y", "target", NULL},
+    {"formula", "features", NULL},
+    {"matched", NULL,
+     "sets matched one to one have no option of their own yet: keep what was matched on among the features, and "
+     "--group COL keeps a set together in cv"},
+    {"strata", NULL,
+     "strata that rows were sampled by are features like others: keep their columns in; --group COL keeps rows "
+     "together in cv"},
+    {"drop", "exclude", NULL},
+    {"ignore", "exclude", NULL},
+    {"factors", "categorical", NULL},
+    {"random-state", "seed", NULL},
+    {NULL, NULL, NULL}};
+
 const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0,
                                        NULL, "FILE",
                                        "A CSV file with rows of the true population, their labels unknown: for ig, in "

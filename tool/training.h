@@ -29,7 +29,8 @@ typedef struct cli_sample {
 } cli_sample;
 
 extern const cli_argument cli_training_arguments[];
-extern const pv_option cli_sample_table[]; /* of cli_sample */
+extern const cli_hint cli_training_hints[]; /* what people try for the options of data and model */
+extern const pv_option cli_sample_table[];  /* of cli_sample */
 
 /* Checks and completes the roles, before any work. prevalence may be NULL. */
 int cli_training_prepare(cli_call *call, cli_roles *options, const char *prevalence, const char *model,

@@ -65,7 +65,7 @@ static const pv_option curves_table[] = {
     {"points", PV_OPTION_INT, offsetof(eval_options, points), "500", 0, 1e9, NULL, "N",
      "At most so many thresholds a curve, evenly spread over both labels; 0: every distinct probability."},
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
-     "Bins of the calibration curve, of equal width in p, or in log p where the prevalence is below 0.1."},
+     "Bins of the calibration curve, each of as many rows as ties allow."},
     {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
      "The threshold of the curve predictive_values, and, where given, the one that a report starts with; else it "
      "starts at the prevalence."},

@@ -10,7 +10,7 @@
 
 /* Below it, scales of probability are logarithmic, as in pv_curve_make. */
 static const double SMALL_PREVALENCE = 0.1;
-enum { POINTS = 2000, RUG = 200, BINS = 40 };
+enum { POINTS = 2000, BINS = 40 };
 
 typedef struct drawing {
     cli_call *call;
@@ -78,83 +78,90 @@ static pv_series diagonal(const char *name) {
 
 /* ---- calibration ------------------------------------------------------------------------------------------------- */
 
+/* A panel of observed against predicted, and one below it of where the predictions lie, on the same axis. */
 typedef struct calibration {
-    pv_curve curve, sample;
-    double diagonal[2], least;
+    pv_curve curve, smooth, histogram;
+    double end[2]; /* of both axes */
     char title[80], x[120];
-    pv_series series[4], count[1];
+    pv_series series[4], bars[2];
 } calibration;
+
+/* Around every probability and share that is drawn; on a logarithmic axis 0 has no place. */
+static void find_ends(calibration *c, bool log) {
+    const pv_curve *const drawn[] = {&c->curve, &c->curve, &c->smooth, &c->smooth};
+    static const char *const names[] = {"mean_p", "observed", "p", "observed"};
+    double least = 0.5, most = 0;
+    for (size_t k = 0; k < 4; k++)
+        for (size_t i = 0; i < drawn[k]->points; i++) {
+            double value = column(drawn[k], names[k])[i * drawn[k]->columns];
+            least = value > 0 ? fmin(least, value) : least;
+            most = fmax(most, value);
+        }
+    c->end[0] = log ? fmax(least / 2, 1e-9) : 0;
+    c->end[1] = log && most > c->end[0] ? fmin(2 * most, 1) : 1;
+}
 
 static pv_status make_calibration(const drawing *d, const pv_ranking *ranking, const char *title, calibration *c) {
     pv_status status = make(d, ranking, PV_CURVE_calibration, &c->curve);
     if (status == PV_OK)
-        status = pv_ranking_sample(d->call->ctx, ranking, RUG, &c->sample);
+        status = make(d, ranking, PV_CURVE_calibration_smooth, &c->smooth);
+    if (status == PV_OK)
+        status = pv_ranking_histogram(d->call->ctx, ranking, BINS, d->log, &c->histogram);
     if (status != PV_OK)
         return status;
-    c->least = 0;
-    if (d->log) {
-        c->least = 0.5;
-        for (size_t i = 0; i < c->curve.points; i++) {
-            double p = column(&c->curve, "mean_p")[i * c->curve.columns];
-            double seen = column(&c->curve, "observed")[i * c->curve.columns];
-            c->least = fmin(c->least, fmin(p > 0 ? p : 1, seen > 0 ? seen : 1));
-        }
-        c->least = fmax(c->least / 2, 1e-9);
-    }
-    c->diagonal[0] = c->least;
-    c->diagonal[1] = 1;
+    find_ends(c, d->log);
     snprintf(c->title, sizeof c->title, "%s", title);
-    snprintf(c->x, sizeof c->x, "mean predicted probability of %.60s", d->label);
+    snprintf(c->x, sizeof c->x, "predicted probability of %.60s", d->label);
     c->series[0] = diagonal("perfect calibration");
-    c->series[0].x = c->series[0].y = c->diagonal;
-    size_t positives = 0;
-    while (positives < c->sample.points && c->sample.value[2 * positives + 1] == 1)
-        positives++;
-    c->series[1] = series_of(&c->sample, PV_MARK_RUG, PV_INK_POSITIVE, d->label, "p", "positive", NULL, NULL);
-    c->series[1].n = positives;
-    c->series[2] = series_of(&c->sample, PV_MARK_RUG, PV_INK_NEGATIVE, "others", "p", "positive", NULL, NULL);
-    c->series[2].n = c->sample.points - positives;
-    c->series[2].x += 2 * positives;
-    c->series[2].y += 2 * positives;
+    c->series[0].x = c->series[0].y = c->end;
+    c->series[1] =
+        series_of(&c->smooth, PV_MARK_BAND, PV_INK_EXPECTED, "its interval", "p", NULL, "observed_lo", "observed_hi");
+    c->series[2] = series_of(&c->smooth, PV_MARK_LINE, PV_INK_EXPECTED, "smooth curve", "p", "observed", NULL, NULL);
     c->series[3] = series_of(&c->curve, PV_MARK_POINTS, PV_INK_EMPIRICAL, "observed in a bin, interval", "mean_p",
                              "observed", "observed_lo", "observed_hi");
-    c->count[0] = series_of(&c->curve, PV_MARK_BARS, PV_INK_EMPIRICAL, "rows", NULL, "rows", "bin_lo", "bin_hi");
+    c->bars[0] = series_of(&c->histogram, PV_MARK_BARS, PV_INK_NEGATIVE, "others", NULL, "negative", "lo", "hi");
+    c->bars[1] = series_of(&c->histogram, PV_MARK_BARS, PV_INK_POSITIVE, d->label, NULL, "positive", "lo", "hi");
     return PV_OK;
 }
 
 static pv_status put_calibration(const drawing *d) {
     calibration c[2] = {0};
-    pv_panel panels[3];
-    size_t n = 0;
+    pv_panel panels[4];
+    size_t n = d->judged->training ? 2 : 1;
     pv_status status = make_calibration(d, d->judged->found->ranking, "Held-out rows", &c[0]);
-    if (status == PV_OK && d->judged->training)
+    if (status == PV_OK && n > 1)
         status = make_calibration(d, d->judged->training, "Training rows, reweighted", &c[1]);
-    for (int i = 0; status == PV_OK && i < (d->judged->training ? 2 : 1); i++)
-        panels[n++] = (pv_panel){.title = c[i].title,
-                                 .series = c[i].series,
-                                 .n_series = 4,
-                                 .x = {.label = c[i].x, .lo = c[i].least, .hi = 1, .log = d->log},
-                                 .y = {.label = "observed share", .lo = c[i].least, .hi = 1, .log = d->log}};
+    for (size_t i = 0; status == PV_OK && i < n; i++) {
+        const pv_axis x = {.label = c[i].x, .lo = c[i].end[0], .hi = c[i].end[1], .log = d->log};
+        panels[i] = (pv_panel){.title = c[i].title, .series = c[i].series, .n_series = 4, .x = x, .y = x};
+        panels[i].y.label = "observed share";
+        panels[n + i] = (pv_panel){.title = "Where the predictions lie",
+                                   .series = c[i].bars,
+                                   .n_series = 2,
+                                   .x = x,
+                                   .y = {.label = "share of its label"},
+                                   .height = 200};
+    }
     if (status == PV_OK) {
-        panels[n++] = (pv_panel){.title = "Held-out rows in each bin",
-                                 .series = c[0].count,
-                                 .n_series = 1,
-                                 .x = {.label = c[0].x, .lo = c[0].least, .hi = 1, .log = d->log},
-                                 .y = {.label = "rows"}};
         char text[600];
-        snprintf(
-            text, sizeof text,
-            "Points on the dashed line are right: of people given a probability, that share has it. %s. Strokes at the "
-            "lower and upper edge are single rows (at most %d of each label). Rows count so that their label shares "
-            "are those the metrics are stated for.%s",
-            d->rows, RUG, d->log ? " Axes are logarithmic; a bin without positives cannot be shown on them." : "");
-        pv_figure figure = {
-            .name = "calibration", .title = "Observed against predicted.", .text = text, .panel = panels, .panels = n};
+        snprintf(text, sizeof text,
+                 "Points and curve on the dashed line are right: of people given a probability, that share has it. %s. "
+                 "Bins hold equal numbers of rows. The curve is a local logistic regression. Rows count so that their "
+                 "label shares are those the metrics are stated for.%s",
+                 d->rows,
+                 d->log ? " Axes are logarithmic: of a bin without positives they show the interval alone." : "");
+        pv_figure figure = {.name = "calibration",
+                            .title = "Observed against predicted.",
+                            .text = text,
+                            .panel = panels,
+                            .panels = 2 * n,
+                            .columns = n};
         status = put(d, &figure);
     }
     for (int i = 0; i < 2; i++) {
         pv_curve_clear(d->call->ctx, &c[i].curve);
-        pv_curve_clear(d->call->ctx, &c[i].sample);
+        pv_curve_clear(d->call->ctx, &c[i].smooth);
+        pv_curve_clear(d->call->ctx, &c[i].histogram);
     }
     return status;
 }

@@ -132,7 +132,8 @@ void pv_binarise_log(size_t n, int classes, int middle, const double *log_p, dou
     X(roc, "true against false positive rate")                                                                         \
     X(pr, "precision (ppv) against recall (tpr)")                                                                      \
     X(im, "informedness and markedness, at several prevalences")                                                       \
-    X(calibration, "observed share of positives against mean probability, in bins")                                    \
+    X(calibration, "observed share of positives against mean probability, in bins of equal numbers of rows")           \
+    X(calibration_smooth, "the same as a smooth curve of the probability, with a pointwise band")                      \
     X(expected, "false positives and negatives expected from the probabilities themselves against those observed")     \
     X(net_benefit, "decision curve: true positives less the false ones at the threshold's odds, per row")              \
     X(predictive_values, "ppv and npv of the decision at a fixed threshold, against the prevalence")
@@ -173,8 +174,8 @@ PV_MUST_USE pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, con
                                      const double *prevalence, pv_ranking **ranking);
 void pv_ranking_free(pv_ctx *ctx, pv_ranking *ranking); /* NULL is fine */
 
-/* calibration: bins of equal width in p, right end included, as in scikit-learn; where the prevalence is below 0.1, in
- * log p, from the smallest probability on. Empty bins are left out. The caller frees with pv_curve_clear. */
+/* calibration: bins of as many rows each as ties allow, right end included, so that none is empty and mean_p lies in
+ * its bin. calibration_smooth: local logistic regression on the log odds; no points where a label has no rows. The caller frees with pv_curve_clear. */
 PV_MUST_USE pv_status pv_curve_make(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind kind,
                                     const pv_curve_options *options, pv_curve *curve);
 void pv_curve_clear(pv_ctx *ctx, pv_curve *curve);

@@ -282,6 +282,8 @@ pv_status pv_curve_make(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind ki
     switch (kind) {
     case PV_CURVE_calibration:
         return pv__curve_calibration(ctx, ranking, options, curve);
+    case PV_CURVE_calibration_smooth:
+        return pv__curve_smooth(ctx, ranking, options, curve);
     case PV_CURVE_net_benefit:
         return pv__curve_net_benefit(ctx, ranking, options, curve);
     case PV_CURVE_predictive_values:

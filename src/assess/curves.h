@@ -39,6 +39,8 @@ PV_MUST_USE pv_status pv__curve_shape(pv_ctx *ctx, size_t points, const char *co
 /* Kinds that are no walk over thresholds (curves_judged.c). */
 PV_MUST_USE pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,
                                             pv_curve *curve);
+PV_MUST_USE pv_status pv__curve_smooth(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,
+                                       pv_curve *curve); /* curves_smooth.c */
 PV_MUST_USE pv_status pv__curve_net_benefit(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,
                                             pv_curve *curve);
 PV_MUST_USE pv_status pv__curve_predictive(pv_ctx *ctx, const pv_ranking *ranking, const pv_curve_options *options,

@@ -1,8 +1,9 @@
 /* Curves over other axes than the thresholds of the rows.
  *
- *   calibration    in bins of p: mean probability, and share of positives, rows counting by their stated mass (the
- *                  paper's beta). Given the number of rows in a bin, those of the positive label are binomial; Wilson's
- *                  interval of their share is moved to the population by the ratio of the two labels' weights.
+ *   calibration    in bins of equal numbers of rows, in the order of p: mean probability, and share of positives, rows
+ *                  counting by their stated mass (the paper's beta). Given the number of rows in a bin, those of the
+ *                  positive label are binomial; Wilson's interval of their share is moved to the population by the
+ *                  ratio of the two labels' weights.
  *   net benefit    pi tpr - (1-pi) fpr t/(1-t), per row (Vickers and Elkin 2006); its interval from the binomial
  *                  variances of the two rates
  *   predictive values  against pi, the rates at one threshold held (Mercaldo, Lau and Zhou 2007)
@@ -16,51 +17,37 @@ static const double SMALL_PREVALENCE = 0.1; /* below it, scales of probability a
 /* ---- calibration ------------------------------------------------------------------------------------------------- */
 
 typedef struct bin {
-    double lo, hi;
+    double lo, hi;             /* above lo, unless it is the first, up to hi, the largest in it */
+    double least;              /* the smallest in it */
     double positive, negative; /* rows */
     double promised;           /* sum of stated mass times p */
 } bin;
 
-/* bins + 1 edges, i/bins; for small prevalences in log p, from the smallest p on. */
-static void set_edges(const pv_ranking *ranking, int bins, bin *made) {
-    double lowest = pv_sigmoid(ranking->log_odds[ranking->points - 1]);
-    bool logarithmic = pv__ranking_prevalence(ranking) < SMALL_PREVALENCE;
-    double start = log(fmax(lowest, 1e-12)), step = -start / bins;
-    for (int b = 0; b < bins; b++) {
-        double lo = exp(start + b * step), hi = exp(start + (b + 1) * step);
-        made[b].lo = !logarithmic ? (double)b / bins : b == 0 ? fmin(lowest, lo) : lo;
-        made[b].hi = b + 1 == bins ? 1 : logarithmic ? hi : (b + 1.0) / bins;
-    }
-}
-
-/* The number of points above p; right ends belong to a bin, and probabilities that lost a bit do not change it. */
-static size_t points_above(const pv_ranking *ranking, double p) {
-    size_t low = 0, high = ranking->points;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pv_sigmoid(ranking->log_odds[middle]) > p * (1 + 1e-12))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void fill_bins(const pv_ranking *ranking, int bins, bin *made) {
-    double tp = 0, fp = 0, expected = 0;
-    size_t before = 0;
-    for (int b = bins - 1; b >= 0; b--) {
-        size_t points = b > 0 ? points_above(ranking, made[b].lo) : ranking->points;
-        if (points == before)
+/* At most `bins` bins of as many rows each as ties allow, from the lowest probability up. Returns how many. */
+static int fill_bins(const pv_ranking *ranking, int bins, bin *made) {
+    size_t last = ranking->points - 1;
+    double all = ranking->tp[last] + ranking->fp[last], enough = 0, before = 0, tp = 0, fp = 0;
+    int used = 0;
+    for (size_t i = ranking->points; i-- > 0;) {
+        double own = i > 0 ? ranking->tp[i - 1] : 0, other = i > 0 ? ranking->fp[i - 1] : 0;
+        double positive = ranking->tp[i] - own, negative = ranking->fp[i] - other, p = pv_sigmoid(ranking->log_odds[i]);
+        double below = all - ranking->tp[i] - ranking->fp[i]; /* rows of the points before this one */
+        if (!(positive + negative > 0))
             continue;
-        made[b].positive = ranking->tp[points - 1] - tp;
-        made[b].negative = ranking->fp[points - 1] - fp;
-        made[b].promised = ranking->expected[points - 1] - expected;
-        tp = ranking->tp[points - 1];
-        fp = ranking->fp[points - 1];
-        expected = ranking->expected[points - 1];
-        before = points;
+        if (used == 0 || (below >= enough * (1 - 1e-12) && used < bins)) {
+            made[used] = (bin){.lo = used == 0 ? p : before, .least = p};
+            enough = all * (floor(below / all * bins * (1 + 1e-12)) + 1) / bins;
+            tp = ranking->tp[i];
+            fp = ranking->fp[i];
+            used++;
+        }
+        bin *b = &made[used - 1];
+        b->hi = before = p;
+        b->positive = tp - own; /* differences of sums: whole numbers stay whole */
+        b->negative = fp - other;
+        b->promised += (ranking->weight_p * positive + ranking->weight_n * negative) * p;
     }
+    return used;
 }
 
 static double odds_moved(double p, double ratio) {
@@ -73,25 +60,20 @@ pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv
     double weight_p = ranking->weight_p, weight_n = ranking->weight_n;
     bin *bins;
     PV_TRY(pv__alloc(ctx, (size_t)options->bins, sizeof *bins, &bins));
-    set_edges(ranking, options->bins, bins);
-    fill_bins(ranking, options->bins, bins);
-    size_t filled = 0;
-    for (int b = 0; b < options->bins; b++)
-        filled += bins[b].positive + bins[b].negative > 0;
-    pv_status status = PV__SHAPE(ctx, filled, curve, "bin_lo", "bin_hi", "mean_p", "observed", "observed_lo",
+    int filled = fill_bins(ranking, options->bins, bins);
+    pv_status status = PV__SHAPE(ctx, (size_t)filled, curve, "bin_lo", "bin_hi", "mean_p", "observed", "observed_lo",
                                  "observed_hi", "rows", "positives", "share");
     double *to = curve->value;
-    for (int b = 0; status == PV_OK && b < options->bins; b++) {
+    for (int b = 0; status == PV_OK && b < filled; b++) {
         double rows = bins[b].positive + bins[b].negative, own = weight_p * bins[b].positive;
         double mass = own + weight_n * bins[b].negative;
-        if (!(rows > 0))
-            continue;
+        double mean = fmin(fmax(bins[b].promised / mass, bins[b].least), bins[b].hi); /* rounding aside it is there */
         pv__bounds counted = pv__share_bounds(bins[b].positive, rows, z);
         bool both = weight_p > 0 && weight_n > 0; /* without rows of a label there is nothing to weigh */
         double ratio = both ? weight_p / weight_n : 1;
         const double row[] = {bins[b].lo,
                               bins[b].hi,
-                              bins[b].promised / mass,
+                              mean,
                               own / mass,
                               odds_moved(counted.lo, ratio),
                               odds_moved(counted.hi, ratio),

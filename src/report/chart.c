@@ -119,7 +119,8 @@ static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s
     for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
         double lo = edge(along, pv__at(s->lo, s, i)), hi = edge(along, pv__at(s->hi, s, i));
-        if (!isfinite(lo) || !isfinite(hi) || !isfinite(across ? y : x))
+        bool inside = across ? y >= l->top - 0.5 && y <= l->bottom + 0.5 : x >= l->left - 0.5 && x <= l->right + 0.5;
+        if (!isfinite(lo) || !isfinite(hi) || !inside) /* these marks are not cut at the frame */
             continue;
         if (across)
             pv__print(svg->out, "M%.1f %.1fH%.1f", lo, y, hi);

@@ -4,26 +4,32 @@
 #include "report/page.h"
 
 typedef struct grid {
-    size_t columns, rows;
-    double width, height; /* of a cell: the largest panel's */
+    size_t columns;
+    double width, height; /* of a cell: the widest panel's; of all rows */
 } grid;
+
+/* The height of the row that begins with this panel: the highest panel's. */
+static double row_height(const pv_figure *figure, size_t begin, size_t columns) {
+    double height = 0;
+    for (size_t i = begin; i < figure->panels && i < begin + columns; i++)
+        height = fmax(height, pv__panel_size(&figure->panel[i]).height);
+    return height;
+}
 
 static grid find_grid(const pv_figure *figure) {
     grid g = {.columns = figure->columns ? figure->columns : figure->panels < 3 ? figure->panels : 3};
     g.columns = g.columns ? g.columns : 1;
-    g.rows = (figure->panels + g.columns - 1) / g.columns;
-    for (size_t i = 0; i < figure->panels; i++) {
-        pv__size size = pv__panel_size(&figure->panel[i]);
-        g.width = fmax(g.width, size.width);
-        g.height = fmax(g.height, size.height);
-    }
+    for (size_t i = 0; i < figure->panels; i++)
+        g.width = fmax(g.width, pv__panel_size(&figure->panel[i]).width);
+    for (size_t i = 0; i < figure->panels; i += g.columns)
+        g.height += row_height(figure, i, g.columns);
     return g;
 }
 
 static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     enum { HEAD = 30 };
     grid g = find_grid(figure);
-    double width = g.width * (double)g.columns, height = HEAD + g.height * (double)g.rows;
+    double width = g.width * (double)g.columns, height = HEAD + g.height, top = HEAD;
     pv__print(out,
               PV_FIGURE_SVG_BEGINS " font-family=\"sans-serif\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\">\n"
                                    "<title id=\"title\">",
@@ -37,8 +43,10 @@ static void write_svg(const pv_ctx *ctx, FILE *out, const pv_figure *figure) {
     pv__svg svg = {.out = out, .ctx = ctx, .outlines = true, .prefix = figure->name};
     pv__svg_fitted(&svg, 8, 20, 's', 14, PV_INK_TEXT, true, false, width - 16, figure->title);
     for (size_t i = 0; i < figure->panels && pv__drawing(&svg); i++) {
-        size_t row = i / g.columns, column = i % g.columns;
-        pv__print(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, HEAD + g.height * (double)row);
+        size_t column = i % g.columns;
+        if (i > 0 && column == 0)
+            top += row_height(figure, i - g.columns, g.columns);
+        pv__print(out, "<g transform=\"translate(%g %g)\">\n", g.width * (double)column, top);
         pv__panel_draw(&svg, &figure->panel[i]);
         fputs("</g>\n", out);
     }

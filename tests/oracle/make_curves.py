@@ -4,15 +4,15 @@
 
 A row with soft labels or a weight goes to scikit-learn as one row for each label with its mass as sample_weight; a stated
 prevalence multiplies these by prevalence(y)/share(y). What scikit-learn does not have (expected errors, net benefit,
-bins in log p, weights in calibration curves, intervals) is computed here from its definition, in another way than in C:
+calibration with weights, intervals) is computed here from its definition, in another way than in C:
 Wilson's bounds are the roots of the score equation.
 """
 import numpy as np
 import sklearn
 from scipy.special import expit, log_softmax, logit
+from scipy.optimize import root
 from scipy.stats import norm
 from sklearn import metrics as sk
-from sklearn.calibration import calibration_curve
 
 LEVEL = 0.9
 Z = norm.ppf(0.5 + LEVEL / 2)
@@ -111,14 +111,18 @@ def im(y, p, W, n1, n0):
     return dict(zip(names, np.array(rows).T))
 
 
-def calibration(y, p, w, W, plain):
-    prevalence = W[y].sum() / W.sum()
-    if prevalence < 0.1:
-        edges = np.exp(np.linspace(np.log(p.min()), 0, 11))
-        edges[0] = min(edges[0], p.min())
-    else:
-        edges = np.linspace(0, 1, 11)
-    which = np.searchsorted(edges[1:-1] * (1 + 1e-12), p)
+def calibration(y, p, w, W):
+    values = np.unique(p)
+    below = np.array([w[p < v].sum() for v in values]) / w.sum()  # the share of rows before each probability
+    tenth = np.minimum(np.floor(10 * below + 1e-9), 9)
+    begins, need = [], -1
+    for i, t in enumerate(tenth):  # a bin begins where the rows below reach the next tenth
+        if t > need:
+            begins.append(i)
+            need = t
+    which = np.searchsorted(begins, np.searchsorted(values, p), side="right") - 1
+    tops = [values[e - 1] for e in begins[1:] + [len(values)]]
+    edges = np.array([values[0]] + tops)
     beta = (W[y].sum() / w[y].sum()) / (W[~y].sum() / w[~y].sum())
     rows = []
     for b in np.unique(which):
@@ -129,11 +133,42 @@ def calibration(y, p, w, W, plain):
         rows.append((edges[b], edges[b + 1], np.average(p[i], weights=W[i]), np.average(y[i], weights=W[i]), *odds, n, k,
                      W[i].sum() / W.sum()))
     names = "bin_lo bin_hi mean_p observed observed_lo observed_hi rows positives share".split()
-    out = dict(zip(names, np.array(rows).T))
-    if plain:
-        observed, mean = calibration_curve(y, p, n_bins=10, strategy="uniform")
-        out["observed"], out["mean_p"] = observed, mean
-    return out
+    return dict(zip(names, np.array(rows).T))
+
+
+def calibration_smooth(y, p, w, W):
+    """Local logistic regression on logit p, by the roots of its score, in the stated population."""
+    x = logit(p)
+    beta = (W[y].sum() / w[y].sum()) / (W[~y].sum() / w[~y].sum())
+    need = 2 / 3 * w.sum(), min(10, w[y].sum()), min(10, w[~y].sum())
+    rows = []
+    for at in np.linspace(x.min(), x.max(), 100):
+        distance = np.abs(x - at)
+        for h in np.unique(distance):
+            near = distance <= h
+            held = w[near].sum(), w[near & y].sum(), w[near & ~y].sum()
+            if all(a > b - 1e-9 for a, b in zip(held, need)):
+                break
+        h *= 1.1
+        K = w * np.where(near, (1 - (distance / h) ** 3).clip(0) ** 3, 0)
+        X = np.stack([np.ones_like(x), x - at], axis=1)
+
+        def score(c):
+            return X.T @ (K * (y - expit(X @ c))) - np.array([0, c[1] - 1])
+
+        def curvature(c):
+            s = expit(X @ c)
+            return -(X.T * (K * s * (1 - s))) @ X - np.diag([0, 1])
+
+        c = root(score, [at, 1], jac=curvature, method="lm", options=dict(xtol=1e-15, ftol=1e-15)).x
+        for _ in range(3):
+            c = c - np.linalg.solve(curvature(c), score(c))
+        s = expit(X @ c)
+        inverse = np.linalg.inv(-curvature(c))
+        sd = np.sqrt((inverse @ ((X.T * (K * (K / w) * s * (1 - s))) @ X) @ inverse)[0, 0])
+        a = c[0] + np.log(beta)
+        rows.append((expit(at), expit(a), expit(a - Z * sd), expit(a + Z * sd)))
+    return dict(zip("p observed observed_lo observed_hi".split(), np.array(rows).T))
 
 
 def expected(y, p, W, n1, n0):
@@ -218,7 +253,8 @@ def main():
             w = np.where(one, w, W * n0 / W[~one].sum())
         for kind in (roc, pr, im, expected, net_benefit, predictive_values):
             curve(name, kind.__name__, kind(one, p, W, n1, n0))
-        curve(name, "calibration", calibration(one, p, w, W, not (soft or weights or stated)))
+        curve(name, "calibration", calibration(one, p, w, W))
+        curve(name, "calibration_smooth", calibration_smooth(one, p, w, W))
     print("end", CALLS + len(CASES))
 
 

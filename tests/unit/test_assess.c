@@ -274,8 +274,10 @@ static void test_curves_of_one_label(void **state) {
     targets.label = both;
     assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &found), PV_OK);
     assert_int_equal(pv_curve_make(*state, found.ranking, PV_CURVE_calibration, &drawn, &curve), PV_OK);
-    for (size_t i = 0; i < curve.points; i++)
-        assert_true(curve.value[i * curve.columns + 1] == (double)(i + 1) / 10);
+    for (size_t i = 0; i < curve.points; i++) {
+        const double *row = curve.value + i * curve.columns;
+        assert_true(row[0] <= row[2] && row[2] <= row[1] && row[6] > 0);
+    }
     pv_curve_clear(*state, &curve);
     pv_assessment_clear(*state, &found);
     options.prevalence = rare;

@@ -237,7 +237,7 @@ static void test_calibration_weighted(void **state) {
     assert_true(log_p && label);
     draw_rows(9, ROWS, 0, log_p, label, 0);
     pv_targets targets = {.n = ROWS, .classes = 2, .label = label};
-    const double population[] = {1 - PREVALENCE + 0.001, PREVALENCE - 0.001}; /* below 0.1: bins in log p */
+    const double population[] = {1 - PREVALENCE + 0.001, PREVALENCE - 0.001};
     int inside[2] = {0}, bins[2] = {0};
     for (int weighted = 0; weighted < 2; weighted++) {
         pv_ranking *ranking;
@@ -255,10 +255,80 @@ static void test_calibration_weighted(void **state) {
         pv_curve_clear(own, &curve);
         pv_ranking_free(own, ranking);
     }
-    assert_true(bins[0] == 10 && bins[1] >= 8);
+    assert_true(bins[0] == 10 && bins[1] == 10);
     assert_true(inside[1] >= bins[1] - 1 && inside[0] <= 2);
     free(log_p);
     free(label);
+}
+
+/* Probabilities below what sums of others hold, many equal ones, and ones of 0 and 1: every bin has rows, its mean lies
+ * in it, and the smooth curve is a curve. */
+static void test_calibration_extreme(void **state) {
+    enum { ROWS = 3000 };
+    static double log_p[2 * ROWS];
+    static int32_t label[ROWS];
+    pv_ctx *own = *state;
+    for (size_t i = 0; i < ROWS; i++) {
+        double p = i < 1000 ? 1e-18 * (double)(1 + i / 7) : i < 2000 ? 0.25 : 1 - 1e-12 * (double)(i - 2000);
+        label[i] = i > 1500 && i % 3 != 0;
+        log_p[2 * i] = i == 2000 ? -HUGE_VAL : log1p(-p);
+        log_p[2 * i + 1] = log(p);
+    }
+    pv_targets targets = {.n = ROWS, .classes = 2, .label = label};
+    const double population[] = {0.999, 0.001};
+    for (int stated = 0; stated < 2; stated++) {
+        pv_ranking *ranking;
+        CHECK_OK(own, pv_ranking_new(own, &targets, log_p, -1, stated ? population : NULL, &ranking));
+        pv_curve_options options = pv_curve_options_default();
+        pv_curve curve;
+        CHECK_OK(own, pv_curve_make(own, ranking, PV_CURVE_calibration, &options, &curve));
+        double rows = 0;
+        for (size_t i = 0; i < curve.points; i++) {
+            const double *row = curve.value + i * curve.columns;
+            assert_true(row[0] <= row[2] && row[2] <= row[1] && row[6] > 0);
+            assert_true(i == 0 || row[0] == row[1 - (ptrdiff_t)curve.columns]);
+            rows += row[6];
+        }
+        assert_true(curve.points >= 5 && rows == ROWS);
+        pv_curve_clear(own, &curve);
+        CHECK_OK(own, pv_curve_make(own, ranking, PV_CURVE_calibration_smooth, &options, &curve));
+        assert_true(curve.points == 100);
+        for (size_t i = 0; i < curve.points; i++) {
+            const double *row = curve.value + i * curve.columns;
+            assert_true(row[0] > 0 && row[0] <= 1 && row[2] <= row[1] && row[1] <= row[3]);
+            assert_true(i == 0 || row[0] > row[-(ptrdiff_t)curve.columns]);
+        }
+        pv_curve_clear(own, &curve);
+        pv_ranking_free(own, ranking);
+    }
+}
+
+/* The band of the smooth curve holds the truth about as often as it says, point by point. */
+static void test_calibration_band(void **state) {
+    enum { ROWS = 1000, TIMES = 200 };
+    static double log_p[2 * ROWS];
+    static int32_t label[ROWS];
+    pv_ctx *own = *state;
+    int inside = 0, points = 0;
+    for (int time = 0; time < TIMES; time++) {
+        draw_rows(1000 + (uint64_t)time, ROWS, PREVALENCE, log_p, label, 0);
+        pv_targets targets = {.n = ROWS, .classes = 2, .label = label};
+        pv_ranking *ranking;
+        CHECK_OK(own, pv_ranking_new(own, &targets, log_p, -1, NULL, &ranking));
+        pv_curve_options options = pv_curve_options_default();
+        pv_curve curve;
+        CHECK_OK(own, pv_curve_make(own, ranking, PV_CURVE_calibration_smooth, &options, &curve));
+        for (size_t i = 30; i < 70; i += 10) { /* where there are rows */
+            const double *row = curve.value + i * curve.columns;
+            points++;
+            inside += row[2] <= row[0] && row[0] <= row[3];
+        }
+        pv_curve_clear(own, &curve);
+        pv_ranking_free(own, ranking);
+    }
+    double share = (double)inside / points; /* 0.9, and 800 points of 200 samples */
+    if (!(share > 0.84 && share < 0.96))
+        fail_msg("the band of level 0.9 holds the truth at %g of the points", share);
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */
@@ -544,6 +614,8 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_expected_errors),
         cmocka_unit_test(test_calibration_weighted),
+        cmocka_unit_test(test_calibration_extreme),
+        cmocka_unit_test(test_calibration_band),
         cmocka_unit_test(test_thinning),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_rates_of_one),

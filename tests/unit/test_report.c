@@ -200,6 +200,24 @@ static void test_lines_are_thinned(void **state) {
     free(y);
 }
 
+/* A point beyond the axes is not drawn, and neither is its bar, across them or along. */
+static void test_marks_stay_inside(void **state) {
+    (void)state;
+    const double x[] = {-0.5, 0.5, 1.5}, lo[] = {0.2, -7, 0.2}, hi[] = {0.4, 7, 0.4};
+    for (int spans = 0; spans < 2; spans++) {
+        const pv_series series = {
+            .mark = spans ? PV_MARK_SPANS : PV_MARK_POINTS, .n = 3, .x = x, .y = x, .lo = lo, .hi = hi};
+        const pv_panel panel = {.x = {.lo = 0, .hi = 1}, .y = {.lo = 0, .hi = 1}, .series = &series, .n_series = 1};
+        char *svg = drawn(&panel, false);
+        char *bars = strstr(svg, "stroke-width=\"1.4\"");
+        assert_int_equal(count_of(svg, "<circle"), 1);
+        assert_non_null(bars);
+        bars[strcspn(bars, "/")] = '\0';
+        assert_int_equal(count_of(bars, "M"), 1);
+        free(svg);
+    }
+}
+
 /* Every mark, with numbers that cannot be drawn among them: no "nan" or "inf" ever reaches the file. */
 static void test_marks_survive_any_number(void **state) {
     (void)state;
@@ -548,6 +566,7 @@ int main(void) {
         cmocka_unit_test(test_ticks),
         cmocka_unit_test(test_range),
         cmocka_unit_test(test_lines_are_thinned),
+        cmocka_unit_test(test_marks_stay_inside),
         cmocka_unit_test(test_marks_survive_any_number),
         cmocka_unit_test(test_outlines),
         cmocka_unit_test(test_explorer_counts),

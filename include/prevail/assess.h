@@ -175,7 +175,8 @@ PV_MUST_USE pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, con
 void pv_ranking_free(pv_ctx *ctx, pv_ranking *ranking); /* NULL is fine */
 
 /* calibration: bins of as many rows each as ties allow, right end included, so that none is empty and mean_p lies in
- * its bin. calibration_smooth: local logistic regression on the log odds; no points where a label has no rows. The caller frees with pv_curve_clear. */
+ * its bin. calibration_smooth: local logistic regression on the log odds; no points where a label has no rows. The
+ * caller frees with pv_curve_clear. */
 PV_MUST_USE pv_status pv_curve_make(pv_ctx *ctx, const pv_ranking *ranking, pv_curve_kind kind,
                                     const pv_curve_options *options, pv_curve *curve);
 void pv_curve_clear(pv_ctx *ctx, pv_curve *curve);

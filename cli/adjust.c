@@ -57,14 +57,12 @@ static const pv_option unknown_table[] = {
 typedef struct work {
     pv_probs *probs, *source;
     pv_costs *costs;
-    double *from, *to;   /* [classes] */
-    double *log_p;       /* [rows][classes], as given */
-    double *log_from;    /* [classes] */
-    int32_t *label;      /* [rows]; NULL: none known */
-    double *confusion;   /* [classes][classes]; NULL: not needed */
-    double *p, *lo, *hi; /* [rows][classes] */
+    double *from;      /* [classes] */
+    pv_population *to; /* where they are wanted */
+    int32_t *label;    /* [rows]; NULL: none known */
+    double *confusion; /* [classes][classes]; NULL: not needed */
     size_t *copy;
-    pv_unknown_prevalence *target;
+    pv_prediction *said;
 } work;
 
 static bool is_unknown(const adjust_options *options) {
@@ -101,26 +99,29 @@ static int check_options(cli_call *call, const adjust_options *options) {
 }
 
 static int parse(cli_call *call, const char *option, const char *given, const pv_probs *probs, double *prevalence) {
-    double low, high;
     if (strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(given))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: write a prevalence, such as 0.01%s", option, given,
                          strcmp(option, "--to") == 0 ? ", or unknown" : "");
-    pv_status status =
-        pv_prevalence_parse(call->ctx, option, given, probs->labels, probs->classes, prevalence, &low, &high);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    if (!isnan(low))
-        return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: give one prevalence, not an interval", option, given);
-    return CLI_OK;
+    pv_status status = pv_prevalence_parse_one(call->ctx, option, given, probs->labels, probs->classes, prevalence);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* Logarithms of the probabilities of a file. */
-static double *logs_of(const pv_probs *probs) {
-    size_t count = probs->data->rows * (size_t)probs->classes;
-    double *logs = cli_alloc(count, sizeof *logs);
-    for (size_t i = 0; i < count; i++)
-        logs[i] = log(probs->p[i]);
-    return logs;
+/* The two populations. */
+static int read_populations(cli_call *call, const adjust_options *options, work *held) {
+    const pv_probs *probs = held->probs;
+    held->from = cli_alloc((size_t)probs->classes, sizeof *held->from);
+    double *to = cli_alloc((size_t)probs->classes, sizeof *to);
+    int code = parse(call, "--from", options->from, probs, held->from);
+    if (code == CLI_OK && !is_unknown(options))
+        code = parse(call, "--to", options->to, probs, to);
+    if (code == CLI_OK) {
+        pv_status status = is_unknown(options) ? pv_population_of_probs(call->ctx, probs, held->from, "unknown",
+                                                                        &options->target, &held->to)
+                                               : pv_population_known(call->ctx, probs->classes, to, &held->to);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    free(to);
+    return code;
 }
 
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
@@ -130,16 +131,9 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_probs *probs = held->probs;
-    size_t k = (size_t)probs->classes;
-    held->from = cli_alloc(2 * k, sizeof *held->from);
-    held->to = held->from + k;
-    int code = parse(call, "--from", options->from, probs, held->from);
-    if (code == CLI_OK && !is_unknown(options))
-        code = parse(call, "--to", options->to, probs, held->to);
+    int code = read_populations(call, options, held);
     if (code != CLI_OK)
         return code;
-    held->log_p = logs_of(probs);
-    held->log_from = cli_log(held->from, probs->classes);
     if (options->labels) {
         held->label = cli_alloc(probs->data->rows, sizeof *held->label);
         status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->labels, probs->classes,
@@ -165,42 +159,16 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
             return cli_error(call, PV_ERR_INPUT, options->source,
                              "does not have the columns of probabilities of %s; give rows of the same model",
                              call->argument[0]);
-    double *logs = logs_of(held->source);
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
-    pv_unknown_sample sample = {.n = held->source->data->rows,
-                                .classes = probs->classes,
-                                .loglik = logs,
-                                .log_marginal = held->log_from,
-                                .weight = held->source->data->weight};
-    status = pv_confusion(call->ctx, &sample, probs->labels, held->confusion);
-    free(logs);
+    status = pv_probs_confusion(call->ctx, held->source, held->from, held->confusion);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, adjust_options *options, work *held) {
-    const pv_probs *probs = held->probs;
-    size_t rows = probs->data->rows, count = rows * (size_t)probs->classes;
-    held->p = cli_alloc(count, sizeof *held->p);
-    pv_unknown_sample sample = {.n = rows,
-                                .classes = probs->classes,
-                                .loglik = held->log_p,
-                                .log_marginal = held->log_from,
-                                .label = held->label,
-                                .weight = probs->data->weight};
-    if (!is_unknown(options)) {
-        const pv_unknown_prevalence known = {.classes = probs->classes, .plugin = held->to};
-        pv_status status = pv_unknown_predict(call->ctx, &sample, &known, held->p, NULL, NULL, NULL);
-        return status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
-    if (options->interval > 0) {
-        held->lo = cli_alloc(count, sizeof *held->lo);
-        held->hi = cli_alloc(count, sizeof *held->hi);
-    }
-    options->target.level = options->interval > 0 ? options->interval : CLI_LEVEL;
-    options->target.confusion = held->confusion;
-    pv_status status = pv_unknown_infer(call->ctx, &sample, probs->labels, &options->target, &held->target);
-    if (status == PV_OK)
-        status = pv_unknown_predict(call->ctx, &sample, held->target, held->p, NULL, held->lo, held->hi);
+static int compute(cli_call *call, const adjust_options *options, work *held) {
+    const pv_predict_options wanted = {.level = options->interval, .label = held->label};
+    held->to->unknown.level = CLI_LEVEL;
+    held->to->unknown.confusion = held->confusion;
+    pv_status status = pv_predict_probs(call->ctx, held->probs, held->from, held->to, &wanted, &held->said);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -233,9 +201,9 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
     cli_predictions predictions = {.labels = probs->labels,
                                    .classes = probs->classes,
                                    .rows = probs->data->rows,
-                                   .p = held->p,
-                                   .lo = held->lo,
-                                   .hi = held->hi,
+                                   .p = held->said->p,
+                                   .lo = held->said->lo,
+                                   .hi = held->said->hi,
                                    .costs = held->costs,
                                    .table = probs->table,
                                    .row = probs->data->table_row,
@@ -246,18 +214,17 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
 
 static void report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
-    if (held->target)
-        cli_note_target(call, held->target, probs->labels, probs->data->rows);
+    if (held->said->inferred)
+        cli_note_target(call, held->said->inferred, probs->labels, probs->data->rows);
     cli_note_costs(call, held->costs, probs->labels);
     cli_note_dropped(call, NULL, probs->data);
     if (!options->running.json)
         return;
     json_t *object = cli_json_object();
     cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
-    cli_json_set(object, "prevalence",
-                 cli_json_by_label(probs->labels, probs->classes, held->target ? held->target->value : held->to));
-    if (held->target)
-        cli_json_target(object, held->target, probs->labels);
+    cli_json_set(object, "prevalence", cli_json_by_label(probs->labels, probs->classes, held->said->prevalence));
+    if (held->said->inferred)
+        cli_json_target(object, held->said->inferred, probs->labels);
     cli_json_set(object, "rows", json_integer((json_int_t)probs->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)probs->data->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
@@ -269,7 +236,7 @@ static void report(cli_call *call, const adjust_options *options, const work *he
 }
 
 static int run(cli_call *call) {
-    adjust_options *options = call->options;
+    const adjust_options *options = call->options;
     work held = {0};
     call->collect = options->running.json;
     int code = check_options(call, options);
@@ -284,15 +251,11 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         report(call, options, &held);
     free(held.from);
-    free(held.log_p);
-    free(held.log_from);
     free(held.label);
     free(held.confusion);
-    free(held.p);
-    free(held.lo);
-    free(held.hi);
     free(held.copy);
-    pv_unknown_prevalence_free(call->ctx, held.target);
+    pv_prediction_free(call->ctx, held.said);
+    pv_population_free(call->ctx, held.to);
     pv_costs_free(call->ctx, held.costs);
     pv_probs_free(call->ctx, held.source);
     pv_probs_free(call->ctx, held.probs);

@@ -137,7 +137,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     json_t *object = cli_json_object();
     char *const *labels = training->labels;
     int classes = training->data->classes;
-    double *observed = cli_observed(v->data);
+    const double *observed = v->observed;
     cli_json_set(object, "metrics", cli_json_validation(v));
     cli_json_set(object, "parts", json_parts(v, labels));
     cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
@@ -160,7 +160,6 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
-    free(observed);
 }
 
 static void print_footer(const cv_options *options, const cli_training *training, const pv_validation *v) {
@@ -230,11 +229,8 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
                options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
                v->repeats == 1 ? "" : "s", options->population);
     report_put_warnings(call, report);
-    report_validated validated = {.labels = training->labels,
-                                  .classes = training->data->classes,
-                                  .target = options->roles.roles.target,
-                                  .validation = v};
-    code = report_put_validated(call, report, &validated, options->population, options->fit.seed);
+    report_validated validated = {.labels = training->labels, .target = options->roles.roles.target, .validation = v};
+    code = report_put_validated(call, report, &validated, options->fit.seed);
     if (code == CLI_OK) {
         report_put_folds(report, v);
         report_put_source(call, report, training->table, NULL, options->fit.seed);

@@ -19,37 +19,17 @@ static char **split(const char *list, size_t *count) {
     return names;
 }
 
-static pv_status predict_member(cli_call *call, const cli_ensemble *e, const pv_classifier *c, const char *path,
-                                pv_dataset **data, pv_prediction **said) {
-    const pv_predict_options wanted = {.likelihood = e->mean->loglik != NULL};
-    pv_population *same = NULL; /* the first model's design is not the member's */
-    pv_status status = pv_ensemble_check(call->ctx, e->first, c, path, e->population);
-    if (status == PV_OK && e->population->kind != PV_POPULATION_TRUE)
-        status = pv_population_known(call->ctx, c->classes, e->population->prevalence, &same);
-    if (status == PV_OK)
-        status = pv_dataset_apply(call->ctx, e->table, e->roles, c->encoding, c->labels, c->classes, data);
-    if (status == PV_OK)
-        status = pv_predict(call->ctx, c, *data, same, &wanted, said);
-    pv_population_free(call->ctx, same);
-    return status;
-}
-
-static int add_member(cli_call *call, const cli_ensemble *e, const char *path, size_t members) {
-    pv_classifier *c = NULL;
-    pv_dataset *data = NULL;
-    pv_prediction *said = NULL;
+static int add_member(cli_call *call, const pv_ensemble_rows *rows, const char *path, size_t members,
+                      pv_prediction *mean) {
+    pv_classifier *c;
     pv_status status = pv_classifier_load(call->ctx, path, &c);
     if (status == PV_OK)
-        status = predict_member(call, e, c, path, &data, &said);
-    if (status == PV_OK)
-        status = pv_ensemble_join(call->ctx, e->mean, members, said, path);
-    pv_prediction_free(call->ctx, said);
-    pv_dataset_free(call->ctx, data);
+        status = pv_ensemble_add(call->ctx, rows, c, path, members, mean);
     pv_classifier_free(call->ctx, c);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensemble) {
+int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *rows, pv_prediction *mean) {
     if (!list)
         return CLI_OK;
     size_t count;
@@ -57,7 +37,7 @@ int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensem
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++)
         code = *names[i]
-                   ? add_member(call, ensemble, names[i], i + 1)
+                   ? add_member(call, rows, names[i], i + 1, mean)
                    : cli_error(call, PV_ERR_USAGE, NULL, "--ensemble %s: a name is empty; write A.model,B.model", list);
     free(names);
     return code;

@@ -13,17 +13,8 @@
             "population asked for. Labels and columns must be the same; for --population true the prevalence too."     \
     }
 
-/* What the first model gave, to which the others are added. Borrowed. */
-typedef struct cli_ensemble {
-    const pv_classifier *first;
-    const pv_table *table;
-    const pv_roles *roles; /* as the first model's rows were read */
-    const pv_population *population;
-    pv_prediction *mean; /* so far */
-} cli_ensemble;
-
-/* Adds the models in a list of names; NULL: none. Returns an exit code. */
-int cli_ensemble_add(cli_call *call, const char *list, const cli_ensemble *ensemble);
+/* Adds the models in a list of names, NULL: none, to the first one's prediction. Returns an exit code. */
+int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *rows, pv_prediction *mean);
 json_t *cli_json_ensemble(const char *list); /* an array of names, empty for NULL */
 
 #endif

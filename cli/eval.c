@@ -116,67 +116,59 @@ static int check_call(cli_call *call, const eval_options *options) {
     return report_check(call, &options->report);
 }
 
-static pv_status judge(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_assessment *found,
-                       eval_curves *curves) {
-    /* What is gained over the prevalence is gained in the population of the predictions. */
-    bool moved = inputs->prevalence && strcmp(options->population, "true") != 0;
-    double *log_prevalence = moved ? cli_log(inputs->prevalence, inputs->classes) : NULL;
-    pv_judged judged = {.log_p = inputs->log_p,
-                        .prevalence = inputs->prevalence,
-                        .loglik = moved ? inputs->log_p : inputs->loglik,
-                        .log_marginal = moved ? log_prevalence : inputs->log_marginal};
-    pv_assess_options assess = {.prevalence = inputs->stated,
-                                .positive = inputs->positive,
-                                .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
-                                .level = options->interval,
-                                .seed = (uint64_t)options->seed};
+static pv_status draw_curves(cli_call *call, const eval_options *options, const pv_judgement *judged,
+                             eval_curves *curves) {
     pv_curve_options drawn = pv_curve_options_default();
     drawn.points = (size_t)options->points;
     drawn.bins = (int)options->bins;
     drawn.level = options->interval;
     drawn.threshold = options->threshold;
-    pv_status status = pv_assess_intervals(call->ctx, &inputs->targets, &judged, &assess, found);
+    pv_status status = PV_OK;
     for (int kind = 0; options->curves && status == PV_OK && kind < PV_CURVES; kind++)
-        status = pv_curve_make(call->ctx, found->ranking, (pv_curve_kind)kind, &drawn, &curves->curve[kind]);
-    free(log_prevalence);
+        status = pv_curve_make(call->ctx, judged->found.ranking, (pv_curve_kind)kind, &drawn, &curves->curve[kind]);
     return status;
+}
+
+/* What is not in the table. */
+static void add_notes(cli_call *call, const eval_options *options, const eval_inputs *inputs) {
+    const pv_judgement *j = inputs->judged;
+    const pv_dataset *data = eval_data(inputs);
+    if (inputs->said->inferred)
+        cli_note_target(call, inputs->said->inferred, eval_labels(inputs), data->rows - data->voteless);
+    if (j->dropped && !options->running.json) {
+        char why[96];
+        cli_note(call, "%zu %s%s %s left out", j->dropped, data->image ? "image" : "row", j->dropped == 1 ? "" : "s",
+                 options->votes ? "with missing cells" : cli_left_out(data->image, why, sizeof why));
+    }
+    if (j->uncertain && !options->running.json)
+        cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, set apart", j->uncertain,
+                 j->uncertain == 1 ? "" : "s", options->binarise);
 }
 
 static int run(cli_call *call) {
     const eval_options *options = call->options;
     eval_inputs inputs = {0};
-    pv_assessment found = {0};
     eval_curves curves = {0};
     int code = check_call(call, options);
     if (code == CLI_OK)
-        code = eval_read(call, options, &inputs);
+        code = eval_judge(call, options, &inputs);
     if (code == CLI_OK) {
-        pv_status status = judge(call, options, &inputs, &found, &curves);
+        pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     bool inside = options->curves && strcmp(options->curves, "-") == 0;
     if (code == CLI_OK && options->curves && !inside)
         code = eval_write_curves(call, options->curves, &curves);
     if (code == CLI_OK && report_wanted(&options->report))
-        code = eval_write_report(call, options, &inputs, &found);
+        code = eval_write_report(call, options, &inputs);
     if (code == CLI_OK && options->running.json)
-        eval_print_json(call, options, &inputs, &found, inside ? &curves : NULL);
+        eval_print_json(call, options, &inputs, inside ? &curves : NULL);
     else if (code == CLI_OK)
-        eval_print_table(call, options, &inputs, &found);
-    if (code == CLI_OK && inputs.target)
-        cli_note_target(call, inputs.target, inputs.own_labels, inputs.own_rows);
-    if (code == CLI_OK && inputs.dropped && !options->running.json) {
-        const pv_image_encoding *image = inputs.data ? inputs.data->image : NULL;
-        char why[96];
-        cli_note(call, "%zu %s%s %s left out", inputs.dropped, image ? "image" : "row", inputs.dropped == 1 ? "" : "s",
-                 options->votes ? "with missing cells" : cli_left_out(image, why, sizeof why));
-    }
-    if (code == CLI_OK && inputs.uncertain && !options->running.json)
-        cli_note(call, "%zu uncertain row%s, more than half of the votes on label %s, set apart", inputs.uncertain,
-                 inputs.uncertain == 1 ? "" : "s", options->binarise);
+        eval_print_table(call, options, &inputs);
+    if (code == CLI_OK)
+        add_notes(call, options, &inputs);
     for (int kind = 0; kind < PV_CURVES; kind++)
         pv_curve_clear(call->ctx, &curves.curve[kind]);
-    pv_assessment_clear(call->ctx, &found);
     eval_clear(call, &inputs);
     return code;
 }

@@ -31,38 +31,29 @@ typedef struct eval_options {
     cli_running running;
 } eval_options;
 
-/* What is judged, whether a model or a file of probabilities gave it. */
+/* What is judged, whether a model or a file of probabilities gave it. Owned. */
 typedef struct eval_inputs {
-    char **labels;     /* [classes], borrowed */
-    char **own_labels; /* of the predictions; with --binarise others */
-    size_t own_rows;   /* rows, the uncertain ones included */
-    int classes;
-    int positive; /* label that rates and curves speak of */
-    pv_targets targets;
-    size_t rows; /* that count; those of targets without missing votes */
-    size_t dropped;
-    size_t uncertain;     /* --binarise: rows that stand apart */
-    char *sides[2];       /* --binarise: the labels */
-    double *log_p;        /* [rows][classes], in the population asked for */
-    double *loglik;       /* [rows][classes], in the population the model was made for */
-    double *log_marginal; /* [classes] of loglik; NULL: unknown */
-    double *prevalence;   /* [classes], of the population asked for; NULL: unknown */
-    double *stated;       /* [classes], that the metrics are stated for; NULL: the rows as they are */
-    double *observed;     /* [classes], label shares of the rows */
-    /* owned */
-    pv_classifier *classifier;
+    pv_classifier *classifier; /* NULL: --probs */
     pv_table *table;
     pv_dataset *data;
-    pv_probs *probs;
-    pv_prediction *said; /* of a model: log_p and the rest lie in it */
-    double *frequency, *weight;
-    pv_unknown_prevalence *target; /* --population unknown: what was inferred */
+    pv_probs *probs; /* with a table and a dataset of its own */
+    pv_prediction *said;
+    pv_judgement *judged;
 } eval_inputs;
+
+static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
+    return inputs->probs ? inputs->probs->data : inputs->data;
+}
+
+/* The predictions' own; with --binarise those judged are others. */
+static inline char *const *eval_labels(const eval_inputs *inputs) {
+    return inputs->probs ? inputs->probs->labels : inputs->classifier->labels;
+}
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */
 
-/* Reads, predicts in the population asked for; the caller clears, whatever the exit code. */
-int eval_read(cli_call *call, const eval_options *options, eval_inputs *inputs);
+/* Reads, predicts in the population asked for, judges; the caller clears, whatever the exit code. */
+int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs);
 void eval_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_report.c ----------------------------------------------------------------------------------------------- */
@@ -72,18 +63,13 @@ typedef struct eval_curves {
 } eval_curves;
 
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                     const pv_assessment *found, const eval_curves *curves); /* curves NULL: none */
-void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                      const pv_assessment *found);
-/* Refuses, before any work, a folder for curves that is a file. */
+                     const eval_curves *curves); /* curves NULL: none */
+void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs);
 /* One CSV file for each curve in a folder, which is made where there is none. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
-/* Whether the rows' shares are far from those of the population, so that metrics of the rows mislead about it. */
-bool eval_shares_differ(const eval_inputs *inputs);
 
 /* ---- report_eval.c ----------------------------------------------------------------------------------------------- */
 
-int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                      const pv_assessment *found);
+int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs);
 
 #endif

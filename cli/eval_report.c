@@ -42,26 +42,27 @@ static json_t *json_curves(const eval_curves *curves) {
     return all;
 }
 
-static json_t *json_shares(const eval_inputs *inputs, const double *share) {
-    return share ? cli_json_by_label(inputs->labels, inputs->classes, share) : json_null();
+static json_t *json_shares(const pv_judgement *j, const double *share) {
+    return share ? cli_json_by_label(j->labels, j->classes, share) : json_null();
 }
 
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                     const pv_assessment *found, const eval_curves *curves) {
+                     const eval_curves *curves) {
+    const pv_judgement *j = inputs->judged;
     json_t *object = cli_json_object();
-    cli_json_set(object, "metrics", json_metrics(found));
-    cli_json_set(object, "rows", json_integer((json_int_t)inputs->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)inputs->dropped));
-    cli_json_set(object, "uncertain", json_integer((json_int_t)inputs->uncertain));
+    cli_json_set(object, "metrics", json_metrics(&j->found));
+    cli_json_set(object, "rows", json_integer((json_int_t)j->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)j->dropped));
+    cli_json_set(object, "uncertain", json_integer((json_int_t)j->uncertain));
     cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence", json_shares(inputs, inputs->prevalence));
-    cli_json_set(object, "observed", json_shares(inputs, inputs->observed));
-    cli_json_set(object, "stated_for", json_shares(inputs, inputs->stated ? inputs->stated : inputs->observed));
-    if (inputs->target)
-        cli_json_target(object, inputs->target, inputs->own_labels);
-    cli_json_set(object, "positive", cli_json_text(inputs->labels[inputs->positive]));
+    cli_json_set(object, "prevalence", json_shares(j, j->prevalence));
+    cli_json_set(object, "observed", json_shares(j, j->observed));
+    cli_json_set(object, "stated_for", json_shares(j, j->stated));
+    if (inputs->said->inferred)
+        cli_json_target(object, inputs->said->inferred, eval_labels(inputs));
+    cli_json_set(object, "positive", cli_json_text(j->labels[j->positive]));
     cli_json_set(object, "interval", cli_json_real(options->interval));
-    cli_json_set(object, "bootstrap", json_integer((json_int_t)found->replicates));
+    cli_json_set(object, "bootstrap", json_integer((json_int_t)j->found.replicates));
     cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
     if (curves)
         cli_json_set(object, "curves", json_curves(curves));
@@ -81,33 +82,24 @@ static const char *shown(double value, char *text, size_t size) {
     return text;
 }
 
-bool eval_shares_differ(const eval_inputs *inputs) {
-    for (int y = 0; !inputs->stated && inputs->prevalence && y < inputs->classes; y++) {
-        double share = inputs->observed[y], wanted = inputs->prevalence[y];
-        if (fabs(pv_logit(share) - pv_logit(wanted)) > 0.25 || share == 0)
-            return true;
-    }
-    return false;
-}
-
-static void print_footer(const eval_options *options, const eval_inputs *inputs, const pv_assessment *found) {
-    const char *label = inputs->labels[inputs->positive];
-    double observed = inputs->observed[inputs->positive];
+static void print_footer(const eval_options *options, const pv_judgement *j) {
+    const char *label = j->labels[j->positive];
+    double observed = j->observed[j->positive];
     printf("\n  positive: label %s; -: undefined on these rows\n", label);
     if (options->probs && !options->from)
         printf("  holdout_nll and information_gain need --from P, the prevalence the probabilities were made for\n");
-    if (found->replicates > 0)
+    if (j->found.replicates > 0)
         printf("  %.4g %% intervals from %lld bootstrap replicates within labels\n", 100 * options->interval,
-               (long long)found->replicates);
-    if (inputs->stated)
-        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n",
-               inputs->stated[inputs->positive], observed);
+               (long long)j->found.replicates);
+    if (!j->as_rows)
+        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", j->stated[j->positive],
+               observed);
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
-               inputs->prevalence ? " (nell: of the population)" : "");
-    if (inputs->prevalence && eval_shares_differ(inputs))
+               j->prevalence ? " (nell: of the population)" : "");
+    if (j->misleading)
         printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
-               inputs->prevalence[inputs->positive]);
+               j->prevalence[j->positive]);
 }
 
 enum { TEXT_AT = 54, WIDTH = 100 };
@@ -127,28 +119,29 @@ static void print_wrapped(const char *text) {
     }
 }
 
-void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                      const pv_assessment *found) {
+void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs) {
+    const pv_judgement *j = inputs->judged;
+    const pv_assessment *found = &j->found;
     if (options->probs)
-        printf("%s: %zu rows, population %s", options->probs, inputs->rows, options->population);
+        printf("%s: %zu rows, population %s", options->probs, j->rows, options->population);
     else
         printf("%s%s%s on %s: %zu rows, population %s", call->argument[0], options->ensemble ? "," : "",
-               options->ensemble ? options->ensemble : "", call->argument[1], inputs->rows, options->population);
+               options->ensemble ? options->ensemble : "", call->argument[1], j->rows, options->population);
     if (options->binarise)
         printf(", labels below and above %s", options->binarise);
     printf("\n\n");
     printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
-        if (inputs->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
+        if (j->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
             continue; /* for three labels or more */
-        snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, inputs->classes) ? "*" : "");
+        snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
         printf("  %-17s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
                shown(pv_metric_get(&found->lo, row), lo, sizeof lo),
                shown(pv_metric_get(&found->hi, row), hi, sizeof hi));
         print_wrapped(row->text);
     }
-    print_footer(options, inputs, found);
+    print_footer(options, j);
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */

@@ -151,18 +151,8 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     roles.weights = cli_weights(c, table, options->weights);
     pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
     if (status == PV_OK) {
-        double *loglik = cli_alloc(data->rows * k, sizeof *loglik);
         held->confusion = cli_alloc(k * k, sizeof *held->confusion);
-        pv_unknown_sample sample = {.n = data->rows,
-                                    .classes = c->classes,
-                                    .loglik = loglik,
-                                    .log_marginal = c->log_marginal,
-                                    .label = data->label,
-                                    .weight = data->weight};
-        status = pv_predict_loglik(call->ctx, c, data, loglik);
-        if (status == PV_OK)
-            status = pv_confusion(call->ctx, &sample, c->labels, held->confusion);
-        free(loglik);
+        status = pv_predict_confusion(call->ctx, c, data, held->confusion);
     }
     pv_dataset_free(call->ctx, data);
     pv_table_free(call->ctx, table);
@@ -177,12 +167,9 @@ static int compute(cli_call *call, const predict_options *options, work *held) {
     if (status != PV_OK)
         return cli_fail(call, status);
     pv_roles roles = {.id = options->id, .drop_missing = options->missing};
-    cli_ensemble ensemble = {.first = held->classifier,
-                             .table = held->table,
-                             .roles = &roles,
-                             .population = held->population,
-                             .mean = held->said};
-    return cli_ensemble_add(call, options->ensemble, &ensemble);
+    const pv_ensemble_rows rows = {
+        .first = held->classifier, .table = held->table, .roles = &roles, .population = held->population};
+    return cli_ensemble_add(call, options->ensemble, &rows, held->said);
 }
 
 static int write_predictions(cli_call *call, const predict_options *options, const work *held) {

@@ -15,7 +15,7 @@
 static void put_probs(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     char name[200];
     pv_text_short(options->probs, 60, name, sizeof name);
-    report_say(report, "Probabilities of another model, from the file %s: %zu rows%s.", name, inputs->rows,
+    report_say(report, "Probabilities of another model, from the file %s: %zu rows%s.", name, inputs->judged->rows,
                options->from ? "" : ". The prevalence that they were made for is not stated (--from)");
 }
 
@@ -30,23 +30,15 @@ static void put_judged_of(pv_report *report, const eval_options *options, const 
                    names);
     }
     if (options->binarise) {
+        size_t uncertain = inputs->judged->uncertain;
         char grade[160];
         pv_text_short(options->binarise, 30, grade, sizeof grade);
         report_say(report,
                    "Labels are judged as two, below and above %s: a row counts as the share of its votes on either "
                    "side, and probabilities are those of the two sides. %zu uncertain row%s, with more than half of "
                    "the votes on %s, stand%s apart.",
-                   grade, inputs->uncertain, inputs->uncertain == 1 ? "" : "s", grade,
-                   inputs->uncertain == 1 ? "s" : "");
+                   grade, uncertain, uncertain == 1 ? "" : "s", grade, uncertain == 1 ? "s" : "");
     }
-}
-
-/* The log odds of the prevalence that log_p is for; NaN: unknown. */
-static double offset_of(const eval_options *options, const eval_inputs *inputs) {
-    size_t positive = (size_t)inputs->positive;
-    if (strcmp(options->population, "true") == 0)
-        return inputs->log_marginal ? pv_logit(exp(inputs->log_marginal[positive])) : NAN;
-    return inputs->prevalence ? pv_logit(inputs->prevalence[positive]) : NAN;
 }
 
 static int put_provenance(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
@@ -70,8 +62,7 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
 }
 
 /* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
-static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, const double *stated,
-                         pv_ranking **ranking) {
+static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_ranking **ranking) {
     const pv_classifier *c = inputs->classifier;
     pv_roles roles = {
         .target = c->target, .weights = c->weights && *c->weights ? c->weights : NULL, .drop_missing = true};
@@ -89,7 +80,8 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
         pv_prediction *said = NULL;
         status = pv_predict(call->ctx, c, data, NULL, NULL, &said);
         if (status == PV_OK)
-            status = pv_ranking_new(call->ctx, &targets, said->log_p, inputs->positive, stated, ranking);
+            status = pv_ranking_new(call->ctx, &targets, said->log_p, inputs->judged->positive, inputs->judged->stated,
+                                    ranking);
         pv_prediction_free(call->ctx, said);
     }
     pv_dataset_free(call->ctx, data);
@@ -97,8 +89,8 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs,
-                      const pv_assessment *found) {
+int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs) {
+    const pv_judgement *j = inputs->judged;
     pv_report *report = NULL;
     const char *data = options->probs ? options->probs : call->argument[1];
     char title[200], lead[300], label[400], advice[800];
@@ -107,39 +99,38 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     char heading[300], below[600];
     snprintf(heading, sizeof heading, "How good %s %s%s?", options->ensemble ? "are" : "is", title,
              options->ensemble ? " and its ensemble" : "");
-    snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, inputs->rows);
-    report_judged judged = {.labels = inputs->labels,
+    snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, j->rows);
+    report_judged judged = {.labels = j->labels,
                             .target = options->target      ? options->target
                                       : inputs->classifier ? inputs->classifier->target
                                                            : NULL,
-                            .classes = inputs->classes,
-                            .positive = inputs->positive,
-                            .rows = inputs->rows,
-                            .observed = inputs->observed,
-                            .stated = inputs->stated ? inputs->stated : inputs->observed,
-                            .population = inputs->prevalence,
-                            .found = found,
+                            .classes = j->classes,
+                            .positive = j->positive,
+                            .rows = j->rows,
+                            .observed = j->observed,
+                            .stated = j->stated,
+                            .population = j->prevalence,
+                            .found = &j->found,
                             .level = options->interval,
                             .bins = (int)options->bins,
-                            .offset = offset_of(options, inputs),
+                            .offset = j->offset,
                             .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
     if (inputs->classifier && inputs->classifier->posterior)
         judged.caveat =
             "The model has a posterior: the page moves its mean probability, where eval --population known:P "
             "averages moved ones over the draws.";
     report_label(&judged, judged.positive, label, sizeof label);
-    if (eval_shares_differ(inputs)) {
+    if (j->misleading) {
         snprintf(advice, sizeof advice,
                  "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
                  "probabilities are for "
                  "a population "
                  "where %.4g have it. Add --stated-for population to state them for it.",
-                 inputs->observed[inputs->positive], label, inputs->prevalence[inputs->positive]);
+                 j->observed[j->positive], label, j->prevalence[j->positive]);
         judged.advice = advice;
     }
     pv_ranking *training = NULL;
-    int code = options->training && inputs->classifier ? rank_training(call, options, inputs, judged.stated, &training)
-                                                       : CLI_OK;
+    int code = options->training && inputs->classifier ? rank_training(call, options, inputs, &training) : CLI_OK;
     judged.training = training;
     if (code == CLI_OK)
         code = report_begin(call, &options->report, heading, below, &report);

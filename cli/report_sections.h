@@ -39,15 +39,12 @@ void report_explorer(const report_judged *judged, report_names *names, pv_explor
 
 typedef struct report_validated {
     char *const *labels;
-    int classes;
     const char *target;
     const pv_validation *validation;
 } report_validated;
 
-/* The sections of judged predictions, of the first repeat's out-of-fold probabilities, stated for the population that
- * they are for (of an unknown one: for the rows). */
-int report_put_validated(cli_call *call, pv_report *report, const report_validated *validated, const char *population,
-                         int64_t seed);
+/* The sections of judged predictions, as pv_validation_judge judges them. */
+int report_put_validated(cli_call *call, pv_report *report, const report_validated *validated, int64_t seed);
 void report_put_folds(pv_report *report, const pv_validation *validation);
 void report_put_source(cli_call *call, pv_report *report, const pv_table *table, const char *holdout, int64_t seed);
 

@@ -13,74 +13,28 @@ enum { BINS = 10 };
 
 /* ---- one validation ---------------------------------------------------------------------------------------------- */
 
-/* The label shares that the judged probabilities are for; those of the rows where they are not known beforehand. */
-static int set_population(cli_call *call, const report_validated *v, const char *population, const double *observed,
-                          double *shares) {
-    size_t size = (size_t)v->classes * sizeof *shares;
-    memcpy(shares, observed, size);
-    if (strncmp(population, "known:", 6) == 0) {
-        double low, high;
-        pv_status status = pv_prevalence_parse(call->ctx, "--population known", population + 6, v->labels, v->classes,
-                                               shares, &low, &high);
-        return status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
-    if (strcmp(population, "true") == 0 && v->validation->prevalence)
-        memcpy(shares, v->validation->prevalence, size);
-    return CLI_OK;
-}
-
-/* The mean over folds of the models' own p(positive|w), as log odds. */
-static double mean_offset(const report_validated *v, const char *population, const double *shares) {
-    size_t positive = (size_t)v->classes - 1;
-    if (strcmp(population, "true") != 0)
-        return pv_logit(shares[positive]);
-    double sum = 0;
-    for (size_t f = 0; f < v->validation->folds; f++)
-        sum += exp(v->validation->log_marginal[f * (size_t)v->classes + positive]);
-    return pv_logit(sum / (double)v->validation->folds);
-}
-
-int report_put_validated(cli_call *call, pv_report *report, const report_validated *v, const char *population,
-                         int64_t seed) {
-    size_t classes = (size_t)v->classes;
-    pv_targets targets = pv_dataset_targets(v->validation->data);
-    double *observed = cli_alloc(classes, sizeof *observed), *shares = cli_alloc(classes, sizeof *shares), total = 0;
-    pv_assessment found = {0};
-    pv_label_mass(&targets, observed);
-    for (size_t y = 0; y < classes; y++)
-        total += observed[y];
-    for (size_t y = 0; y < classes; y++)
-        observed[y] /= total;
-    int code = set_population(call, v, population, observed, shares);
-    pv_judged judged = {.log_p = v->validation->log_p, .prevalence = shares, .loglik = v->validation->log_p};
-    pv_assess_options assess = pv_assess_options_default();
-    assess.prevalence = shares;
-    assess.seed = (uint64_t)seed;
-    if (code == CLI_OK) {
-        pv_status status = pv_assess_intervals(call->ctx, &targets, &judged, &assess, &found);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
-    if (code == CLI_OK) {
-        report_judged shown = {.labels = v->labels,
-                               .target = v->target,
-                               .classes = v->classes,
-                               .positive = v->classes - 1,
-                               .rows = v->validation->data->rows,
-                               .observed = observed,
-                               .stated = shares,
-                               .population = shares,
-                               .found = &found,
-                               .level = assess.level,
-                               .bins = BINS,
-                               .caveat = "The models of the folds differ a little in their own prevalence; the "
-                                         "page takes its mean.",
-                               .offset = mean_offset(v, population, shares),
-                               .threshold = NAN};
-        code = report_put_judged(call, report, &shown);
-    }
-    pv_assessment_clear(call->ctx, &found);
-    free(observed);
-    free(shares);
+int report_put_validated(cli_call *call, pv_report *report, const report_validated *v, int64_t seed) {
+    pv_judgement *j;
+    pv_status status = pv_validation_judge(call->ctx, v->validation, v->labels, seed, &j);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    report_judged shown = {.labels = j->labels,
+                           .target = v->target,
+                           .classes = j->classes,
+                           .positive = j->positive,
+                           .rows = j->rows,
+                           .observed = j->observed,
+                           .stated = j->stated,
+                           .population = j->prevalence,
+                           .found = &j->found,
+                           .level = pv_assess_options_default().level,
+                           .bins = BINS,
+                           .caveat = "The models of the folds differ a little in their own prevalence; the "
+                                     "page takes its mean.",
+                           .offset = j->offset,
+                           .threshold = NAN};
+    int code = report_put_judged(call, report, &shown);
+    pv_judgement_free(call->ctx, j);
     return code;
 }
 
@@ -101,9 +55,9 @@ void report_put_folds(pv_report *report, const pv_validation *v) {
         report_cell(&cells, row->text);
     }
     pv_report_section(report, "folds", "Cross-validation");
-    report_say(report,
-               "All %zu folds and %zu repeat%s, as prevail cv prints them: stated for the label shares of the rows.",
-               v->folds, v->repeats, v->repeats == 1 ? "" : "s");
+    report_say(report, "All %zu folds and %zu repeat%s, as prevail cv prints them: stated for %s.", v->folds,
+               v->repeats, v->repeats == 1 ? "" : "s",
+               v->stated ? "what --stated-for says" : "the label shares of the rows");
     report_put_cells(report, &cells, "Metrics over folds", "tnnnnt", heads, false);
 }
 

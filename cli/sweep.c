@@ -275,7 +275,8 @@ static void print_json(cli_call *call, const work *w) {
     json_t *object = cli_json_object(), *results = cli_json_array();
     char *const *labels = w->training.labels;
     int classes = w->training.data->classes;
-    double *observed = cli_observed(w->rows[0].v->data), seconds = 0;
+    const double *observed = w->rows[0].v->observed;
+    double seconds = 0;
     for (size_t i = 0; i < w->n_rows; i++) {
         const row *r = &w->rows[i];
         json_t *entry = cli_json_object();
@@ -306,7 +307,6 @@ static void print_json(cli_call *call, const work *w) {
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
-    free(observed);
 }
 
 static void print_metric(const pv_metrics *metrics, const char *name) {
@@ -430,12 +430,10 @@ static int fill_report(cli_call *call, const work *w, pv_report *report, const r
         options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
     report_put_warnings(call, report);
     int code = report_put_sweep(call, report, rows, w->n_rows, classes);
-    report_validated validated = {.labels = w->training.labels,
-                                  .classes = classes,
-                                  .target = options->roles.roles.target,
-                                  .validation = best->validation};
+    report_validated validated = {
+        .labels = w->training.labels, .target = options->roles.roles.target, .validation = best->validation};
     if (code == CLI_OK)
-        code = report_put_validated(call, report, &validated, options->population, options->fit.seed);
+        code = report_put_validated(call, report, &validated, options->fit.seed);
     if (code == CLI_OK)
         report_put_source(call, report, w->training.table, options->holdout, options->fit.seed);
     return code;

@@ -52,35 +52,16 @@ int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_op
     return cli_check_method(call, unknown);
 }
 
-double *cli_observed(const pv_dataset *data) {
-    size_t classes = (size_t)data->classes;
-    double *share = cli_alloc(classes, sizeof *share), total = 0;
-    pv_targets targets = pv_dataset_targets(data);
-    pv_label_mass(&targets, share);
-    for (size_t y = 0; y < classes; y++)
-        total += share[y];
-    for (size_t y = 0; y < classes; y++)
-        share[y] /= total;
-    return share;
-}
-
-bool cli_shares_differ(int classes, const double *observed, const double *wanted) {
-    for (int y = 0; y < classes; y++)
-        if (observed[y] == 0 || fabs(pv_logit(observed[y]) - pv_logit(wanted[y])) > 0.25)
-            return true;
-    return false;
-}
-
 void cli_print_stated(size_t count, const pv_validation *const *validation) {
     const pv_validation *first = validation[0];
     int positive = first->data->classes - 1;
-    double *observed = cli_observed(first->data);
-    bool several = false, differ = false;
+    const double *observed = first->observed;
+    bool several = false, misleading = false;
     for (size_t i = 0; i < count; i++) {
         const pv_validation *v = validation[i];
         const double *own = v->stated ? v->stated : v->population;
         several = several || own[positive] != (first->stated ? first->stated : first->population)[positive];
-        differ = differ || cli_shares_differ(v->data->classes, observed, v->population);
+        misleading = misleading || v->misleading;
     }
     if (first->stated && several)
         printf("  *: changes with the prevalence; stated for that of each row's population (in the data %.4g)\n",
@@ -91,12 +72,11 @@ void cli_print_stated(size_t count, const pv_validation *const *validation) {
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g (nell: of the true population)\n",
                observed[positive]);
-    if (!first->stated && differ && several)
+    if (misleading && several)
         printf("  The populations judged have others: --stated-for population states the metrics for them.\n");
-    else if (!first->stated && differ)
+    else if (misleading)
         printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
                first->population[positive]);
-    free(observed);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */

@@ -14,9 +14,6 @@ json_t *cli_json_validation(const pv_validation *validation);
 /* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
 int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_options *unknown, double level,
                            int64_t seed);
-double *cli_observed(const pv_dataset *data); /* [classes], label shares; the caller frees */
-/* Whether metrics of rows with these label shares mislead about a population with others. */
-bool cli_shares_differ(int classes, const double *observed, const double *wanted);
 /* What * means in a table of these, and which population would be another. */
 void cli_print_stated(size_t count, const pv_validation *const *validation);
 /* Warns of fits that did not converge, and of folds that hardly tell an unknown prevalence; true for the former. */

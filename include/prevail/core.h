@@ -37,6 +37,8 @@ PV_MUST_USE pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets);
 
 /* n_y: the label mass of each class, sum over rows of weight x (label or frequency). */
 void pv_label_mass(const pv_targets *targets, double *mass /* [classes] */);
+/* The same as shares of their sum. */
+void pv_label_shares(const pv_targets *targets, double *share /* [classes] */);
 
 /* The true population, as far as it is known. */
 typedef struct pv_prevalence {

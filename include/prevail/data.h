@@ -184,6 +184,7 @@ typedef struct pv_dataset {
     bool images_borrowed;  /* another dataset, which must live longer, frees them */
     size_t *image_row;     /* [rows], the row of images */
     const pv_image_encoding *image; /* borrowed from the encoding */
+    size_t voteless; /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
@@ -241,6 +242,9 @@ void pv_dataset_rescale(const pv_encoding *from, const pv_encoding *to, pv_datas
  * *low and *high are then set (else to NaN) and prevalence to its geometric middle. option is for messages. */
 PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                           int classes, double *prevalence, double *low, double *high);
+/* The same where an interval makes no sense, and is refused. */
+PV_MUST_USE pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
+                                              int classes, double *prevalence);
 
 /* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. The column must have been
  * read as text. A label that is none of labels [classes] is refused with its place. option is for messages. */

@@ -3,6 +3,7 @@
 #define PREVAIL_PREDICT_H
 
 #include "prevail/infer.h"
+#include "prevail/probs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,7 +61,7 @@ const pv_unknown_options *pv_unknown_options_of(const pv_settings *settings);
 typedef struct pv_population {
     pv_population_kind kind;
     int classes;
-    double *prevalence;         /* [classes]; NULL for UNKNOWN, which the rows are to tell */
+    double *prevalence;         /* [classes]; NULL for UNKNOWN, which the rows are to tell, and where nobody said */
     pv_unknown_options unknown; /* for UNKNOWN: how */
 } pv_population;
 
@@ -69,6 +70,10 @@ typedef struct pv_population {
  * has no true population. The caller frees *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
                                         const pv_unknown_options *unknown, pv_population **population);
+/* The same for another model's probabilities, made for the prevalence from [classes] (NULL: nobody said): "true", the
+ * one they are for; "known:P" and "unknown" need from. */
+PV_MUST_USE pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
+                                             const pv_unknown_options *unknown, pv_population **population);
 /* The one of a given prevalence [classes]. */
 PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence,
                                           pv_population **population);
@@ -94,11 +99,12 @@ typedef struct pv_prediction {
     double *p;                       /* [rows][classes], in the population */
     double *log_p;                   /* [rows][classes], their logarithms, without underflow */
     double *lo, *hi;                 /* [rows][classes], central intervals; NULL: not asked for */
-    double *prevalence;              /* [classes], of the population: stated, known, or as inferred */
+    double *prevalence;              /* [classes], of the population: stated, known, or as inferred. NULL: probabilities
+                                        of another model, as they are, for nobody said which */
     pv_unknown_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
     double *loglik;                  /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
                                         corrected to it, or without a stated prevalence as trained */
-    double *log_marginal;            /* [classes], log p(y) there; NULL with loglik */
+    double *log_marginal;            /* [classes], log p(y) there; NULL with loglik, and with prevalence */
     bool elsewhere;                  /* the population is not the true one */
 } pv_prediction;
 
@@ -113,6 +119,11 @@ PV_MUST_USE pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, c
 PV_MUST_USE pv_status pv_predict_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                     const char *population, const pv_predict_options *options,
                                     pv_prediction **prediction);
+/* Another model's probabilities, made for the prevalence from [classes] (NULL: nobody said), in a population.
+ * population NULL: the one they are for. loglik are then their logarithms, and log_marginal those of from. */
+PV_MUST_USE pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *from,
+                                       const pv_population *population, const pv_predict_options *options,
+                                       pv_prediction **prediction);
 void pv_prediction_free(pv_ctx *ctx, pv_prediction *prediction); /* NULL is fine */
 
 /* ---- the low tier: for those who bring log-likelihoods or probabilities of their own --------------------------------
@@ -185,6 +196,12 @@ PV_MUST_USE pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *s
  * rows drawn from the population these hold in. A label without mass is refused. */
 PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
                                    double *confusion);
+
+/* The same of a classifier, from labelled rows; and of another model's probabilities, from rows of the population from
+ * [classes] that they are for. Both are for pv_unknown_options.confusion. */
+PV_MUST_USE pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                           double *confusion);
+PV_MUST_USE pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
  * Eq. optimal policy: the action of least expected cost, the first if tied.

@@ -11,7 +11,7 @@
  *   pv_diagnose           whether a fit is to be trusted, and what to do if not      diagnose.h
  *   pv_dataset_apply      encode new rows as in training                             data.h
  *   pv_predict_in         probabilities in a population: "true", "known:0.2", ...    predict.h
- *   pv_assess_intervals   metrics of predictions, with intervals                     assess.h
+ *   pv_judge_in           what they are worth: metrics with intervals                judge.h
  *   pv_cross_validate     the same by cross-validation                               validate.h
  *   pv_ctx_error          what went wrong, after any status but PV_OK                base.h
  *
@@ -29,7 +29,8 @@
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
  *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
  *   probs.h      another model's probabilities, from a file
- *   assess.h     curves
+ *   judge.h      ensembles; judging what was predicted already
+ *   assess.h     metrics of arrays of your own, curves
  *   validate.h   hold-out samples, mixtures of models
  *   report.h     one HTML page of text, tables and charts, with an explorer of populations
  *   chart.h      charts as SVG, from a description
@@ -41,6 +42,7 @@
 #include "prevail/assess.h"
 #include "prevail/diagnose.h"
 #include "prevail/images.h"
+#include "prevail/judge.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
 #include "prevail/probs.h"

@@ -42,6 +42,10 @@ void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is fine */
 PV_MUST_USE pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels,
                                     int classes, const size_t *table_row, size_t rows, bool drop, double *frequency,
                                     double *weight, size_t *dropped);
+/* The same as the target of a dataset, in the place of what it had. Rows with a missing vote stay, so that predictions
+ * of the rows still fit; they are counted as voteless and among those dropped. */
+PV_MUST_USE pv_status pv_dataset_votes(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels,
+                                       int classes, bool drop, pv_dataset *dataset);
 
 #ifdef __cplusplus
 }

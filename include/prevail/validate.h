@@ -4,22 +4,11 @@
 #ifndef PREVAIL_VALIDATE_H
 #define PREVAIL_VALIDATE_H
 
-#include "prevail/assess.h"
-#include "prevail/predict.h"
+#include "prevail/judge.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- ensembles -----------------------------------------------------------------------------------------------------
- * The mean of several classifiers' probabilities in one population. Whether other may join first: the same labels and
- * columns (or arrays), and for TRUE the same stated prevalence. name is other's, for messages. */
-PV_MUST_USE pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other,
-                                        const char *name, const pv_population *population);
-/* mean, the mean of so many members' predictions, becomes that with other's, of the same rows in the same population,
- * as one more. */
-PV_MUST_USE pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, const pv_prediction *other,
-                                       const char *name);
 
 /* ---- validation -------------------------------------------------------------------------------------------------- */
 
@@ -29,9 +18,7 @@ typedef struct pv_validation_options {
     const int32_t *group;              /* [rows], as for pv_folds_make; NULL: none */
     const char *population;            /* as for pv_population_new; "true" */
     const pv_unknown_options *unknown; /* how population "unknown" is inferred; NULL: by default */
-    const char *stated_for;            /* the population the metrics are stated for, as pv_assess_options.prevalence:
-                                          "rows" as they are; "population", that of the predictions; or a prevalence as for
-                                          pv_prevalence_parse. NULL: "rows" */
+    const char *stated_for;            /* as in pv_judge_options */
     int64_t bootstrap;                 /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
     double level;                      /* of these; 0.9 */
 } pv_validation_options;
@@ -67,6 +54,8 @@ typedef struct pv_validation {
     pv_metrics *lo, *hi; /* [repeats], intervals of pooled; NaN where there are none */
     int64_t replicates;  /* of the bootstrap behind them */
     double seconds;
+    double *observed; /* [classes], label shares of the rows judged */
+    bool misleading;  /* stated for the rows as they are, whose shares are far from those of population */
 } pv_validation;
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
@@ -82,6 +71,11 @@ PV_MUST_USE pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const 
  * given weights [count], which must not be negative and are normalised. */
 PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member,
                                         const double *weight, pv_validation **validation);
+/* The rows of the first repeat, each by the model that did not see it, judged as one sample: with curves, and stated
+ * for the population asked for where nothing else was stated (an unknown one is the rows' own). labels [classes].
+ * Intervals as pv_assess_options_default has them. The caller frees *judgement. */
+PV_MUST_USE pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *validation, char *const *labels,
+                                          int64_t seed, pv_judgement **judgement);
 void pv_validation_free(pv_ctx *ctx, pv_validation *validation); /* NULL is fine */
 
 /* Mean and standard deviation (n - 1) over all folds and repeats in which a metric is defined, the number of those, and

@@ -90,6 +90,15 @@ void pv_label_mass(const pv_targets *targets, double *mass) {
     }
 }
 
+void pv_label_shares(const pv_targets *targets, double *share) {
+    double total = 0;
+    pv_label_mass(targets, share);
+    for (int y = 0; y < targets->classes; y++)
+        total += share[y];
+    for (int y = 0; y < targets->classes; y++)
+        share[y] /= total;
+}
+
 pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n) {
     pv_targets slice = *targets;
     slice.n = n;

@@ -191,3 +191,12 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
     }
     return PV_OK;
 }
+
+pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, const char *text, char *const *labels, int classes,
+                                  double *prevalence) {
+    double low, high;
+    PV_TRY(pv_prevalence_parse(ctx, option, text, labels, classes, prevalence, &low, &high));
+    if (isnan(low))
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: give one prevalence, not an interval", option, pv__show(text).text);
+}

@@ -432,3 +432,43 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
     pv__free(ctx, column);
     return status;
 }
+
+/* The label with the most votes, the first of equals. */
+static int32_t largest(int classes, const double *frequency) {
+    int32_t best = 0;
+    for (int32_t y = 1; y < classes; y++)
+        best = frequency[y] > frequency[best] ? y : best;
+    return best;
+}
+
+pv_status pv_dataset_votes(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels, int classes,
+                           bool drop, pv_dataset *dataset) {
+    size_t rows = dataset->rows, voteless = 0;
+    double *frequency = NULL, *weight = NULL;
+    int32_t *label = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, rows, (size_t)classes * sizeof *frequency, &frequency));
+    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *weight, &weight));
+    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *label, &label));
+    for (size_t n = 0; n < rows; n++)
+        weight[n] = dataset->weight ? dataset->weight[n] : 1;
+    PV_GOTO(fail, pv_votes_read(ctx, table, columns, labels, classes, dataset->table_row, rows, drop, frequency, weight,
+                                &voteless));
+    for (size_t n = 0; n < rows; n++)
+        label[n] = largest(classes, frequency + n * (size_t)classes);
+    pv__free(ctx, dataset->frequency);
+    pv__free(ctx, dataset->weight);
+    pv__free(ctx, dataset->label);
+    dataset->frequency = frequency;
+    dataset->weight = weight;
+    dataset->label = label;
+    dataset->classes = classes;
+    dataset->voteless = voteless;
+    dataset->dropped += voteless;
+    return PV_OK;
+fail:
+    pv__free(ctx, frequency);
+    pv__free(ctx, weight);
+    pv__free(ctx, label);
+    return status;
+}

@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "prevail/infer.h"
 
-pv_status pv__copy_strings(pv_ctx *ctx, char *const *from, size_t n, char ***to);
 pv_status pv__copy_encoding(pv_ctx *ctx, const pv_encoding *from, pv_encoding **to);
 
 #endif

@@ -62,6 +62,9 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
+/* The caller frees with pv_string_list_free, also on failure. (classifier.c) */
+PV_MUST_USE pv_status pv__copy_strings(pv_ctx *ctx, char *const *from, size_t n, char ***to);
+
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);

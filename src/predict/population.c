@@ -5,24 +5,23 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/text.h"
 #include "predict/predict.h"
 
 /* *known is what follows "known:", else NULL. */
-static pv_status parse_kind(pv_ctx *ctx, const char *text, pv_population_kind *kind, const char **known) {
+static bool find_kind(const char *text, pv_population_kind *kind, const char **known) {
     *known = strncmp(text, "known:", 6) == 0 ? text + 6 : NULL;
     *kind = PV_POPULATION_KNOWN;
-    if (*known || (pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN))
-        return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
-                    strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
+    return *known || (pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN);
 }
 
-static pv_status parse_known(pv_ctx *ctx, const char *text, const char *known, const pv_classifier *c,
-                             double *prevalence) {
+/* What follows "known:". */
+static pv_status parse_known(pv_ctx *ctx, const char *text, char *const *labels, int classes, double *prevalence) {
     double low, high;
-    PV_TRY(pv_prevalence_parse(ctx, "--population known", known, c->labels, c->classes, prevalence, &low, &high));
+    PV_TRY(pv_prevalence_parse(ctx, "--population known", text, labels, classes, prevalence, &low, &high));
     if (!isnan(low))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: give one prevalence, not an interval", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "--population known:%s: give one prevalence, not an interval",
+                        pv__show(text).text);
     return PV_OK;
 }
 
@@ -46,29 +45,51 @@ static pv_status make(pv_ctx *ctx, pv_population_kind kind, int classes, const d
     return PV_OK;
 }
 
+static pv_status make_known(pv_ctx *ctx, const char *text, char *const *labels, int classes,
+                            pv_population **population) {
+    double *prevalence;
+    PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *prevalence, &prevalence));
+    pv_status status = parse_known(ctx, text, labels, classes, prevalence);
+    if (status == PV_OK)
+        status = make(ctx, PV_POPULATION_KNOWN, classes, prevalence, NULL, population);
+    pv__free(ctx, prevalence);
+    return status;
+}
+
 pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_unknown_options *unknown,
                             pv_population **population) {
     pv_population_kind kind = PV_POPULATION_TRUE;
-    const char *known;
-    double *prevalence;
+    const char *known = NULL;
     *population = NULL;
-    PV_TRY(parse_kind(ctx, text ? text : "true", &kind, &known));
+    if (text && !find_kind(text, &kind, &known))
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
+                        strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
+    if (known)
+        return make_known(ctx, known, c->labels, c->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted without --prevalence, so the true population is unknown to it: use "
                         "--population known:P, or design for that of its training data");
-    if (!known)
-        return make(ctx, kind, c->classes,
-                    kind == PV_POPULATION_TRUE     ? c->prevalence
-                    : kind == PV_POPULATION_DESIGN ? c->design
-                                                   : NULL,
-                    unknown, population);
-    PV_TRY(pv__alloc(ctx, (size_t)c->classes, sizeof *prevalence, &prevalence));
-    pv_status status = parse_known(ctx, text, known, c, prevalence);
-    if (status == PV_OK)
-        status = make(ctx, kind, c->classes, prevalence, unknown, population);
-    pv__free(ctx, prevalence);
-    return status;
+    return make(ctx, kind, c->classes,
+                kind == PV_POPULATION_TRUE     ? c->prevalence
+                : kind == PV_POPULATION_DESIGN ? c->design
+                                               : NULL,
+                unknown, population);
+}
+
+pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
+                                 const pv_unknown_options *unknown, pv_population **population) {
+    pv_population_kind kind = PV_POPULATION_TRUE;
+    const char *known = NULL;
+    *population = NULL;
+    if (text && (!find_kind(text, &kind, &known) || kind == PV_POPULATION_DESIGN))
+        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: with --probs choose true, known:P or unknown", text);
+    if (kind != PV_POPULATION_TRUE && !from)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--population %s: say with --from P which prevalence the probabilities were made for", text);
+    if (known)
+        return make_known(ctx, known, probs->labels, probs->classes, population);
+    return make(ctx, kind, probs->classes, kind == PV_POPULATION_TRUE ? from : NULL, unknown, population);
 }
 
 pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence, pv_population **population) {

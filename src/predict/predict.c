@@ -36,8 +36,8 @@ void pv_prediction_free(pv_ctx *ctx, pv_prediction *made) {
     pv__free(ctx, made);
 }
 
-static pv_status prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_predict_options *options,
-                                pv_prediction **prediction) {
+pv_status pv__prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_predict_options *options,
+                             pv_prediction **prediction) {
     size_t k = (size_t)classes;
     pv_prediction *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
@@ -190,7 +190,7 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     if (options->level > 0)
         how.level = options->level;
     pv_prediction *made;
-    PV_TRY(prediction_new(ctx, data->rows, c->classes, options, &made));
+    PV_TRY(pv__prediction_new(ctx, data->rows, c->classes, options, &made));
     pv_status status;
     PV_GOTO(fail, (c->posterior ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, made->p));

@@ -5,6 +5,10 @@
 #include "predict/target.h"
 #include "prevail/predict.h"
 
+/* Room for what the options ask for; nothing is set. The caller frees. */
+PV_MUST_USE pv_status pv__prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_predict_options *options,
+                                         pv_prediction **prediction);
+
 /* What is wanted of the draws in one label distribution. target: that of draw s at s x stride (0: one for all); NULL:
  * the model's own. Each of the others may be NULL: the mean over the draws, its logarithm without underflow, and the
  * ends of the central interval, which come together. */

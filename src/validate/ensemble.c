@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "prevail/validate.h"
+#include "prevail/judge.h"
 
 static bool same_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
@@ -114,4 +114,26 @@ pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, con
         add_log((size_t)mean->classes, members, other->log_marginal, mean->log_marginal);
     }
     return PV_OK;
+}
+
+pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_classifier *other, const char *name,
+                          size_t members, pv_prediction *mean) {
+    const pv_predict_options wanted = {.likelihood = mean->loglik != NULL};
+    const pv_population *population = rows->population;
+    pv_population *same = NULL; /* the first one's design is not the member's */
+    pv_dataset *data = NULL;
+    pv_prediction *said = NULL;
+    pv_status status;
+    PV_GOTO(done, pv_ensemble_check(ctx, rows->first, other, name, population));
+    if (population->kind != PV_POPULATION_TRUE)
+        PV_GOTO(done, pv_population_known(ctx, other->classes, population->prevalence, &same));
+    PV_GOTO(done,
+            pv_dataset_apply(ctx, rows->table, rows->roles, other->encoding, other->labels, other->classes, &data));
+    PV_GOTO(done, pv_predict(ctx, other, data, same, &wanted, &said));
+    PV_GOTO(done, pv_ensemble_join(ctx, mean, members, said, name));
+done:
+    pv_prediction_free(ctx, said);
+    pv_dataset_free(ctx, data);
+    pv_population_free(ctx, same);
+    return status;
 }

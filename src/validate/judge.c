@@ -1,231 +1,298 @@
-/* Metrics by fold, and of all folds together.
+/* The judgement: from predictions and labels to the case that is assessed, and to what was found.
  *
- * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
- * holdout_nll and information_gain depend on log p(y|x,w) - log p(y|w) alone: these are computed from that difference,
- * beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population, whatever the
- * population asked for.
+ * stated_for    rows: as they are; nell alone is stated for the population of the predictions. Else rows are weighted
+ *               label by label (pv_assess_options.prevalence).
+ * binarise      labels, targets, predictions, marginal and prevalence all become those of two sides
+ * (assess/binarise.c). gain          holdout_nll and information_gain need the likelihood and its marginal. Where the
+ * predictions were moved from the true population, they are the likelihood, and the prevalence is its marginal.
  */
-#include "validate.h"
-
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- the struct -------------------------------------------------------------------------------------------------- */
+#include "base/text.h"
+#include "infer/infer.h"
+#include "validate.h"
 
-/* The product; where there is no such number, the greatest, which no allocator has. */
-static size_t times(size_t a, size_t b) {
-    return b > 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(pv_judge_options, field)
+
+const pv_option pv_judge_option_table[] = {
+    {"stated-for", PV_OPTION_TEXT, AT(stated_for), "rows", 0, 0, NULL, "rows|population|P",
+     "The population that metrics and curves are stated for: rows, the rows as they are; population, that of the "
+     "predictions; or a prevalence."},
+    {"binarise", PV_OPTION_TEXT, AT(binarise), NULL, 0, 0, NULL, "LABEL",
+     "Ordered labels are judged as two, below and above this one; rows with more than half of their votes on it stand "
+     "apart."},
+    {"positive", PV_OPTION_TEXT, AT(positive), NULL, 0, 0, NULL, "LABEL",
+     "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
+    {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
+     "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals; -1: as many as are worth "
+     "the time."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.9", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
+    {0}};
+
+pv_judge_options pv_judge_options_default(void) {
+    pv_judge_options options = {0};
+    pv_options_default(pv_judge_option_table, &options);
+    return options;
 }
 
-pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats, bool with_prevalence,
-                             pv_validation **validation) {
-    *validation = NULL;
-    size_t classes = (size_t)data->classes, parts = times(folds, repeats), rows = times(repeats, data->rows);
-    pv_validation *v;
-    PV_TRY(pv__alloc(ctx, 1, sizeof *v, &v));
-    v->data = data;
-    v->folds = folds;
-    v->repeats = repeats;
-    pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *v->fold, &v->fold));
-    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->loglik, &v->loglik));
-    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->log_p, &v->log_p));
-    PV_GOTO(fail, pv__alloc(ctx, times(parts, classes), sizeof *v->log_marginal, &v->log_marginal));
-    if (with_prevalence)
-        PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->prevalence, &v->prevalence));
-    PV_GOTO(fail, pv__alloc(ctx, parts, sizeof *v->stop, &v->stop));
-    PV_GOTO(fail, pv__alloc(ctx, parts, sizeof *v->metrics, &v->metrics));
-    PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->population, &v->population));
-    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->pooled, &v->pooled));
-    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->lo, &v->lo));
-    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->hi, &v->hi));
-    *validation = v;
-    return PV_OK;
-fail:
-    pv_validation_free(ctx, v);
-    return status;
+pv_status pv_judge_settings_new(pv_ctx *ctx, pv_settings **settings) {
+    return pv__settings_of(ctx, pv_judge_option_table, sizeof(pv_judge_options), NULL, settings);
 }
 
-void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
-    if (!v)
-        return;
-    pv__free(ctx, v->fold);
-    pv__free(ctx, v->loglik);
-    pv__free(ctx, v->log_p);
-    pv__free(ctx, v->log_marginal);
-    pv__free(ctx, v->prevalence);
-    pv__free(ctx, v->stop);
-    pv__free(ctx, v->metrics);
-    pv__free(ctx, v->pooled);
-    pv__free(ctx, v->lo);
-    pv__free(ctx, v->hi);
-    pv__free(ctx, v->population);
-    pv__free(ctx, v->stated);
-    for (size_t i = 0; v->target && i < v->folds * v->repeats; i++)
-        pv_unknown_prevalence_free(ctx, v->target[i]);
-    pv__free(ctx, v->target);
-    pv__free(ctx, v);
+const pv_judge_options *pv_judge_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_judge_option_table);
 }
 
-/* ---- metrics ----------------------------------------------------------------------------------------------------- */
+/* ---- where metrics are stated ------------------------------------------------------------------------------------ */
 
-/* The rows of one fold, or all of a repeat, side by side. */
-typedef struct part {
-    int32_t *label;
-    double *frequency;                             /* [n][classes] of soft labels; NULL: label */
-    double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
-                                                       population asked for; none: log 1, [classes] */
-    size_t n;
-} part;
-
-static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
-    size_t classes = (size_t)data->classes;
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
-    if (data->frequency)
-        PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
-    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->loglik, &p->loglik));
-    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->gain, &p->gain));
-    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->log_p, &p->log_p));
-    return pv__alloc(ctx, classes, sizeof *p->none, &p->none);
-}
-
-static void part_free(pv_ctx *ctx, part *p) {
-    pv__free(ctx, p->label);
-    pv__free(ctx, p->frequency);
-    pv__free(ctx, p->weight);
-    pv__free(ctx, p->loglik);
-    pv__free(ctx, p->gain);
-    pv__free(ctx, p->log_p);
-    pv__free(ctx, p->none);
-}
-
-/* fold: v->folds for all. */
-static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *p) {
-    size_t classes = (size_t)v->data->classes, rows = v->data->rows;
-    p->n = 0;
-    for (size_t i = 0; i < rows; i++) {
-        size_t own = (size_t)v->fold[repeat * rows + i];
-        if (fold < v->folds && own != fold)
-            continue;
-        const double *loglik = v->loglik + (repeat * rows + i) * classes,
-                     *marginal = v->log_marginal + (repeat * v->folds + own) * classes;
-        p->label[p->n] = v->data->label[i];
-        if (p->frequency)
-            memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
-        p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
-        memcpy(p->loglik + p->n * classes, loglik, classes * sizeof *p->loglik);
-        memcpy(p->log_p + p->n * classes, v->log_p + (repeat * rows + i) * classes, classes * sizeof *p->log_p);
-        const double *log_p = p->log_p + p->n * classes;
-        for (size_t y = 0; y < classes; y++)
-            p->gain[p->n * classes + y] =
-                v->elsewhere && v->population ? log_p[y] - log(v->population[y]) : loglik[y] - marginal[y];
-        p->n++;
-    }
-}
-
-static void take_nell(const pv_metrics *from, pv_metrics *to) {
-    to->nell = from->nell;
-    to->nell_upper = from->nell_upper;
-    to->nell_sd = from->nell_sd;
-}
-
-static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, const pv_assess_options *options,
-                            pv_assessment *found) {
-    pv_targets targets = {.n = p->n,
-                          .classes = v->data->classes,
-                          .label = p->frequency ? NULL : p->label,
-                          .frequency = p->frequency,
-                          .weight = v->data->weight ? p->weight : NULL};
-    const double *own = v->elsewhere ? v->population : v->prevalence;
-    pv_judged judged = {.log_p = p->log_p, .prevalence = own, .loglik = p->gain, .log_marginal = p->none};
-    PV_TRY(pv_assess_intervals(ctx, &targets, &judged, options, found));
-    if (v->stated || !v->elsewhere)
+pv_status pv__stated_read(pv_ctx *ctx, const char *text, char *const *labels, int classes, pv__stated *stated,
+                          double *share) {
+    *stated = PV__STATED_ROWS;
+    if (!text || strcmp(text, "rows") == 0)
         return PV_OK;
-    pv_judged home = {.log_p = p->loglik, .prevalence = v->prevalence};
-    pv_assessment of_home;
-    pv_status status = pv_assess_intervals(ctx, &targets, &home, options, &of_home);
-    if (status == PV_OK) {
-        take_nell(&of_home.value, &found->value);
-        take_nell(&of_home.lo, &found->lo);
-        take_nell(&of_home.hi, &found->hi);
-        pv_assessment_clear(ctx, &of_home);
-    } else {
-        pv_assessment_clear(ctx, found);
+    *stated = PV__STATED_POPULATION;
+    if (strcmp(text, "population") == 0)
+        return PV_OK;
+    *stated = PV__STATED_GIVEN;
+    if (!strpbrk(text, "=0123456789"))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--stated-for: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
+                        pv__show(text).text);
+    return pv_prevalence_parse_one(ctx, "--stated-for", text, labels, classes, share);
+}
+
+bool pv_shares_differ(int classes, const double *observed, const double *prevalence) {
+    const double far = 0.25; /* in log odds */
+    for (int y = 0; y < classes; y++)
+        if (observed[y] == 0 || fabs(pv_logit(observed[y]) - pv_logit(prevalence[y])) > far)
+            return true;
+    return false;
+}
+
+static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_targets *targets, pv_judgement *j) {
+    size_t size = (size_t)j->classes * sizeof *j->stated;
+    pv__stated stated;
+    PV_TRY(pv__alloc(ctx, (size_t)j->classes, sizeof *j->observed, &j->observed));
+    PV_TRY(pv__alloc(ctx, (size_t)j->classes, sizeof *j->stated, &j->stated));
+    pv_label_shares(targets, j->observed);
+    PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
+    if (stated == PV__STATED_POPULATION && !j->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "--stated-for population: that of these probabilities is unknown; say it with --from P");
+    if (stated != PV__STATED_GIVEN)
+        memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
+    j->as_rows = stated == PV__STATED_ROWS;
+    j->misleading = j->as_rows && j->prevalence && pv_shares_differ(j->classes, j->observed, j->prevalence);
+    return PV_OK;
+}
+
+/* ---- the case ---------------------------------------------------------------------------------------------------- */
+
+/* What is judged, as it is or as two sides. own: the arrays of the sides; NULL without them. */
+typedef struct judged_case {
+    pv_targets targets;
+    const double *log_p, *loglik, *log_marginal, *prevalence;
+    double *own;
+} judged_case;
+
+static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels, int classes, int *middle) {
+    char list[300];
+    pv__join(labels, (size_t)classes, (size_t)classes, list, sizeof list);
+    if (classes < 3)
+        return pv__fail(ctx, PV_ERR_USAGE, "--binarise %s: there are two labels already, %s; leave --binarise out",
+                        pv__show(name).text, list);
+    for (*middle = 0; *middle < classes && strcmp(labels[*middle], name) != 0;)
+        ++*middle;
+    if (*middle > 0 && *middle < classes - 1)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE, "--binarise %s: %s; name one with labels on both sides: %s", pv__show(name).text,
+                    *middle == classes ? "there is no such label" : "is the first or the last label", list);
+}
+
+/* Labels, targets and predictions become those of the two sides of a grade. */
+static pv_status take_sides(pv_ctx *ctx, const char *name, char *const *labels, judged_case *it, pv_judgement *j) {
+    size_t n = it->targets.n;
+    int middle, classes = it->targets.classes;
+    PV_TRY(find_middle(ctx, name, labels, classes, &middle));
+    PV_TRY(pv__alloc(ctx, n + 1, 7 * sizeof *it->own, &it->own)); /* the last row: marginal and prevalence */
+    double *frequency = it->own, *log_p = frequency + 2 * n, *loglik = log_p + 2 * n, *weight = loglik + 2 * n,
+           *log_marginal = weight + n, *prevalence = log_marginal + 2;
+    PV_TRY(pv_binarise(ctx, &it->targets, middle, frequency, weight, &j->uncertain));
+    it->targets = (pv_targets){.n = n, .classes = 2, .frequency = frequency, .weight = weight};
+    pv_binarise_log(n, classes, middle, it->log_p, log_p);
+    it->log_p = log_p;
+    if (it->loglik) {
+        pv_binarise_log(n, classes, middle, it->loglik, loglik);
+        it->loglik = loglik;
     }
+    if (it->log_marginal) {
+        pv_binarise_log(1, classes, middle, it->log_marginal, log_marginal);
+        it->log_marginal = log_marginal;
+    }
+    if (it->prevalence) {
+        double *logs;
+        PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *logs, &logs));
+        for (int y = 0; y < classes; y++)
+            logs[y] = log(it->prevalence[y]);
+        pv_binarise_log(1, classes, middle, logs, prevalence);
+        pv__free(ctx, logs);
+        for (int side = 0; side < 2; side++)
+            prevalence[side] = exp(prevalence[side]);
+        it->prevalence = prevalence;
+    }
+    return PV_OK;
+}
+
+static pv_status find_positive(pv_ctx *ctx, const char *name, pv_judgement *j) {
+    for (j->positive = j->classes - 1; name && j->positive >= 0 && strcmp(j->labels[j->positive], name) != 0;)
+        j->positive--;
+    if (j->positive >= 0)
+        return PV_OK;
+    char list[300];
+    const char *near = pv_nearest(name, (const char *const *)j->labels, (size_t)j->classes);
+    pv__join(j->labels, (size_t)j->classes, (size_t)j->classes, list, sizeof list);
+    return pv__fail(ctx, PV_ERR_USAGE, "--positive: there is no label '%s'; %s%s%s", pv__show(name).text,
+                    near ? "did you mean '" : "the labels are ", near ? near : list, near ? "'?" : "");
+}
+
+static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
+                           const pv_judge_options *options, judged_case *it, pv_judgement *j) {
+    static char *const sides[] = {"below", "above"};
+    if (data->rows != said->rows || (!data->label && !data->frequency))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%zu rows %s and %zu were predicted; predictions are judged by their own rows", data->rows,
+                        data->label || data->frequency ? "have labels" : "have no labels", said->rows);
+    *it = (judged_case){.targets = pv_dataset_targets(data),
+                        .log_p = said->log_p,
+                        .loglik = said->loglik,
+                        .log_marginal = said->log_marginal,
+                        .prevalence = said->prevalence};
+    it->targets.classes = said->classes;
+    if (options->binarise)
+        PV_TRY(take_sides(ctx, options->binarise, labels, it, j));
+    size_t classes = (size_t)it->targets.classes;
+    j->classes = it->targets.classes;
+    PV_TRY(pv__copy_strings(ctx, options->binarise ? sides : labels, classes, &j->labels));
+    j->dropped = data->dropped;
+    j->rows = data->rows - data->voteless - j->uncertain;
+    if (it->prevalence) {
+        PV_TRY(pv__alloc(ctx, classes, sizeof *j->prevalence, &j->prevalence));
+        memcpy(j->prevalence, it->prevalence, classes * sizeof *j->prevalence);
+    }
+    PV_TRY(find_positive(ctx, options->positive, j));
+    return set_shares(ctx, options->stated_for, &it->targets, j);
+}
+
+/* What is gained over the prevalence is gained in the population of the predictions. */
+static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, const pv_judge_options *options,
+                        pv_judgement *j) {
+    bool moved = elsewhere && j->prevalence;
+    double *log_prevalence = NULL;
+    if (moved) {
+        PV_TRY(pv__alloc(ctx, (size_t)j->classes, sizeof *log_prevalence, &log_prevalence));
+        for (int y = 0; y < j->classes; y++)
+            log_prevalence[y] = log(j->prevalence[y]);
+    }
+    const pv_judged judged = {.log_p = it->log_p,
+                              .prevalence = j->prevalence,
+                              .loglik = moved ? it->log_p : it->loglik,
+                              .log_marginal = moved ? log_prevalence : it->log_marginal};
+    const pv_assess_options how = {.prevalence = j->as_rows ? NULL : j->stated,
+                                   .positive = j->positive,
+                                   .bootstrap = options->bootstrap,
+                                   .level = options->level,
+                                   .seed = (uint64_t)options->seed};
+    j->offset = (double)NAN;
+    if (elsewhere && j->prevalence)
+        j->offset = pv_logit(j->prevalence[j->positive]);
+    else if (!elsewhere && it->log_marginal)
+        j->offset = pv_logit(exp(it->log_marginal[j->positive]));
+    pv_status status = pv_assess_intervals(ctx, &it->targets, &judged, &how, &j->found);
+    pv__free(ctx, log_prevalence);
     return status;
 }
 
-pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap, double level, uint64_t seed) {
-    pv_assess_options options = {.prevalence = v->stated, .positive = -1, .bootstrap = 0, .level = level, .seed = seed};
-    pv_assessment found;
-    part p = {0};
+pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
+                   const pv_judge_options *options, pv_judgement **judgement) {
+    const pv_judge_options asked = options ? *options : pv_judge_options_default();
+    pv_judgement *j;
+    judged_case it = {0};
     pv_status status;
-    PV_GOTO(done, part_new(ctx, v->data, &p));
-    for (size_t r = 0; r < v->repeats; r++)
-        for (size_t f = 0; f <= v->folds; f++) {
-            bool pooled = f == v->folds;
-            options.bootstrap = pooled ? bootstrap : 0;
-            part_take(v, r, f, &p);
-            PV_GOTO(done, judge_part(ctx, v, &p, &options, &found));
-            *(pooled ? &v->pooled[r] : &v->metrics[r * v->folds + f]) = found.value;
-            v->lo[r] = found.lo;
-            v->hi[r] = found.hi;
-            v->replicates = found.replicates;
-            pv_assessment_clear(ctx, &found);
-        }
+    *judgement = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *j, &j));
+    PV_GOTO(done, make_case(ctx, data, labels, said, &asked, &it, j));
+    PV_GOTO(done, assess(ctx, &it, said->elsewhere, &asked, j));
+    *judgement = j;
+    j = NULL;
 done:
-    part_free(ctx, &p);
+    pv__free(ctx, it.own);
+    pv_judgement_free(ctx, j);
     return status;
 }
 
-static void put(pv_metrics *metrics, const pv_metric_row *row, double value) {
-    if (metrics)
-        pv_metric_set(metrics, row, value);
+pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, const char *population,
+                      const pv_judge_options *options, pv_judgement **judgement) {
+    const pv_predict_options wanted = {.likelihood = true};
+    pv_prediction *said;
+    *judgement = NULL;
+    PV_TRY(pv_predict_in(ctx, classifier, data, population, &wanted, &said));
+    pv_status status = pv_judge(ctx, data, classifier->labels, said, options, judgement);
+    pv_prediction_free(ctx, said);
+    return status;
 }
 
-/* Mean, sd and count of the values that are numbers. An infinite one makes the mean so and leaves no sd. */
-static size_t moments(const pv_metrics *metrics, size_t n, const pv_metric_row *row, double *mean, double *sd) {
-    size_t count = 0;
-    double sum = 0, square = 0;
-    for (size_t i = 0; i < n; i++) {
-        double value = pv_metric_get(&metrics[i], row);
-        if (isnan(value))
-            continue;
-        count++;
-        sum += value;
-    }
-    *mean = count ? sum / (double)count : (double)NAN;
-    for (size_t i = 0; i < n; i++) {
-        double off = pv_metric_get(&metrics[i], row) - *mean;
-        square += isnan(off) ? 0 : off * off;
-    }
-    *sd = count > 1 && isfinite(*mean) ? sqrt(square / (double)(count - 1)) : (double)NAN;
-    if (*sd <= 8 * DBL_EPSILON * fabs(*mean))
-        *sd = 0; /* the same number, rounded differently */
-    return count;
+void pv_judgement_free(pv_ctx *ctx, pv_judgement *j) {
+    if (!j)
+        return;
+    if (j->labels)
+        pv_string_list_free(ctx, j->labels, (size_t)j->classes);
+    pv__free(ctx, j->observed);
+    pv__free(ctx, j->stated);
+    pv__free(ctx, j->prevalence);
+    pv_assessment_clear(ctx, &j->found);
+    pv__free(ctx, j);
 }
 
-void pv_validation_summary(const pv_validation *v, pv_metrics *mean, pv_metrics *sd, pv_metrics *defined,
-                           pv_metrics *pooled) {
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        double m, s;
-        size_t count = moments(v->metrics, v->folds * v->repeats, row, &m, &s);
-        put(mean, row, m);
-        put(sd, row, s);
-        put(defined, row, (double)count);
-        moments(v->pooled, v->repeats, row, &m, &s);
-        put(pooled, row, m);
-    }
+/* ---- a validation as one sample ---------------------------------------------------------------------------------- */
+
+/* The mean over folds of the models' own p(positive|w), as log odds. */
+static double mean_offset(const pv_validation *v) {
+    size_t classes = (size_t)v->data->classes;
+    double sum = 0;
+    for (size_t f = 0; f < v->folds; f++)
+        sum += exp(v->log_marginal[f * classes + classes - 1]);
+    return pv_logit(sum / (double)v->folds);
 }
 
-void pv_validation_interval(const pv_validation *v, pv_metrics *lo, pv_metrics *hi) {
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        double m, s;
-        moments(v->lo, v->repeats, row, &m, &s);
-        put(lo, row, m);
-        moments(v->hi, v->repeats, row, &m, &s);
-        put(hi, row, m);
-    }
+pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *v, char *const *labels, int64_t seed,
+                              pv_judgement **judgement) {
+    /* An unknown population is the rows' own. */
+    pv_prediction said = {.rows = v->data->rows,
+                          .classes = v->data->classes,
+                          .log_p = v->log_p,
+                          .prevalence = v->target ? v->observed : v->population};
+    pv_judge_options options = pv_judge_options_default();
+    options.stated_for = "population";
+    options.seed = seed;
+    pv_judgement *j;
+    judged_case it = {0};
+    pv_status status;
+    *judgement = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *j, &j));
+    PV_GOTO(done, make_case(ctx, v->data, labels, &said, &options, &it, j));
+    if (v->stated)
+        memcpy(j->stated, v->stated, (size_t)j->classes * sizeof *j->stated);
+    /* The marginals of the folds differ: what needs one is in the validation's own metrics. */
+    PV_GOTO(done, assess(ctx, &it, false, &options, j));
+    j->offset = v->elsewhere ? pv_logit(v->population[j->positive]) : mean_offset(v);
+    *judgement = j;
+    j = NULL;
+done:
+    pv__free(ctx, it.own);
+    pv_judgement_free(ctx, j);
+    return status;
 }

@@ -166,23 +166,15 @@ done:
 }
 
 /* "rows": nothing to set. "population": what the fits say; set once they are there. */
-static pv_status read_stated(pv_ctx *ctx, const work *w) {
-    const char *text = w->how->stated_for;
-    size_t classes = (size_t)w->v->data->classes;
-    double low, high;
-    if (!text || strcmp(text, "rows") == 0)
-        return PV_OK;
-    PV_TRY(pv__alloc(ctx, classes, sizeof *w->v->stated, &w->v->stated));
-    if (strcmp(text, "population") == 0)
-        return PV_OK;
-    if (!strpbrk(text, "=0123456789"))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "--stated-for: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
-                        pv__show(text).text);
-    PV_TRY(pv_prevalence_parse(ctx, "--stated-for", text, w->input->labels, (int)classes, w->v->stated, &low, &high));
-    if (!isnan(low))
-        return pv__fail(ctx, PV_ERR_USAGE, "--stated-for %s: give one prevalence, not an interval", text);
-    return PV_OK;
+static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
+    pv_validation *v = w->v;
+    PV_TRY(pv__alloc(ctx, (size_t)v->data->classes, sizeof *v->stated, &v->stated));
+    pv_status status = pv__stated_read(ctx, w->how->stated_for, w->input->labels, v->data->classes, stated, v->stated);
+    if (*stated == PV__STATED_ROWS) {
+        pv__free(ctx, v->stated);
+        v->stated = NULL;
+    }
+    return status;
 }
 
 /* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
@@ -190,7 +182,8 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     pv_validation *v = w->v;
     size_t finished, parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
     pv_status status;
-    PV_GOTO(done, read_stated(ctx, w));
+    pv__stated stated;
+    PV_GOTO(done, read_stated(ctx, w, &stated));
     if (v->prevalence)
         PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->prevalence, &w->prevalence));
     PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->population, &w->population));
@@ -209,7 +202,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     if (v->prevalence)
         mean_prevalence(parts, classes, w->prevalence, v->prevalence);
     mean_prevalence(parts, classes, w->population, v->population);
-    if (v->stated && strcmp(w->how->stated_for, "population") == 0)
+    if (stated == PV__STATED_POPULATION)
         memcpy(v->stated, v->population, classes * sizeof *v->stated);
     PV_GOTO(done, pv__validation_judge(ctx, v, w->how->bootstrap, w->how->level, (uint64_t)w->options->seed));
 done:

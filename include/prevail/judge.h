@@ -1,0 +1,94 @@
+/* prevail/judge.h: the judgement: what predictions are worth, and where. One for a classifier, an ensemble or another
+ * model's probabilities, for cross-validation and for reports.
+ *
+ * Two populations play a part: the one the predictions are for (pv_population), and the one the metrics are stated for
+ * (stated_for).
+ */
+#ifndef PREVAIL_JUDGE_H
+#define PREVAIL_JUDGE_H
+
+#include "prevail/assess.h"
+#include "prevail/predict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ensembles -----------------------------------------------------------------------------------------------------
+ * The mean of several classifiers' probabilities in one population. Whether other may join first: the same labels and
+ * columns (or arrays), and for TRUE the same stated prevalence. name is other's, for messages. */
+PV_MUST_USE pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other,
+                                        const char *name, const pv_population *population);
+/* mean, the mean of so many members' predictions, becomes that with other's, of the same rows in the same population,
+ * as one more. */
+PV_MUST_USE pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, const pv_prediction *other,
+                                       const char *name);
+
+/* What an ensemble predicts for. Borrowed. */
+typedef struct pv_ensemble_rows {
+    const pv_classifier *first;
+    const pv_table *table;
+    const pv_roles *roles; /* as the first one's rows were taken from the table */
+    const pv_population *population;
+} pv_ensemble_rows;
+/* Checks a further classifier, has it predict the rows, each member by its own encoding, and joins it to mean, which
+ * begins as the first one's prediction. One at a time: a classifier need not be kept once it has joined. */
+PV_MUST_USE pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_classifier *other,
+                                      const char *name, size_t members, pv_prediction *mean);
+
+/* ---- the judgement ----------------------------------------------------------------------------------------------- */
+
+typedef struct pv_judge_options {
+    const char *stated_for; /* the population that the metrics are stated for: "rows" as they are (NULL: the same);
+                               "population", that of the predictions; or a prevalence as for pv_prevalence_parse */
+    const char *binarise; /* ordered labels judged as two, below and above this one (pv_binarise); NULL: as they are */
+    const char *positive; /* the label that rates and curves speak of; NULL: the last */
+    int64_t bootstrap;    /* as in pv_assess_options */
+    double level;
+    int64_t seed;
+} pv_judge_options;
+
+pv_judge_options pv_judge_options_default(void); /* rows, as they are, the last; as pv_assess_options_default */
+extern const pv_option pv_judge_option_table[];  /* ends with a NULL name */
+
+/* That table by name. The caller frees *settings with pv_settings_free. */
+PV_MUST_USE pv_status pv_judge_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* The options in settings that have the table, borrowed from them; NULL: they have not. */
+const pv_judge_options *pv_judge_options_of(const pv_settings *settings);
+
+/* Read the fields; pv_judgement_free frees all. */
+typedef struct pv_judgement {
+    int classes;
+    char **labels; /* [classes], those judged: with binarise "below" and "above" */
+    int positive;
+    size_t rows;         /* that count */
+    size_t dropped;      /* of the data, rows with missing cells or votes */
+    size_t uncertain;    /* with binarise: rows that stand apart */
+    double *observed;    /* [classes], label shares of the rows */
+    double *stated;      /* [classes], that the metrics are stated for */
+    bool as_rows;        /* these are the rows' own, and nell alone is stated for prevalence */
+    double *prevalence;  /* [classes], of the population that the predictions are for; NULL: nobody knows */
+    bool misleading;     /* as_rows, and the rows' shares are far from that prevalence */
+    double offset;       /* log odds of the positive label's prevalence that the probabilities have in them; NaN: nobody
+                            knows */
+    pv_assessment found; /* the metrics with intervals, and the ranking for pv_curve_make */
+} pv_judgement;
+
+/* Judges what was predicted for the rows of data, whose labels are the target, soft ones as well. said: of pv_predict
+ * or pv_predict_probs with likelihood asked for, or of an ensemble. labels [said->classes] are its own. options may be
+ * NULL. The caller frees *judgement. Refused: a label or a population that there is not; uncertain rows only; what
+ * pv_assess_intervals refuses. */
+PV_MUST_USE pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
+                               const pv_judge_options *options, pv_judgement **judgement);
+/* A classifier's predictions in a population named by its text, as in pv_population_new, and what they are worth. */
+PV_MUST_USE pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                  const char *population, const pv_judge_options *options, pv_judgement **judgement);
+void pv_judgement_free(pv_ctx *ctx, pv_judgement *judgement); /* NULL is fine */
+
+/* Whether metrics of rows with the label shares observed mislead about a population with others. */
+bool pv_shares_differ(int classes, const double *observed, const double *prevalence);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

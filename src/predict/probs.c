@@ -1,0 +1,130 @@
+/* Another model's probabilities in a population: Eq. likelihood with selection, with their logarithms in the place of
+ * the likelihood and the prevalence they were made for in that of the marginal.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "predict/predict.h"
+
+static void take_logs(size_t n, const double *p, double *logs) {
+    for (size_t i = 0; i < n; i++)
+        logs[i] = log(p[i]);
+}
+
+/* Elsewhere than where they are: sample has their logarithms. */
+static pv_status move(pv_ctx *ctx, const pv_probs *probs, const pv_unknown_sample *sample,
+                      const pv_population *population, const pv_unknown_options *how, pv_prediction *out) {
+    if (population->kind == PV_POPULATION_UNKNOWN) {
+        PV_TRY(pv_unknown_infer(ctx, sample, probs->labels, how, &out->inferred));
+        return pv_unknown_predict(ctx, sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
+    }
+    const pv_unknown_prevalence known = {.classes = probs->classes, .plugin = population->prevalence};
+    pv_adapt(sample->n, probs->classes, sample->loglik, sample->log_marginal, population->prevalence, out->log_p);
+    return pv_unknown_predict(ctx, sample, &known, out->p, NULL, NULL, NULL);
+}
+
+static pv_status check(pv_ctx *ctx, const pv_probs *probs, const double *from, const pv_population *population,
+                       const pv_predict_options *options) {
+    pv_prevalence stated = {.classes = probs->classes, .prevalence = from};
+    if (from)
+        PV_TRY(pv_prevalence_check(ctx, &stated));
+    if (population && population->classes != probs->classes)
+        return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the probabilities %d", population->classes,
+                        probs->classes);
+    if (population && population->kind != PV_POPULATION_TRUE && !from)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the prevalence that the probabilities were made for is unknown: state it (--from)");
+    if (!(options->level >= 0 && options->level < 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
+    if (options->level > 0 && (!population || population->kind != PV_POPULATION_UNKNOWN))
+        return pv__fail(ctx, PV_ERR_USAGE, "--interval is for a population of unknown prevalence: leave it out");
+    return PV_OK;
+}
+
+pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const pv_population *population,
+                           const pv_predict_options *options, pv_prediction **prediction) {
+    const pv_predict_options asked = options ? *options : pv_predict_options_default();
+    size_t k = (size_t)probs->classes, rows = probs->data->rows;
+    double *log_from = NULL, *logs = NULL;
+    pv_prediction *made = NULL;
+    pv_status status;
+    *prediction = NULL;
+    PV_TRY(check(ctx, probs, from, population, &asked));
+    PV_GOTO(done, pv__prediction_new(ctx, rows, probs->classes, &asked, &made));
+    PV_GOTO(done, pv__alloc(ctx, k, sizeof *log_from, &log_from));
+    if (!made->loglik)
+        PV_GOTO(done, pv__alloc(ctx, rows, k * sizeof *logs, &logs));
+    take_logs(rows * k, probs->p, made->loglik ? made->loglik : logs);
+    if (from)
+        take_logs(k, from, log_from);
+    made->elsewhere = population && population->kind != PV_POPULATION_TRUE;
+    if (made->elsewhere) {
+        pv_unknown_options how = population->unknown;
+        if (asked.level > 0)
+            how.level = asked.level;
+        const pv_unknown_sample sample = {.n = rows,
+                                          .classes = probs->classes,
+                                          .loglik = made->loglik ? made->loglik : logs,
+                                          .log_marginal = log_from,
+                                          .label = asked.label,
+                                          .weight = probs->data->weight};
+        PV_GOTO(done, move(ctx, probs, &sample, population, &how, made));
+    } else {
+        memcpy(made->log_p, made->loglik ? made->loglik : logs, rows * k * sizeof *made->log_p);
+        memcpy(made->p, probs->p, rows * k * sizeof *made->p);
+    }
+    if (from) {
+        const double *own = made->inferred ? made->inferred->value : made->elsewhere ? population->prevalence : from;
+        memcpy(made->prevalence, own, k * sizeof *made->prevalence);
+        if (made->log_marginal)
+            memcpy(made->log_marginal, log_from, k * sizeof *made->log_marginal);
+    } else {
+        pv__free(ctx, made->prevalence);
+        pv__free(ctx, made->log_marginal);
+        made->prevalence = made->log_marginal = NULL;
+    }
+    *prediction = made;
+    made = NULL;
+done:
+    pv_prediction_free(ctx, made);
+    pv__free(ctx, log_from);
+    pv__free(ctx, logs);
+    return status;
+}
+
+/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+
+pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double *confusion) {
+    double *loglik;
+    if (!data->label)
+        return pv__fail(ctx, PV_ERR_USAGE, "the confusion of labels is learned from labelled rows; these have none");
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->classes * sizeof *loglik, &loglik));
+    const pv_unknown_sample sample = {.n = data->rows,
+                                      .classes = c->classes,
+                                      .loglik = loglik,
+                                      .log_marginal = c->log_marginal,
+                                      .label = data->label,
+                                      .weight = data->weight};
+    pv_status status = pv_predict_loglik(ctx, c, data, loglik);
+    if (status == PV_OK)
+        status = pv_confusion(ctx, &sample, c->labels, confusion);
+    pv__free(ctx, loglik);
+    return status;
+}
+
+pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion) {
+    size_t k = (size_t)probs->classes, rows = probs->data->rows;
+    double *logs;
+    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *logs, &logs)); /* the last row: of from */
+    take_logs(rows * k, probs->p, logs);
+    take_logs(k, from, logs + rows * k);
+    const pv_unknown_sample sample = {.n = rows,
+                                      .classes = probs->classes,
+                                      .loglik = logs,
+                                      .log_marginal = logs + rows * k,
+                                      .weight = probs->data->weight};
+    pv_status status = pv_confusion(ctx, &sample, probs->labels, confusion);
+    pv__free(ctx, logs);
+    return status;
+}

@@ -1,0 +1,236 @@
+/* Metrics by fold, and of all folds together.
+ *
+ * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
+ * holdout_nll and information_gain depend on log p(y|x,w) - log p(y|w) alone: these are computed from that difference,
+ * beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population, whatever the
+ * population asked for.
+ */
+#include "validate.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- the struct -------------------------------------------------------------------------------------------------- */
+
+/* The product; where there is no such number, the greatest, which no allocator has. */
+static size_t times(size_t a, size_t b) {
+    return b > 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
+
+pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats, bool with_prevalence,
+                             pv_validation **validation) {
+    *validation = NULL;
+    size_t classes = (size_t)data->classes, parts = times(folds, repeats), rows = times(repeats, data->rows);
+    pv_validation *v;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *v, &v));
+    v->data = data;
+    v->folds = folds;
+    v->repeats = repeats;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *v->fold, &v->fold));
+    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->loglik, &v->loglik));
+    PV_GOTO(fail, pv__alloc(ctx, times(rows, classes), sizeof *v->log_p, &v->log_p));
+    PV_GOTO(fail, pv__alloc(ctx, times(parts, classes), sizeof *v->log_marginal, &v->log_marginal));
+    if (with_prevalence)
+        PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->prevalence, &v->prevalence));
+    PV_GOTO(fail, pv__alloc(ctx, parts, sizeof *v->stop, &v->stop));
+    PV_GOTO(fail, pv__alloc(ctx, parts, sizeof *v->metrics, &v->metrics));
+    PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->population, &v->population));
+    PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->observed, &v->observed));
+    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->pooled, &v->pooled));
+    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->lo, &v->lo));
+    PV_GOTO(fail, pv__alloc(ctx, repeats, sizeof *v->hi, &v->hi));
+    *validation = v;
+    return PV_OK;
+fail:
+    pv_validation_free(ctx, v);
+    return status;
+}
+
+void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
+    if (!v)
+        return;
+    pv__free(ctx, v->fold);
+    pv__free(ctx, v->loglik);
+    pv__free(ctx, v->log_p);
+    pv__free(ctx, v->log_marginal);
+    pv__free(ctx, v->prevalence);
+    pv__free(ctx, v->stop);
+    pv__free(ctx, v->metrics);
+    pv__free(ctx, v->pooled);
+    pv__free(ctx, v->lo);
+    pv__free(ctx, v->hi);
+    pv__free(ctx, v->population);
+    pv__free(ctx, v->stated);
+    pv__free(ctx, v->observed);
+    for (size_t i = 0; v->target && i < v->folds * v->repeats; i++)
+        pv_unknown_prevalence_free(ctx, v->target[i]);
+    pv__free(ctx, v->target);
+    pv__free(ctx, v);
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
+
+/* The rows of one fold, or all of a repeat, side by side. */
+typedef struct part {
+    int32_t *label;
+    double *frequency;                             /* [n][classes] of soft labels; NULL: label */
+    double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
+                                                       population asked for; none: log 1, [classes] */
+    size_t n;
+} part;
+
+static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
+    size_t classes = (size_t)data->classes;
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
+    if (data->frequency)
+        PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
+    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->loglik, &p->loglik));
+    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->gain, &p->gain));
+    PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->log_p, &p->log_p));
+    return pv__alloc(ctx, classes, sizeof *p->none, &p->none);
+}
+
+static void part_free(pv_ctx *ctx, part *p) {
+    pv__free(ctx, p->label);
+    pv__free(ctx, p->frequency);
+    pv__free(ctx, p->weight);
+    pv__free(ctx, p->loglik);
+    pv__free(ctx, p->gain);
+    pv__free(ctx, p->log_p);
+    pv__free(ctx, p->none);
+}
+
+/* fold: v->folds for all. */
+static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *p) {
+    size_t classes = (size_t)v->data->classes, rows = v->data->rows;
+    p->n = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t own = (size_t)v->fold[repeat * rows + i];
+        if (fold < v->folds && own != fold)
+            continue;
+        const double *loglik = v->loglik + (repeat * rows + i) * classes,
+                     *marginal = v->log_marginal + (repeat * v->folds + own) * classes;
+        p->label[p->n] = v->data->label[i];
+        if (p->frequency)
+            memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
+        p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
+        memcpy(p->loglik + p->n * classes, loglik, classes * sizeof *p->loglik);
+        memcpy(p->log_p + p->n * classes, v->log_p + (repeat * rows + i) * classes, classes * sizeof *p->log_p);
+        const double *log_p = p->log_p + p->n * classes;
+        for (size_t y = 0; y < classes; y++)
+            p->gain[p->n * classes + y] =
+                v->elsewhere && v->population ? log_p[y] - log(v->population[y]) : loglik[y] - marginal[y];
+        p->n++;
+    }
+}
+
+static void take_nell(const pv_metrics *from, pv_metrics *to) {
+    to->nell = from->nell;
+    to->nell_upper = from->nell_upper;
+    to->nell_sd = from->nell_sd;
+}
+
+static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, const pv_assess_options *options,
+                            pv_assessment *found) {
+    pv_targets targets = {.n = p->n,
+                          .classes = v->data->classes,
+                          .label = p->frequency ? NULL : p->label,
+                          .frequency = p->frequency,
+                          .weight = v->data->weight ? p->weight : NULL};
+    const double *own = v->elsewhere ? v->population : v->prevalence;
+    pv_judged judged = {.log_p = p->log_p, .prevalence = own, .loglik = p->gain, .log_marginal = p->none};
+    PV_TRY(pv_assess_intervals(ctx, &targets, &judged, options, found));
+    if (v->stated || !v->elsewhere)
+        return PV_OK;
+    pv_judged home = {.log_p = p->loglik, .prevalence = v->prevalence};
+    pv_assessment of_home;
+    pv_status status = pv_assess_intervals(ctx, &targets, &home, options, &of_home);
+    if (status == PV_OK) {
+        take_nell(&of_home.value, &found->value);
+        take_nell(&of_home.lo, &found->lo);
+        take_nell(&of_home.hi, &found->hi);
+        pv_assessment_clear(ctx, &of_home);
+    } else {
+        pv_assessment_clear(ctx, found);
+    }
+    return status;
+}
+
+pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap, double level, uint64_t seed) {
+    pv_assess_options options = {.prevalence = v->stated, .positive = -1, .bootstrap = 0, .level = level, .seed = seed};
+    pv_assessment found;
+    part p = {0};
+    pv_status status;
+    pv_targets targets = pv_dataset_targets(v->data);
+    pv_label_shares(&targets, v->observed);
+    v->misleading = !v->stated && pv_shares_differ(v->data->classes, v->observed, v->population);
+    PV_GOTO(done, part_new(ctx, v->data, &p));
+    for (size_t r = 0; r < v->repeats; r++)
+        for (size_t f = 0; f <= v->folds; f++) {
+            bool pooled = f == v->folds;
+            options.bootstrap = pooled ? bootstrap : 0;
+            part_take(v, r, f, &p);
+            PV_GOTO(done, judge_part(ctx, v, &p, &options, &found));
+            *(pooled ? &v->pooled[r] : &v->metrics[r * v->folds + f]) = found.value;
+            v->lo[r] = found.lo;
+            v->hi[r] = found.hi;
+            v->replicates = found.replicates;
+            pv_assessment_clear(ctx, &found);
+        }
+done:
+    part_free(ctx, &p);
+    return status;
+}
+
+static void put(pv_metrics *metrics, const pv_metric_row *row, double value) {
+    if (metrics)
+        pv_metric_set(metrics, row, value);
+}
+
+/* Mean, sd and count of the values that are numbers. An infinite one makes the mean so and leaves no sd. */
+static size_t moments(const pv_metrics *metrics, size_t n, const pv_metric_row *row, double *mean, double *sd) {
+    size_t count = 0;
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++) {
+        double value = pv_metric_get(&metrics[i], row);
+        if (isnan(value))
+            continue;
+        count++;
+        sum += value;
+    }
+    *mean = count ? sum / (double)count : (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        double off = pv_metric_get(&metrics[i], row) - *mean;
+        square += isnan(off) ? 0 : off * off;
+    }
+    *sd = count > 1 && isfinite(*mean) ? sqrt(square / (double)(count - 1)) : (double)NAN;
+    if (*sd <= 8 * DBL_EPSILON * fabs(*mean))
+        *sd = 0; /* the same number, rounded differently */
+    return count;
+}
+
+void pv_validation_summary(const pv_validation *v, pv_metrics *mean, pv_metrics *sd, pv_metrics *defined,
+                           pv_metrics *pooled) {
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        double m, s;
+        size_t count = moments(v->metrics, v->folds * v->repeats, row, &m, &s);
+        put(mean, row, m);
+        put(sd, row, s);
+        put(defined, row, (double)count);
+        moments(v->pooled, v->repeats, row, &m, &s);
+        put(pooled, row, m);
+    }
+}
+
+void pv_validation_interval(const pv_validation *v, pv_metrics *lo, pv_metrics *hi) {
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        double m, s;
+        moments(v->lo, v->repeats, row, &m, &s);
+        put(lo, row, m);
+        moments(v->hi, v->repeats, row, &m, &s);
+        put(hi, row, m);
+    }
+}

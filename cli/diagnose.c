@@ -136,7 +136,7 @@ static int check_all(cli_call *call, work *held) {
         return code;
     const pv_diagnose_options how = {
         .data = held->data, .source = call->argument[1], .hash = refits ? held->table->hash : 0};
-    pv_status status = pv_diagnose(call->ctx, held->classifier, &how, &held->found);
+    pv_status status = cli_diagnosis(call, held->classifier, &how, &held->found);
     cli_progress_clear(call);
     if (status == PV_ERR_INTERRUPTED)
         return cli_error(call, status, NULL,

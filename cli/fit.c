@@ -52,7 +52,7 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
 static pv_status add_warnings(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     const pv_diagnose_options how = {.fit = &options->fit};
     pv_diagnosis *found;
-    pv_status status = pv_diagnose(call->ctx, classifier, &how, &found);
+    pv_status status = cli_diagnosis(call, classifier, &how, &found);
     for (size_t i = 0; status == PV_OK && i < found->count; i++) {
         const pv_check *check = &found->check[i];
         bool saved =

@@ -63,7 +63,7 @@ static void put_classes(pv_report *report, const pv_classifier *c, const pv_summ
 static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c) {
     static const char *const heads[] = {"check", "what was found"};
     pv_diagnosis *found;
-    pv_status status = pv_diagnose(call->ctx, c, NULL, &found);
+    pv_status status = cli_diagnosis(call, c, NULL, &found);
     if (status != PV_OK)
         return cli_fail(call, status);
     report_cells cells = {0};

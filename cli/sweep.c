@@ -237,7 +237,7 @@ static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation 
 static pv_status facts(cli_call *call, const sweep_options *options) {
     size_t size = strlen(options->prevalence) + strlen(options->losses) + 64;
     char *text = cli_alloc(size, 1);
-    snprintf(text, size, "--prevalence=%s\n--losses=%s\n", options->prevalence, options->losses);
+    snprintf(text, size, "`prevalence`=%s\n`losses`=%s\n", options->prevalence, options->losses);
     pv_status status = pv_checkpoint_facts(call->ctx, text);
     free(text);
     return status;

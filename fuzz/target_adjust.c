@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_votes(ctx, probs, options.also, options.drop_missing);
         int32_t *label = fuzz_room(probs->data->rows, sizeof *label);
         if (options.target &&
-            pv_table_labels(ctx, probs->table, "--labels", options.target, probs->labels, probs->classes,
+            pv_table_labels(ctx, probs->table, "`labels`", options.target, probs->labels, probs->classes,
                             probs->data->rows, probs->data->table_row, label) == PV_OK)
             for (size_t i = 0; i < probs->data->rows; i++)
                 FUZZ_CHECK(label[i] >= -1 && label[i] < probs->classes, "label %d", label[i]);

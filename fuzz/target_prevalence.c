@@ -17,7 +17,7 @@ static int split(char *text, char **label) {
 
 static void check_prevalence(pv_ctx *ctx, const char *text, char **label, int n) {
     double p[LABELS_MAX], low, high, sum = 0;
-    pv_status status = pv_prevalence_parse(ctx, "--prevalence", text, label, n, p, &low, &high);
+    pv_status status = pv_prevalence_parse(ctx, "`prevalence`", text, label, n, p, &low, &high);
     if (status != PV_OK) {
         fuzz_refused(ctx, status);
         return;
@@ -32,7 +32,7 @@ static void check_prevalence(pv_ctx *ctx, const char *text, char **label, int n)
 
 static void check_priors(pv_ctx *ctx, const char *text, char **label, int n) {
     pv_prior prior;
-    pv_status status = pv_prior_parse(ctx, "--prior", text, &prior);
+    pv_status status = pv_prior_parse(ctx, "`prior`", text, &prior);
     if (status == PV_OK)
         FUZZ_CHECK(!isnan(pv_prior_loss(&prior, 0.5, NULL)), "'%s' is NaN", text);
     else

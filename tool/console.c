@@ -58,6 +58,30 @@ static void print_line(const char *text) {
     fputc('\n', stderr);
 }
 
+void cli_dashes(char *text) {
+    for (char *tick = strchr(text, '`'); tick; tick = strchr(tick, '`')) {
+        size_t length = strcspn(tick + 1, "` '\"");
+        char *end = tick + 1 + length;
+        if (length > 0 && *end == '`') {
+            memmove(tick + 2, tick + 1, length);
+            memcpy(tick, "--", 2);
+        }
+        tick = end + (length == 0 && *end != '\0');
+    }
+}
+
+pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const pv_diagnose_options *options,
+                        pv_diagnosis **diagnosis) {
+    pv_status status = pv_diagnose(call->ctx, classifier, options, diagnosis);
+    for (size_t i = 0; status == PV_OK && i < (*diagnosis)->count; i++) {
+        pv_check *check = &(*diagnosis)->check[i];
+        cli_dashes(check->text);
+        cli_dashes(check->remedy);
+        cli_dashes(check->warning);
+    }
+    return status;
+}
+
 int cli_fail(cli_call *call, pv_status status) {
     cli_progress_clear(call);
     const pv_error *error = call->ctx ? pv_ctx_error(call->ctx) : NULL;
@@ -75,7 +99,10 @@ int cli_fail(cli_call *call, pv_status status) {
         fprintf(stderr, "%zu:", error->column);
     if (error->file[0])
         fputc(' ', stderr);
-    print_line(error->message);
+    char message[sizeof error->message];
+    memcpy(message, error->message, sizeof message);
+    cli_dashes(message);
+    print_line(message);
     return cli_exit_code(status);
 }
 
@@ -146,10 +173,13 @@ void cli_warn(cli_call *call, const char *format, ...) {
 
 static void on_log(void *state, pv_log_level level, const char *message) {
     cli_call *call = state;
+    char *text = cli_copy(message);
+    cli_dashes(text);
     if (level == PV_LOG_WARNING)
-        add_warning(call, message);
+        add_warning(call, text);
     else
-        cli_note(call, "%s", message);
+        cli_note(call, "%s", text);
+    free(text);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

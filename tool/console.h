@@ -2,6 +2,7 @@
 #ifndef PREVAIL_TOOL_CONSOLE_H
 #define PREVAIL_TOOL_CONSOLE_H
 
+#include "prevail/diagnose.h"
 #include "tool/command.h"
 
 int cli_exit_code(pv_status status);
@@ -11,6 +12,13 @@ int cli_fail(cli_call *call, pv_status status);
 int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) PV_PRINTF(4, 5);
 void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */
 void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
+
+/* The library names options in backquotes; on a command line they begin with dashes. In place: `prior` and --prior are
+ * of one length. */
+void cli_dashes(char *text);
+/* pv_diagnose, with the options in its texts as they are typed. */
+PV_MUST_USE pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const pv_diagnose_options *options,
+                                    pv_diagnosis **diagnosis);
 
 /* Each ends the program where there is no memory, leaving no file half written. */
 void *cli_alloc(size_t count, size_t size); /* zeroed */

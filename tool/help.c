@@ -1,7 +1,8 @@
 /* --help and the man pages, made from the commands' structs and their option tables. */
-#include "tool/command.h"
+#include "tool/console.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 80, COLUMN = 26, PIECE = 160, PARAGRAPH = 2048 };
@@ -115,6 +116,7 @@ static void print_option(FILE *out, const pv_option *row) {
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, lists_choices(row) ? " One of " : "",
              lists_choices(row) ? row->choices : "", lists_choices(row) ? "." : "",
              has_default(row) ? " [default: " : "", has_default(row) ? row->fallback : "", has_default(row) ? "]" : "");
+    cli_dashes(text);
     print_entry(out, name, text);
 }
 
@@ -328,7 +330,10 @@ static void man_option(FILE *out, const pv_option *row) {
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    roff_text(out, row->help);
+    char *help = cli_copy(row->help);
+    cli_dashes(help);
+    roff_text(out, help);
+    free(help);
     if (lists_choices(row)) {
         fputs("One of\n", out);
         roff_word(out, row->choices);

@@ -90,7 +90,8 @@ bool pv_stop_find(const char *name, pv_stop *stop);
 
 /* ---- context ----------------------------------------------------------------------------------------------------- */
 
-/* The last error. file is NULL where no file is concerned; line and column count from 1, 0 where unknown. */
+/* The last error. Messages, here and in the log, name options in backquotes: `prevalence`; the command shows them as it
+ * takes them, with dashes. file is NULL where no file is concerned; line and column count from 1, 0 where unknown. */
 typedef struct pv_error {
     pv_status status;
     char message[512];
@@ -273,7 +274,7 @@ void pv_outputs_abandon(pv_ctx *ctx);
  * Between begin and end (or the end of the context) a file that is opened for reading is known too, named or not; one
  * that the work itself has written is not taken for an input. Jobs share what their context knows. Without begin only
  * what is named is known.
- *   what  the option or argument that names it, "--output", for messages; at most 31 bytes
+ *   what  the option or argument that names it, "`output`", for messages; at most 31 bytes
  *   path  NULL and "-" are none
  */
 void pv_files_begin(pv_ctx *ctx); /* forgets what was known */

@@ -54,7 +54,8 @@ const char *pv_table_text(const pv_table *table, size_t column, size_t row);    
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);
 
-/* The column's index. On failure the message has the nearest name. option names the option that asked ("--target"). */
+/* The column's index. On failure the message has the nearest name. option is what asked for it, as messages are
+ * to call it: "`target`". */
 PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
                                     size_t *column);
 

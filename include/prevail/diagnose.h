@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* One thing that was looked at. Texts name options as the command does. */
+/* One thing that was looked at. Texts name options in backquotes, as errors and the log do. */
 typedef struct pv_check {
     const char *name;  /* "rhat"; lives as long as the library */
     const char *title; /* what is checked: "Why the optimiser stopped" */

@@ -37,7 +37,7 @@ pv_status pv_binarise(pv_ctx *ctx, const pv_targets *targets, int middle, double
     if (!(total > 0))
         return pv__fail(
             ctx, PV_ERR_INPUT,
-            "every row is uncertain: more than half of its votes are on the middle grade; choose another (--binarise)");
+            "every row is uncertain: more than half of its votes are on the middle grade; choose another (`binarise`)");
     return PV_OK;
 }
 

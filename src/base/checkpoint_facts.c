@@ -25,7 +25,7 @@ static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
     const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
     return pv__fail_at(ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
                        "is a checkpoint of other work: %s; repeat its options and data, or begin anew with another "
-                       "--checkpoint%s%.*s",
+                       "`checkpoint`%s%.*s",
                        what, command ? "; it was begun by: " : "", (int)(size < SHOWN ? size : SHOWN),
                        command ? command : "");
 }
@@ -40,7 +40,7 @@ static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool s
         bool same = there && (swapped || (size == own_size && memcmp(own, there, size) == 0));
         bool command = name == strlen(COMMAND) && strncmp(line, COMMAND, name) == 0;
         char what[3 * SHOWN + 64];
-        if (!same && !command && (strncmp(line, "--", 2) == 0) == options) {
+        if (!same && !command && (*line == '`') == options) {
             int shown = (int)(own_size < SHOWN ? own_size : SHOWN), theirs = (int)(size < SHOWN ? size : SHOWN);
             if (swapped)
                 pv__format(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);

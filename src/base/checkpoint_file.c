@@ -27,12 +27,12 @@
 
 pv_status pv__checkpoint_file_damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
     return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
-                       "is not a usable checkpoint: %s; remove it and begin anew, without --resume", what);
+                       "is not a usable checkpoint: %s; remove it and begin anew, without `resume`", what);
 }
 
 static pv_status in_use(pv_ctx *ctx, const pv_checkpoint *c) {
     return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
-                       "is in use by another process; wait for it, or give this one another --checkpoint");
+                       "is in use by another process; wait for it, or give this one another `checkpoint`");
 }
 
 static void hold(pv_checkpoint *c, int descriptor) {
@@ -61,7 +61,7 @@ static int is_named(const pv_checkpoint *c) {
 }
 
 static pv_status not_plain(pv_ctx *ctx, const pv_checkpoint *c) {
-    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file; give --checkpoint another name");
+    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file; give `checkpoint` another name");
 }
 
 /* Opens the file, or makes it, and locks it. */

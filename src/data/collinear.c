@@ -158,7 +158,7 @@ static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_encoding *e
     pv__free(ctx, names);
     const char *source = source_of(encoding, j);
     return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
-                       "'%s' is collinear: it is %s%s; leave it out with --exclude %s, or go on with --collinear keep",
+                       "'%s' is collinear: it is %s%s; leave it out with `exclude` %s, or go on with `collinear` keep",
                        pv__show(encoding->feature[j]).text,
                        found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined,
                        pv__show(source).text);
@@ -168,8 +168,8 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
     size_t n = (size_t)data->features;
     if (data->rows <= n)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "%zu features on %zu rows are always collinear; choose fewer with --features, or go on with "
-                           "--collinear keep",
+                           "%zu features on %zu rows are always collinear; choose fewer with `features`, or go on with "
+                           "`collinear` keep",
                            n, data->rows);
     if (n > FEATURES_MAX) {
         pv__log(ctx, PV_LOG_WARNING, "%zu features: not checked for collinear ones, there are more than %d", n,

@@ -292,7 +292,7 @@ static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
         r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
         "column %zu, '%s': '%s' is %s, but the fields above are %s; correct the cell (missing ones are empty, "
         "NA, NaN, null or '.'), read the column as "
-        "categories with --categorical %s, or leave it out with --exclude %s",
+        "categories with `categorical` %s, or leave it out with `exclude` %s",
         c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text", name.text,
         name.text);
 }

@@ -155,7 +155,7 @@ static void warn_of_counter(pv_ctx *ctx, const double *number, const pv_dataset 
                  (double)(data->table_row[i] - data->table_row[i - 1]);
     if (counts)
         pv__log(ctx, PV_LOG_WARNING,
-                "column '%s' counts the rows and is taken as a feature; if it is not a measurement, use --id %s",
+                "column '%s' counts the rows and is taken as a feature; if it is not a measurement, use `id` %s",
                 pv__show(name).text, pv__show(name).text);
 }
 
@@ -184,7 +184,7 @@ static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column,
         pv__shown name = pv__show(source->name);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                              "column '%s' has more than %d different texts, too many for categories%s; leave it out "
-                             "with --exclude %s, or with --id %s if it names the rows",
+                             "with `exclude` %s, or with `id` %s if it names the rows",
                              name.text, PV__LEVELS_MAX,
                              decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "",
                              name.text, name.text);
@@ -215,7 +215,7 @@ static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_en
         char joined[320];
         pv__join(names, n, 5, joined, sizeof joined);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
-                             "%s the same value in every row: %s; leave %s out with --exclude",
+                             "%s the same value in every row: %s; leave %s out with `exclude`",
                              n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them");
     }
     pv__free(ctx, names);
@@ -227,7 +227,7 @@ pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding) {
     for (size_t s = 0; s < encoding->sources; s++)
         features += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
     if (features > INT_MAX)
-        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with --exclude", features);
+        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with `exclude`", features);
     PV_TRY(pv__alloc(ctx, features, sizeof *encoding->feature, &encoding->feature));
     for (size_t s = 0; s < encoding->sources; s++) {
         const pv_source_column *source = &encoding->source[s];
@@ -270,7 +270,7 @@ static void put_first(pv_source_column *source, int32_t level, int32_t *code, si
 static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_encoding *encoding, int32_t **code) {
     char **entries = NULL;
     size_t n = 0;
-    PV_TRY(pv__names_split(ctx, "--reference", text, &entries, &n));
+    PV_TRY(pv__names_split(ctx, "`reference`", text, &entries, &n));
     pv_status status = PV_OK;
     for (size_t e = 0; e < n && status == PV_OK; e++) {
         size_t s = 0, length = 0;
@@ -281,7 +281,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_e
         }
         if (s == encoding->sources || encoding->source[s].type != PV_COLUMN_TEXT) {
             status =
-                pv__fail(ctx, PV_ERR_USAGE, "--reference %s: write COLUMN=LEVEL, with a text column that is a feature",
+                pv__fail(ctx, PV_ERR_USAGE, "`reference` %s: write COLUMN=LEVEL, with a text column that is a feature",
                          pv__show(entries[e]).text);
             break;
         }
@@ -291,7 +291,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_e
         char joined[200];
         pv__join(source->level, (size_t)source->levels, 8, joined, sizeof joined);
         if (at < 0)
-            status = pv__fail(ctx, PV_ERR_USAGE, "--reference: column '%s' has no level '%s'; it has %s",
+            status = pv__fail(ctx, PV_ERR_USAGE, "`reference`: column '%s' has no level '%s'; it has %s",
                               pv__show(source->name).text, pv__show(level).text, joined);
         else
             put_first(source, at, code[s], rows);
@@ -331,7 +331,7 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     if (labels->levels > PV__CLASSES_MAX)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
                            "the target '%s' has more than %d different values; it looks like a number or an id, not "
-                           "like classes: name another with --target",
+                           "like classes: name another with `target`",
                            pv__show(name).text, PV__CLASSES_MAX);
     return PV_OK;
 }
@@ -353,13 +353,13 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     char joined[200];
     pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
     if (labels->levels != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "--positive is for two classes; the target has %d: %s; leave it out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`positive` is for two classes; the target has %d: %s; leave it out",
                         (int)labels->levels, joined);
     int32_t at = pv__label_find(labels->level, 2, positive, strlen(positive));
     if (at < 0) {
         char *const *words = labels->level;
         const char *near = pv_nearest(positive, (const char *const *)words, 2);
-        return pv__fail(ctx, PV_ERR_USAGE, "--positive: the target has no label '%s'; %s%s%s", pv__show(positive).text,
+        return pv__fail(ctx, PV_ERR_USAGE, "`positive`: the target has no label '%s'; %s%s%s", pv__show(positive).text,
                         near ? "did you mean '" : "its labels are ", near ? pv__show(near).text : joined,
                         near ? "'?" : "");
     }
@@ -439,7 +439,7 @@ pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
                            char ***labels) {
     pv__plan plan = {0};
     if (!roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "--target is needed: the column to learn");
+        return pv__fail(ctx, PV_ERR_USAGE, "`target` is needed: the column to learn");
     PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
     return learn_labels(ctx, table, &plan, roles->positive, data, labels);
@@ -454,8 +454,8 @@ pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         return pv__images_learn(ctx, table, roles, encoding, labels, dataset);
     if (table->images && !roles->features)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
-                           "has images, and this model takes columns: choose --model convnet or inception, or name the "
-                           "columns to learn from with --features");
+                           "has images, and this model takes columns: choose `model` convnet or inception, or name the "
+                           "columns to learn from with `features`");
     pv__plan plan;
     PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
     pv_encoding *made = NULL;

@@ -19,9 +19,9 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     if (!data->label || data->rows == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "folds need rows with labels");
     if (folds < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there must be two at least", (long long)folds);
+        return pv__fail(ctx, PV_ERR_USAGE, "`folds` %lld: there must be two at least", (long long)folds);
     if ((uint64_t)folds > data->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "--folds %lld: there are only %zu rows; use fewer folds", (long long)folds,
+        return pv__fail(ctx, PV_ERR_USAGE, "`folds` %lld: there are only %zu rows; use fewer folds", (long long)folds,
                         data->rows);
     for (size_t n = 0; group && n < data->rows; n++)
         if (group[n] < 0)
@@ -166,7 +166,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
             return pv__fail(ctx, PV_ERR_INPUT,
                             "label %s is in %zu group%s, all in one fold: nothing would be left to learn it from%s",
                             label_name(labels, y).text, with, with == 1 ? "" : "s",
-                            with == 1 ? "; leave --group out" : "; use fewer folds, or another --seed");
+                            with == 1 ? "; leave `group` out" : "; use fewer folds, or another `seed`");
         }
     return PV_OK;
 }
@@ -296,7 +296,7 @@ pv_status pv_dataset_scales(pv_ctx *ctx, const pv_encoding *encoding, const pv_d
             if (!(sd > 0))
                 return pv__fail(
                     ctx, PV_ERR_INPUT,
-                    "column '%s' has one value only in the rows to learn from; use fewer folds, or --exclude it",
+                    "column '%s' has one value only in the rows to learn from; use fewer folds, or `exclude` it",
                     pv__show(source[s].name).text);
             source[s].mean += mean * encoding->source[s].sd;
             source[s].sd = sd * encoding->source[s].sd;

@@ -16,10 +16,10 @@ const pv_option pv_image_option_table[] = {
      "reader gave none. Their frequencies are learned. Or these themselves: an array [N][grades] of shares that add up "
      "to 1."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
-     "Images with fewer votes count as missing: refused, or dropped with --missing drop."},
+     "Images with fewer votes count as missing: refused, or dropped with `missing` drop."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
      "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
-     "this are left out. 0: the grades are the labels. (eval --binarise is different: it judges a model of grades, "
+     "this are left out. 0: the grades are the labels. (eval `binarise` is different: it judges a model of grades, "
      "each row by the shares of its votes on either side.)"},
     {"spacing", PV_OPTION_TEXT, AT(spacing), NULL, 0, 0, NULL, "ARRAY",
      "The size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, where there is one."},
@@ -76,7 +76,7 @@ static pv_status parse_window(pv_ctx *ctx, const char *text, pv_image_encoding *
         good = pv__parse_real(low, &e->low) && pv__parse_real(comma + 1, &e->high) && e->low < e->high;
     }
     return good ? PV_OK
-                : pv__fail(ctx, PV_ERR_USAGE, "--window %s: two numbers, the lower first, as in -1000,400", text);
+                : pv__fail(ctx, PV_ERR_USAGE, "`window` %s: two numbers, the lower first, as in -1000,400", text);
 }
 
 /* The largest square that stays inside every image however it is turned, scaled and shifted. */
@@ -123,7 +123,7 @@ static pv_status learn_scale(pv_ctx *ctx, const pv_dataset *data, pv_image_encod
     if (status == PV_OK && !(e->sd > 0 && isfinite(e->sd)))
         status = pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "all pixels of array '%s' are the same%s",
                              images->pixels.name,
-                             isfinite(e->low) ? " inside the --window; widen it" : "; check that these are the images");
+                             isfinite(e->low) ? " inside the `window`; widen it" : "; check that these are the images");
     return status;
 }
 
@@ -133,7 +133,7 @@ static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_i
         (images->planes != e->views || images->height != e->size || images->width != e->size))
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
                            "array '%s' has %zu views of %zu x %zu, the model takes %zu of %zu x %zu: give its sizes "
-                           "with --model, as in convnet:views=3,size=28",
+                           "with `model`, as in convnet:views=3,size=28",
                            images->pixels.name, images->planes, images->height, images->width, e->views, e->size,
                            e->size);
     if (images->layout != PV_IMAGES_VIEWS && (images->height < 2 || images->width < 2))

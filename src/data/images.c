@@ -53,7 +53,7 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
     }
     const char *near = pv_nearest(name, names, n);
     pv_status status =
-        pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0, "has no array '%s' for %s; %s%s%s: %s",
+        pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0, "has no array '%s' for `%s`; %s%s%s: %s",
                     pv__show(name).text, option, near ? "did you mean '" : "", near ? pv__show(near).text : "",
                     near ? "'? It has" : "it has", n == 1 && !*names[0] ? "one array without a name" : list);
     pv__free(r->ctx, names);
@@ -72,9 +72,9 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
     *found = false;
     if (named && !*named)
         return PV_OK; /* not wanted */
-    const char *name = named ? named : option + 2;
+    const char *name = named ? named : option;
     size_t member = pv_archive_find(archive, name), count = pv_archive_count(archive);
-    bool images = strcmp(option, "--images") == 0;
+    bool images = strcmp(option, "images") == 0;
     if (member == count && images && !named && count == 1)
         member = 0; /* a file of one array */
     *found = member < count;
@@ -87,7 +87,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         PV_TRY(keep_archive(r, named, &archive));
         if (pv_archive_count(archive) != 1)
             return pv__fail_at(r->ctx, PV_ERR_INPUT, named, 0, 0,
-                               "has several arrays; %s takes a file of one: save it alone (numpy.save)", option);
+                               "has several arrays; `%s` takes a file of one: save it alone (numpy.save)", option);
         PV_TRY(take_array(r, images, archive, 0, array));
         *found = true;
     } else if (images) {
@@ -117,10 +117,10 @@ static pv_status read_pixels(reader *r) {
     pv_images *images = r->images;
     pv_array *a = &images->pixels;
     bool found;
-    PV_TRY(find_array(r, "--images", r->roles->images, a, &found));
+    PV_TRY(find_array(r, "images", r->roles->images, a, &found));
     images->pixels_hash = XXH3_64bits_digest(r->hash); /* so far of nothing else */
     if (is_text(a))
-        return wrong(r, a, "holds text, not pixels; name the array of images with --images");
+        return wrong(r, a, "holds text, not pixels; name the array of images with `images`");
     if (a->dims != 3 && a->dims != 4)
         return wrong(r, a, "has %d dimensions; images are [N][H][W], volumes [N][D][H][W], views [N][V][H][W]",
                      a->dims);
@@ -128,7 +128,7 @@ static pv_status read_pixels(reader *r) {
         return wrong(r, a, "is empty; save images in it");
     images->layout = a->dims == 3 ? PV_IMAGES_PLANES : r->roles->views ? PV_IMAGES_VIEWS : PV_IMAGES_VOLUMES;
     if (r->roles->views && a->dims == 3)
-        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]: leave --ready-views out");
+        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]: leave `ready-views` out");
     images->planes = a->dims == 4 ? a->shape[1] : 1;
     images->height = a->shape[a->dims - 2];
     images->width = a->shape[a->dims - 1];
@@ -209,8 +209,8 @@ static pv_status positive_last(const reader *r, const pv_array *array, char **la
         return PV_OK;
     int32_t at = pv__label_find(labels, n, name, strlen(name));
     if (at < 0 || n != 2)
-        return n != 2 ? pv__fail(r->ctx, PV_ERR_USAGE, "--positive is for two classes; there are %d", n)
-                      : wrong(r, array, "has no label '%s' for --positive: its labels are '%s' and '%s'",
+        return n != 2 ? pv__fail(r->ctx, PV_ERR_USAGE, "`positive` is for two classes; there are %d", n)
+                      : wrong(r, array, "has no label '%s' for `positive`: its labels are '%s' and '%s'",
                               pv__show(name).text, pv__show(labels[0]).text, pv__show(labels[1]).text);
     if (at == 0) {
         char *label = labels[0];
@@ -262,7 +262,7 @@ static pv_status read_group(reader *r) {
     pv_array array;
     bool found;
     codes c = {0};
-    PV_TRY(find_array(r, "--group", r->roles->group, &array, &found));
+    PV_TRY(find_array(r, "group", r->roles->group, &array, &found));
     if (!found)
         return PV_OK;
     pv_status status;
@@ -313,9 +313,9 @@ static pv_status few_votes(const reader *r, const pv_array *array, size_t n, int
         return PV_OK;
     }
     if (votes == 0)
-        return wrong(r, array, "has no vote for image [%zu]; --missing drop leaves such images out", n);
+        return wrong(r, array, "has no vote for image [%zu]; `missing` drop leaves such images out", n);
     return wrong(r, array,
-                 "has %lld vote%s for image [%zu], fewer than --votes-min; --missing drop leaves such images "
+                 "has %lld vote%s for image [%zu], fewer than `votes-min`; `missing` drop leaves such images "
                  "out",
                  (long long)votes, votes == 1 ? "" : "s", n);
 }
@@ -366,7 +366,7 @@ static pv_status read_votes(reader *r, const pv_array *array) {
     if (has_shares(r, array)) {
         if (r->roles->binarise > 0 || r->roles->votes_min > 1)
             return wrong(r, array, "has shares of votes, not votes: leave %s out",
-                         r->roles->binarise > 0 ? "--binarise" : "--votes-min");
+                         r->roles->binarise > 0 ? "`binarise`" : "`votes-min`");
         return read_frequencies(r, array);
     }
     PV_TRY(check_votes(r, array, &grades));
@@ -408,9 +408,9 @@ static pv_status read_targets(reader *r) {
     const struct {
         const char *option, *named;
         pv_status (*read)(reader *r, const pv_array *array);
-    } kinds[] = {{"--labels", roles->labels, read_labels},
-                 {"--votes", roles->votes, read_votes},
-                 {"--frequencies", roles->frequencies, read_frequencies}};
+    } kinds[] = {{"labels", roles->labels, read_labels},
+                 {"votes", roles->votes, read_votes},
+                 {"frequencies", roles->frequencies, read_frequencies}};
     bool any_named = roles->labels || roles->votes || roles->frequencies;
     int chosen = -1;
     pv_array array, this_one;
@@ -420,7 +420,7 @@ static pv_status read_targets(reader *r) {
             PV_TRY(find_array(r, kinds[i].option, kinds[i].named, &this_one, &found));
         if (found && chosen >= 0)
             return pv__fail_at(r->ctx, PV_ERR_USAGE, r->images->source, 0, 0,
-                               "has both %s and %s: say with one of them which array is the target",
+                               "has both `%s` and `%s`: say with one of them which array is the target",
                                kinds[chosen].option, kinds[i].option);
         if (found) {
             chosen = i;
@@ -429,10 +429,10 @@ static pv_status read_targets(reader *r) {
     }
     if (chosen < 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0,
-                           "has no array 'labels', 'votes' or 'frequencies': name the target with --labels, --votes or "
-                           "--frequencies");
+                           "has no array 'labels', 'votes' or 'frequencies': name the target with `labels`, `votes` or "
+                           "`frequencies`");
     if (roles->binarise > 0 && chosen != 1)
-        return pv__fail(r->ctx, PV_ERR_USAGE, "--binarise is for votes; leave it out");
+        return pv__fail(r->ctx, PV_ERR_USAGE, "`binarise` is for votes; leave it out");
     return kinds[chosen].read(r, &array);
 }
 
@@ -444,7 +444,7 @@ static const double SPACING_LEAST = 1e-9, SPACING_MOST = 1e6;
 static pv_status read_spacing(reader *r) {
     pv_array a;
     bool found;
-    PV_TRY(find_array(r, "--spacing", r->roles->spacing, &a, &found));
+    PV_TRY(find_array(r, "spacing", r->roles->spacing, &a, &found));
     if (!found)
         return PV_OK;
     PV_TRY(check_rows(r, &a, a.dims == 1 ? 1 : 2, "[N], [N][2] or [N][3]"));
@@ -490,7 +490,7 @@ static pv_status compact(reader *r) {
     if (to == 0)
         return pv__fail_at(
             r->ctx, PV_ERR_INPUT, images->source, 0, 0,
-            "no image is left: all were dropped; fewer votes may be enough (--votes-min), or another --binarise");
+            "no image is left: all were dropped; fewer votes may be enough (`votes-min`), or another `binarise`");
     return PV_OK;
 }
 

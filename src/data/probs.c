@@ -30,7 +30,7 @@ static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
     if (made->n < PV__LABELS_MAX)
         return PV_OK;
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "there are more than %d columns of probabilities; name those meant with --columns", PV__LABELS_MAX);
+                    "there are more than %d columns of probabilities; name those meant with `columns`", PV__LABELS_MAX);
 }
 
 static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
@@ -80,7 +80,7 @@ static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made
     if (made->n == 0)
         return pv__fail_at(
             ctx, PV_ERR_INPUT, table->source, 0, 0,
-            "no column is named p__LABEL; name those with the probabilities: --columns LABEL=COLUMN,...");
+            "no column is named p__LABEL; name those with the probabilities: `columns` LABEL=COLUMN,...");
     return PV_OK;
 }
 
@@ -95,7 +95,7 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     pv_status status;
     pv_csv_options csv = {.text = text, .n_text = options->target ? 1 : 0};
     if (options->columns)
-        PV_GOTO(done, pairs_parse(ctx, "--columns", options->columns, found));
+        PV_GOTO(done, pairs_parse(ctx, "`columns`", options->columns, found));
     if (options->all) {
         PV_GOTO(done, pv__alloc(ctx, found->n + 1, sizeof *number, &number));
         csv.number_prefix = options->columns ? "" : PREFIX;
@@ -119,7 +119,7 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
         if (status != PV_OK)
             goto done;
     }
-    PV_GOTO(done, pv__names_split(ctx, "--votes", options->also, &also, &n_also));
+    PV_GOTO(done, pv__names_split(ctx, "`votes`", options->also, &also, &n_also));
     PV_GOTO(done, pv__alloc(ctx, found->n + 2 * n_also + 2, sizeof *keep, &keep));
     for (size_t i = 0; i < found->n; i++)
         keep[n_keep++] = found->column[i];
@@ -174,7 +174,7 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     if (!named)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "'%s' is the only column of probabilities; if it is that of one of two labels, say so with "
-                        "--columns %s=%s",
+                        "`columns` %s=%s",
                         pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
     const char *usual = opposite(label);
     size_t room = (usual ? strlen(usual) : strlen(label) + 4) + 1;
@@ -187,7 +187,7 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
 /* One column for two classes: the other label is the target's other one, and comes first. */
 static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
     size_t c;
-    PV_TRY(pv_table_find(ctx, table, "--target", target, &c));
+    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
     const pv_column *column = &table->column[c];
     const char *other = NULL;
     for (int32_t l = 0; l < column->levels; l++) {
@@ -196,7 +196,7 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
         if (other)
             return pv__fail(ctx, PV_ERR_USAGE,
                             "the target '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
-                            "probabilities (--columns)",
+                            "probabilities (`columns`)",
                             pv__show(target).text, pv__show(other).text, pv__show(column->level[l]).text,
                             pv__show(found->label[0]).text);
         other = column->level[l];
@@ -213,7 +213,7 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
 /* Observed labels that no probability is for. */
 static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
     size_t c;
-    PV_TRY(pv_table_find(ctx, made->table, "--target", target, &c));
+    PV_TRY(pv_table_find(ctx, made->table, "`target`", target, &c));
     const pv_column *column = &made->table->column[c];
     for (int32_t l = 0; column->type == PV_COLUMN_TEXT && l < column->levels; l++) {
         if (pv__label_find(made->labels, made->classes, column->level[l], strlen(column->level[l])) >= 0)
@@ -225,7 +225,7 @@ static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *m
         pv__join(made->labels, (size_t)made->classes, 8, joined, sizeof joined);
         return PV__FAIL_CELL(ctx, made->table, row, c,
                              "'%s' in column '%s' is none of the labels of the probabilities: %s; name them with "
-                             "--columns LABEL=COL",
+                             "`columns` LABEL=COL",
                              pv__show(column->level[l]).text, pv__show(target).text, joined);
     }
     return PV_OK;
@@ -268,7 +268,7 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
         else if (!(fabs(sum - 1) <= SUM_TOLERANCE))
             return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
                                "the probabilities of row %zu add up to %.6g, not to 1; correct them, or name the right "
-                               "ones with --columns",
+                               "ones with `columns`",
                                row + 1, sum);
         else
             for (size_t y = 0; y < classes; y++)
@@ -289,7 +289,7 @@ static pv_status no_label(pv_ctx *ctx, const char *option, const char *name, siz
 static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
     int32_t y = pv__label_find(made->labels, made->classes, positive, strlen(positive));
     if (y < 0)
-        return no_label(ctx, "--positive", positive, strlen(positive), made->labels, made->classes);
+        return no_label(ctx, "`positive`", positive, strlen(positive), made->labels, made->classes);
     if (made->classes > 2 || y == 1)
         return PV_OK;
     char *label = made->labels[0];
@@ -312,7 +312,7 @@ static pv_status check_labels(pv_ctx *ctx, const pairs *found) {
     for (size_t a = 0; a < found->n; a++)
         if (pv__label_find(found->label, (int32_t)a, found->label[a], strlen(found->label[a])) >= 0)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "label '%s' has two columns of probabilities; name the one that is meant with --columns",
+                            "label '%s' has two columns of probabilities; name the one that is meant with `columns`",
                             pv__show(found->label[a]).text);
     return PV_OK;
 }
@@ -328,7 +328,7 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
     PV_GOTO(done, check_labels(ctx, &found));
     PV_GOTO(done, pv__alloc(ctx, found.n, sizeof *column, &column));
     for (size_t i = 0; i < found.n; i++)
-        PV_GOTO(done, pv__number_column(ctx, made->table, "--columns", found.column[i], &column[i]));
+        PV_GOTO(done, pv__number_column(ctx, made->table, "`columns`", found.column[i], &column[i]));
     made->classes = found.n == 1 ? 2 : (int)found.n;
     if (found.n == 1)
         PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, &found)
@@ -371,10 +371,10 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
                             size_t *column) {
     char **names;
     size_t n;
-    PV_TRY(pv__names_split(ctx, "--votes", text, &names, &n));
+    PV_TRY(pv__names_split(ctx, "`votes`", text, &names, &n));
     pv_status status = PV_OK;
     if (n != (size_t)classes)
-        status = pv__fail(ctx, PV_ERR_USAGE, "--votes: %zu column%s named for %d labels; name one for each", n,
+        status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: %zu column%s named for %d labels; name one for each", n,
                           n == 1 ? "" : "s", classes);
     for (int y = 0; y < classes; y++)
         column[y] = table->columns;
@@ -387,11 +387,11 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
             name = equals + 1;
         }
         if (y < 0)
-            status = no_label(ctx, "--votes", names[i], (size_t)(equals - names[i]), labels, classes);
+            status = no_label(ctx, "`votes`", names[i], (size_t)(equals - names[i]), labels, classes);
         else if (column[y] != table->columns)
-            status = pv__fail(ctx, PV_ERR_USAGE, "--votes: label '%s' is given twice; give each once",
+            status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice; give each once",
                               pv__show(labels[y]).text);
-        else if ((status = pv__number_column(ctx, table, "--votes", name, &c)) == PV_OK)
+        else if ((status = pv__number_column(ctx, table, "`votes`", name, &c)) == PV_OK)
             column[y] = c;
     }
     pv_string_list_free(ctx, names, n);
@@ -418,7 +418,7 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
         }
         if (status == PV_OK && missing < k && !drop)
             status = PV__FAIL_CELL(ctx, table, row, column[missing],
-                                   "a vote is missing here; fill it in, or leave such rows out with --missing drop");
+                                   "a vote is missing here; fill it in, or leave such rows out with `missing` drop");
         else if (status == PV_OK && missing == k && !(sum > 0))
             status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, row), 0,
                                  "no votes in this row; leave it out");

@@ -7,9 +7,9 @@
     { name, PV_OPTION_TEXT, offsetof(pv_roles, field), NULL, 0, 0, NULL, metavar, help }
 
 const pv_option pv_role_option_table[] = {
-    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or --votes."),
+    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or `votes`."),
     ROLE("positive", positive, "LABEL",
-         "Two classes: the label that --prevalence, odds ratios and rates refer to. Default: the larger number, or the "
+         "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: the larger number, or the "
          "one "
          "that says so (case, yes, true, malignant, ...)."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
@@ -57,8 +57,8 @@ pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list
     *list = NULL;
     *n = 0;
     pv_status status;
-    PV_GOTO(done, pv__names_split(ctx, "--categorical", roles->categorical, &categorical, &n_categorical));
-    PV_GOTO(done, pv__names_split(ctx, "--exclude", roles->exclude, &excluded, &n_excluded));
+    PV_GOTO(done, pv__names_split(ctx, "`categorical`", roles->categorical, &categorical, &n_categorical));
+    PV_GOTO(done, pv__names_split(ctx, "`exclude`", roles->exclude, &excluded, &n_excluded));
     PV_GOTO(done, pv__alloc(ctx, n_categorical + n_excluded + 1, sizeof *names, &names));
     for (size_t i = 0; i < n_categorical; i++)
         names[count++] = categorical[i];
@@ -139,12 +139,12 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
     plan->target = plan->weights = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both --target and --weights",
+        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
                         pv__show(roles->target).text);
     if (roles->target)
-        PV_TRY(pv_table_find(ctx, table, "--target", roles->target, &plan->target));
+        PV_TRY(pv_table_find(ctx, table, "`target`", roles->target, &plan->target));
     if (roles->weights)
-        PV_TRY(pv__number_column(ctx, table, "--weights", roles->weights, &plan->weights));
+        PV_TRY(pv__number_column(ctx, table, "`weights`", roles->weights, &plan->weights));
     return PV_OK;
 }
 
@@ -155,16 +155,16 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     bool only = roles->features && *roles->features;
     pv_status status;
     if (!roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "--target is needed: the column to learn");
+        return pv__fail(ctx, PV_ERR_USAGE, "`target` is needed: the column to learn");
     PV_GOTO(done, pv__plan_parts(ctx, table, roles, plan));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
-    PV_GOTO(done, mark(ctx, table, "--features", roles->features, plan, wanted));
-    PV_GOTO(done, mark(ctx, table, "--exclude", roles->exclude, NULL, excluded));
-    PV_GOTO(done, mark(ctx, table, "--categorical", roles->categorical, NULL, category));
+    PV_GOTO(done, mark(ctx, table, "`features`", roles->features, plan, wanted));
+    PV_GOTO(done, mark(ctx, table, "`exclude`", roles->exclude, NULL, excluded));
+    PV_GOTO(done, mark(ctx, table, "`categorical`", roles->categorical, NULL, category));
     if (roles->id) {
-        PV_GOTO(done, pv_table_find(ctx, table, "--id", roles->id, &id));
+        PV_GOTO(done, pv_table_find(ctx, table, "`id`", roles->id, &id));
         excluded[id] = true;
     }
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
@@ -177,7 +177,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     }
     if (plan->features == 0)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "no column is left as a feature beside the target; check --features and --exclude");
+                             "no column is left as a feature beside the target; check `features` and `exclude`");
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);

@@ -74,12 +74,12 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
     if (states->missing > 0 && !drop_missing)
         return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
-                             "rows out with --missing drop",
+                             "rows out with `missing` drop",
                              pv__show(table->column[states->first_column].name).text, states->missing, table->rows);
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
-                           "that lack many out with --exclude",
+                           "that lack many out with `exclude`",
                            states->missing, states->no_weight);
     return PV_OK;
 }

@@ -47,7 +47,7 @@ static void write_options(FILE *stream, const pv_option *table, const void *opti
             memcpy(&value, (const char *)options + row->offset, sizeof value);
             pv_format_double(value, own, sizeof own);
         }
-        pv__print(stream, "--%s=", row->name);
+        pv__print(stream, "`%s`=", row->name);
         write_value(stream, text);
     }
 }
@@ -80,7 +80,7 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
                                              .scale = e->scale};
     pv_options_default(pv_image_option_table, &usual);
     write_options(stream, pv_image_option_table, &options, &usual);
-    pv__print(stream, "the field of view (--field)=%s\n", field); /* where not given, the data's */
+    pv__print(stream, "the field of view (`field`)=%s\n", field); /* where not given, the data's */
 }
 
 static void write_data(FILE *stream, XXH3_state_t *state, const pv_fit_input *input, const pv_dataset *held) {

@@ -21,9 +21,9 @@ static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     char *end;
     long long rows = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || rows < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: 'auto', 'full', or a number of rows of at least 1", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: 'auto', 'full', or a number of rows of at least 1", text);
     if ((unsigned long long)rows > problem->n)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch %s: there are only %zu rows; use fewer, or full", text, problem->n);
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: there are only %zu rows; use fewer, or full", text, problem->n);
     problem->batch = (size_t)rows;
     return PV_OK;
 }
@@ -40,10 +40,10 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     else {
         double n;
         if (!pv__parse_real(text, &n) || !(n >= 0))
-            return pv__fail(ctx, PV_ERR_USAGE, "--prevalence-n %s: 0 or a positive number, 'rows' or 'known'", text);
+            return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'rows' or 'known'", text);
         if (n > MOST_OBSERVATIONS)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "--prevalence-n %s: more than %g observations; write known for a prevalence that is exact",
+                            "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
                             text, MOST_OBSERVATIONS);
         problem->population.prevalence_n = n;
     }
@@ -57,8 +57,8 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     problem->population.prevalence = problem->prevalence;
     if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--prevalence-n %s says how well --prevalence is known, and there is none: state it, or leave "
-                        "--prevalence-n out",
+                        "`prevalence-n` %s says how well `prevalence` is known, and there is none: state it, or leave "
+                        "`prevalence-n` out",
                         problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
@@ -69,23 +69,23 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
         pv_loss loss = pv__problem_loss(problem);
         if (pv_loss_needs_prevalence(loss))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "--loss %s needs --prevalence P: how common is '%s' in the true population?%s",
+                            "`loss` %s needs `prevalence` P: how common is '%s' in the true population?%s",
                             pv_loss_name(loss), labels[k - 1],
-                            pv_loss_takes_sample(loss) ? " Or --population-sample FILE, rows of it" : "");
+                            pv_loss_takes_sample(loss) ? " Or `population-sample` FILE, rows of it" : "");
         return PV_OK;
     }
     double low, high;
-    PV_TRY(pv_prevalence_parse(ctx, "--prevalence", text, labels, k, problem->prevalence, &low, &high));
+    PV_TRY(pv_prevalence_parse(ctx, "`prevalence`", text, labels, k, problem->prevalence, &low, &high));
     if (positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--prevalence %s: of which label, '%s' or '%s'? Write --prevalence %s=%s, or name the one of "
-                        "interest with --positive",
+                        "`prevalence` %s: of which label, '%s' or '%s'? Write `prevalence` %s=%s, or name the one of "
+                        "interest with `positive`",
                         text, labels[0], labels[1], labels[1], text);
     PV_TRY(read_strength(ctx, problem));
     if (!isnan(low)) {
         if (strcmp(problem->options->prevalence_n, "rows") != 0)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "--prevalence %s is an interval, which says how well it is known; leave --prevalence-n out",
+                            "`prevalence` %s is an interval, which says how well it is known; leave `prevalence-n` out",
                             text);
         double mean;
         PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
@@ -134,14 +134,14 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
             text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
     }
     if (strcmp(text, "jeffreys") != 0)
-        return pv_prior_parse(ctx, "--intercept-prior", text, &problem->intercept_prior);
+        return pv_prior_parse(ctx, "`intercept-prior`", text, &problem->intercept_prior);
     if (!profile)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--intercept-prior jeffreys is for --loss ig with --marginal profile: choose normal:SCALE, "
+                        "`intercept-prior` jeffreys is for `loss` ig with `marginal` profile: choose normal:SCALE, "
                         "student:NU or none");
     if (o->infer != PV_INFER_ML)
         add_half_counts(problem);
-    return pv_prior_parse(ctx, "--intercept-prior", "none", &problem->intercept_prior);
+    return pv_prior_parse(ctx, "`intercept-prior`", "none", &problem->intercept_prior);
 }
 
 /* Networks take images and minibatches, and nothing else does. */
@@ -149,17 +149,17 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool network = pv__model_takes_views(problem->model);
     if (!network && problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes tables; for images choose convnet or inception", o->model);
+        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes tables; for images choose convnet or inception", o->model);
     if (network && !problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "--model %s takes images; for tables choose linear or mlp", o->model);
+        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear or mlp", o->model);
     if (!network && (o->pretrained || o->freeze_low))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s is for --model convnet and inception: leave it out, or choose one of these",
-                        o->pretrained ? "--pretrained" : "--freeze-low");
+                        "%s is for `model` convnet and inception: leave it out, or choose one of these",
+                        o->pretrained ? "`pretrained`" : "`freeze-low`");
     if (network && problem->batch == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--batch full: images are learned in minibatches: give a number of them");
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
     if (network && o->infer > PV_INFER_ML)
-        return pv__fail(ctx, PV_ERR_USAGE, "--infer: posteriors are for tables; images take map or ml");
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer`: posteriors are for tables; images take map or ml");
     return PV_OK;
 }
 
@@ -174,38 +174,38 @@ static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
     bool auxiliary = has_auxiliary(o);
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
     if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s belongs to --loss ig; leave it out with --loss %s", marginal,
+        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s belongs to `loss` ig; leave it out with `loss` %s", marginal,
                         pv_loss_name((pv_loss)o->loss));
     if (corrects && auxiliary && problem->batch == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--marginal %s needs minibatches: add --batch 256, or use profile or plugin",
+        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s needs minibatches: add `batch` 256, or use profile or plugin",
                         marginal);
     if (corrects && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "--marginal plugin sums over all rows: use --batch full, or auxiliary:constant with minibatches");
+            "`marginal` plugin sums over all rows: use `batch` full, or auxiliary:constant with minibatches");
     if (problem->unlabelled && !pv_loss_takes_sample(pv__problem_loss(problem)))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample belongs to --loss ig; leave it out with --loss %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss` ig; leave it out with `loss` %s",
                         pv_loss_name((pv_loss)o->loss));
     if (problem->unlabelled && problem->batch > 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample takes all rows at once: leave --batch out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once: leave `batch` out");
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
     if (free_intercept && corrects && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
         !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--prevalence-n 0 without a prior on the intercept leaves it undetermined: give --prevalence-n "
+                        "`prevalence-n` 0 without a prior on the intercept leaves it undetermined: give `prevalence-n` "
                         "a value, or an "
-                        "--intercept-prior");
+                        "`intercept-prior`");
     if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE, "--intercept-prior laplace is not smooth; choose normal, student or none");
+        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior` laplace is not smooth; choose normal, student or none");
     if (problem->batch > 0) {
         pv__schedule schedule;
         PV_TRY(pv__schedule_parse(ctx, o->schedule, o->epochs, &schedule));
     }
     if (o->patience > 0 && o->validation == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "--patience %lld needs validation rows: add --validation 0.2",
+        return pv__fail(ctx, PV_ERR_USAGE, "`patience` %lld needs validation rows: add `validation` 0.2",
                         (long long)o->patience);
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
-        pv__log(ctx, PV_LOG_WARNING, "--prior laplace with minibatches shrinks slopes without making any exactly zero");
+        pv__log(ctx, PV_LOG_WARNING, "`prior` laplace with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
 }
 
@@ -229,12 +229,12 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
     } groups[] = {
         {minibatch, 12, problem->batch == 0, "the full batch"},
         {full, 2, problem->batch > 0, "minibatches"},
-        {ml, 2, o->infer == PV_INFER_ML, "--infer ml"},
-        {vi, 4, o->infer != PV_INFER_VI, "this --infer"},
-        {hmc, 2, o->infer != PV_INFER_HMC, "this --infer"},
-        {posterior, 1, o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML, "this --infer"},
-        {auxiliary, 2, problem->batch > 0 && !has_auxiliary(o), "this --marginal"},
-        {auxiliary + 1, 1, has_auxiliary(o) && o->marginal != PV_MARGINAL_AUXILIARY_LINEAR, "this --marginal"}};
+        {ml, 2, o->infer == PV_INFER_ML, "`infer` ml"},
+        {vi, 4, o->infer != PV_INFER_VI, "this `infer`"},
+        {hmc, 2, o->infer != PV_INFER_HMC, "this `infer`"},
+        {posterior, 1, o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML, "this `infer`"},
+        {auxiliary, 2, problem->batch > 0 && !has_auxiliary(o), "this `marginal`"},
+        {auxiliary + 1, 1, has_auxiliary(o) && o->marginal != PV_MARGINAL_AUXILIARY_LINEAR, "this `marginal`"}};
     pv_fit_options defaults = pv_fit_options_default();
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (size_t i = 0; groups[g].idle && i < groups[g].count; i++) {
@@ -243,7 +243,7 @@ static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
             pv_option_get(row, o, set, sizeof set);
             pv_option_get(row, &defaults, usual, sizeof usual);
             if (strcmp(set, usual) != 0)
-                pv__log(ctx, PV_LOG_WARNING, "--%s has no effect with %s", row->name, groups[g].why);
+                pv__log(ctx, PV_LOG_WARNING, "`%s` has no effect with %s", row->name, groups[g].why);
         }
 }
 
@@ -252,7 +252,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
         if (!(problem->mass[y] > 0))
             return pv__fail(
                 ctx, PV_ERR_INPUT,
-                "class '%s' has a prevalence but no row in the data; add rows of it, or leave it out of --prevalence",
+                "class '%s' has a prevalence but no row in the data; add rows of it, or leave it out of `prevalence`",
                 labels[y]);
     return PV_OK;
 }
@@ -261,14 +261,14 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
     if (data->images || sample->images)
-        return pv__fail(ctx, PV_ERR_USAGE, "--population-sample is for tables; leave it out with images");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables; leave it out with images");
     if (sample->features != data->features)
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
                         sample->features, data->features);
     if (!problem->targets.label)
         return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only; leave it out with votes");
     if (sample->rows == 0)
-        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows; give some, or --prevalence");
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows; give some, or `prevalence`");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
     PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
     double *weight = problem->joined + rows * d;
@@ -302,7 +302,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
                              .feature = input->encoding->feature};
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--model %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
+                        "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
                         options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (input->sample)
@@ -323,7 +323,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
         total += problem->mass[y];
     for (size_t y = 0; y < k; y++)
         problem->design[y] = problem->mass[y] / total;
-    PV_TRY(pv_prior_parse(ctx, "--prior", options->prior, &problem->prior));
+    PV_TRY(pv_prior_parse(ctx, "`prior`", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
     problem->stated_n = problem->population.prevalence_n;

@@ -145,8 +145,8 @@ pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const d
         return status;
     return pv__fail(
         ctx, PV_ERR_INPUT,
-        "the columns separate the classes perfectly: without a prior there is no finite answer; use --infer map, or a "
-        "posterior, with a prior such as --prior normal:2.5");
+        "the columns separate the classes perfectly: without a prior there is no finite answer; use `infer` map, or a "
+        "posterior, with a prior such as `prior` normal:2.5");
 }
 
 /* Quasi-complete separation: some coefficient grows without end while its information fades. */
@@ -173,8 +173,8 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
             status = pv__fail(ctx, PV_ERR_INPUT,
                               "the coefficient of '%s' grows without end: some of its values are seen with one class "
                               "only, and without a "
-                              "prior there is no finite answer; use --infer map, or a posterior, with a prior such as "
-                              "--prior normal:2.5",
+                              "prior there is no finite answer; use `infer` map, or a posterior, with a prior such as "
+                              "`prior` normal:2.5",
                               problem->feature[i % size - 1]);
     }
     pv__free(ctx, unit);

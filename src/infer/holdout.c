@@ -62,7 +62,7 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit
     status = pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, SPLIT_REPEAT, fold);
     if (status == PV_ERR_INPUT) {
         pv_error why = *pv_ctx_error(ctx);
-        status = pv__fail(ctx, status, "--validation %g: %s; leave --validation out, or add rows", options->validation,
+        status = pv__fail(ctx, status, "`validation` %g: %s; leave `validation` out, or add rows", options->validation,
                           why.message);
     }
     if (status != PV_OK)
@@ -99,7 +99,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     for (size_t y = 0; y < k; y++) {
         total += h->factor[y];
         if (!(h->factor[y] > 0))
-            return pv__fail(ctx, PV_ERR_INPUT, "--validation: label '%s' has no row among the %zu held out; give more",
+            return pv__fail(ctx, PV_ERR_INPUT, "`validation`: label '%s' has no row among the %zu held out; give more",
                             labels[y], held->rows);
     }
     bool stated = problem->has_prevalence;

@@ -42,9 +42,9 @@ const pv_option pv_fit_option_table[] = {
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
-     "an observation of each label besides the N of --prevalence-n. auto: normal:10, but for ig, whose prior the "
+     "an observation of each label besides the N of `prevalence-n`. auto: normal:10, but for ig, whose prior the "
      "stated "
-     "prevalence is, none, or jeffreys for a posterior with the profile marginal and a --prevalence that is not an "
+     "prevalence is, none, or jeffreys for a posterior with the profile marginal and a `prevalence` that is not an "
      "interval."},
     {"batch", PV_OPTION_TEXT, AT(batch), "auto", 0, 0, NULL, "auto|full|N",
      "full: all rows at once (L-BFGS). N: minibatches of N rows (Adam). auto: full; 32 for images."},
@@ -68,19 +68,19 @@ const pv_option pv_fit_option_table[] = {
      "Full batch: stop when no entry of the gradient exceeds this, per row."},
     {"epochs", PV_OPTION_INT, AT(epochs), "50", 1, 1e9, NULL, NULL, "Minibatches: passes over the data."},
     {"rate", PV_OPTION_REAL, AT(rate), "0", 0, 1e3, NULL, NULL,
-     "Minibatches: Adam's learning rate, as --schedule begins. 0: 0.01, and 0.0002 for images."},
+     "Minibatches: Adam's learning rate, as `schedule` begins. 0: 0.01, and 0.0002 for images."},
     {"schedule", PV_OPTION_TEXT, AT(schedule), "cosine", 0, 0, NULL, "cosine|constant|step:E:F|warmup:E,...",
      "Minibatches: how the learning rate changes. cosine: falls to zero along a cosine. step:E:F: times F after every "
      "E "
      "epochs. warmup:E,cosine and so on: first rises linearly over E epochs."},
     {"validation", PV_OPTION_REAL, AT(validation), "0", 0, 0.5, NULL, "SHARE",
-     "Minibatches: hold out about this share of the rows, label by label (whole groups with --group), and score them "
+     "Minibatches: hold out about this share of the rows, label by label (whole groups with `group`), and score them "
      "after each epoch: negative log-likelihood in the stated population."},
     {"patience", PV_OPTION_INT, AT(patience), "0", 0, 1e9, NULL, "EPOCHS",
-     "With --validation: stop after so many epochs without a better score; the parameters of the best one are kept. 0: "
+     "With `validation`: stop after so many epochs without a better score; the parameters of the best one are kept. 0: "
      "run all epochs and keep the last."},
     {"auxiliary-rate", PV_OPTION_REAL, AT(auxiliary_rate), "0", 0, 1e6, NULL, NULL,
-     "Learning rate of the auxiliary network's bias, as a multiple of --rate (the paper's way; vi: 10 for 0). 0: the "
+     "Learning rate of the auxiliary network's bias, as a multiple of `rate` (the paper's way; vi: 10 for 0). 0: the "
      "bias "
      "follows the marginal of all rows, each as it was when last seen, which needs a pass over them at the start."},
     {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,

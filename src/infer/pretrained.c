@@ -23,18 +23,18 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
     if (member == pv_archive_count(archive))
         return pv__fail_at(
             ctx, PV_ERR_INPUT, path, 0, 0,
-            "has no array '%s' for --pretrained; save VGG-16's first two convolutions under torchvision's names", name);
+            "has no array '%s' for `pretrained`; save VGG-16's first two convolutions under torchvision's names", name);
     PV_TRY(pv_archive_array(ctx, archive, member, array));
     bool fits = array->dims == dims;
     for (int i = 0; i < dims && fits; i++)
         fits = array->shape[i] == shape[i];
     if (!fits && dims == 4)
         return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                           "array '%s' has the wrong shape: [%zu][%zu][%zu][%zu] is expected with this --model", name,
+                           "array '%s' has the wrong shape: [%zu][%zu][%zu][%zu] is expected with this `model`", name,
                            shape[0], shape[1], shape[2], shape[3]);
     if (!fits)
         return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                           "array '%s' has the wrong shape: [%zu] is expected with this --model", name, shape[0]);
+                           "array '%s' has the wrong shape: [%zu] is expected with this `model`", name, shape[0]);
     return PV_OK;
 }
 

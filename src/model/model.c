@@ -20,7 +20,7 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
             return PV_OK;
     }
     return pv__fail(ctx, PV_ERR_USAGE,
-                    "--model %s: choose linear, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet or "
+                    "`model` %s: choose linear, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet or "
                     "inception",
                     spec);
 }

@@ -9,7 +9,7 @@
 #include "compute/compute.h"
 #include "prevail/model.h"
 
-/* X(name, "as in --model", "what --help says of it") */
+/* X(name, "as in `model`", "what `help` says of it") */
 #define PV_MODEL_LIST(X)                                                                                               \
     X(linear, "linear", "linear: logistic or softmax regression.")                                                     \
     X(mlp, "mlp:64,32", " mlp: hidden layers of these sizes with ReLU.")                                               \

@@ -18,9 +18,9 @@ static bool find_kind(const char *text, pv_population_kind *kind, const char **k
 /* What follows "known:". */
 static pv_status parse_known(pv_ctx *ctx, const char *text, char *const *labels, int classes, double *prevalence) {
     double low, high;
-    PV_TRY(pv_prevalence_parse(ctx, "--population known", text, labels, classes, prevalence, &low, &high));
+    PV_TRY(pv_prevalence_parse(ctx, "`population` known", text, labels, classes, prevalence, &low, &high));
     if (!isnan(low))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population known:%s: give one prevalence, not an interval",
+        return pv__fail(ctx, PV_ERR_USAGE, "`population` known:%s: give one prevalence, not an interval",
                         pv__show(text).text);
     return PV_OK;
 }
@@ -62,14 +62,14 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     const char *known = NULL;
     *population = NULL;
     if (text && !find_kind(text, &kind, &known))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: choose true, known:P, unknown or design%s", text,
+        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose true, known:P, unknown or design%s", text,
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     if (known)
         return make_known(ctx, known, c->labels, c->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model was fitted without --prevalence, so the true population is unknown to it: use "
-                        "--population known:P, or design for that of its training data");
+                        "the model was fitted without `prevalence`, so the true population is unknown to it: use "
+                        "`population` known:P, or design for that of its training data");
     return make(ctx, kind, c->classes,
                 kind == PV_POPULATION_TRUE     ? c->prevalence
                 : kind == PV_POPULATION_DESIGN ? c->design
@@ -83,10 +83,10 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
     const char *known = NULL;
     *population = NULL;
     if (text && (!find_kind(text, &kind, &known) || kind == PV_POPULATION_DESIGN))
-        return pv__fail(ctx, PV_ERR_USAGE, "--population %s: with --probs choose true, known:P or unknown", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: with `probs` choose true, known:P or unknown", text);
     if (kind != PV_POPULATION_TRUE && !from)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--population %s: say with --from P which prevalence the probabilities were made for", text);
+                        "`population` %s: say with `from` P which prevalence the probabilities were made for", text);
     if (known)
         return make_known(ctx, known, probs->labels, probs->classes, population);
     return make(ctx, kind, probs->classes, kind == PV_POPULATION_TRUE ? from : NULL, unknown, population);

@@ -177,7 +177,7 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
                         c->classes);
     if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+                        "the model has no posterior, so no intervals: fit it with `infer` laplace, vi or hmc");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     return PV_OK;

@@ -164,7 +164,7 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     memcpy(matrix, s->options->confusion, k * k * sizeof *matrix);
     if (!pv__solve_small(s->classes, matrix, share))
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "bbse: the confusion matrix is singular: decisions do not tell the labels apart; use --method "
+                        "bbse: the confusion matrix is singular: decisions do not tell the labels apart; use `method` "
                         "exact");
     for (size_t y = 0; y < k; y++) {
         sum += share[y] = fmax(share[y], LEAST); /* sampling error can leave the simplex */

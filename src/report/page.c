@@ -329,8 +329,8 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
             }
         }
     pv__print(out,
-              "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; --figures "
-              "writes all of them as CSV.</p></details>\n",
+              "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; charts "
+              "written as files come with all of them as CSV.</p></details>\n",
               most);
 }
 

@@ -97,12 +97,12 @@ static void warn_of_stop(pv_check *check, pv_stop stop, int64_t steps) {
     case PV_STOP_POOR: /* of posteriors alone */
         break;
     case PV_STOP_MAX_ITER:
-        pv__format(to, size, "stopped after %lld steps before it converged; raise --max-iter or --epochs",
+        pv__format(to, size, "stopped after %lld steps before it converged; raise `max-iter` or `epochs`",
                    (long long)steps);
         break;
     case PV_STOP_DIVERGED:
         pv__format(to, size,
-                   "diverged: the model is meaningless; try a smaller --rate, such as a tenth of it, or a --prior");
+                   "diverged: the model is meaningless; try a smaller `rate`, such as a tenth of it, or a `prior`");
         break;
     case PV_STOP_INTERRUPTED:
         pv__format(to, size, "interrupted after %lld steps", (long long)steps);
@@ -122,12 +122,12 @@ static void check_optimiser(pv_diagnosis *found, const pv_classifier *c) {
     if (stopped_well(c->stop))
         return;
     if (c->stop == PV_STOP_DIVERGED)
-        pv__check_fail(found, check, "The coefficients mean nothing: fit again with a lower --rate or a --prior.");
+        pv__check_fail(found, check, "The coefficients mean nothing: fit again with a lower `rate` or a `prior`.");
     else if (c->stop == PV_STOP_NO_PROGRESS)
         pv__check_fail(found, check,
-                       "Fit again with a --prior, or a larger --tolerance if the gradient is small enough.");
+                       "Fit again with a `prior`, or a larger `tolerance` if the gradient is small enough.");
     else if (c->stop == PV_STOP_MAX_ITER)
-        pv__check_fail(found, check, "Fit again with a larger --max-iter or --epochs.");
+        pv__check_fail(found, check, "Fit again with a larger `max-iter` or `epochs`.");
     else
         pv__check_fail(found, check, "Fit again, and let it run to its end.");
 }
@@ -141,15 +141,15 @@ static void check_engine(pv_diagnosis *found, const pv_classifier *c) {
     if (stopped_well(p->stop))
         return;
     if (p->stop == PV_STOP_DIVERGED)
-        pv__check_fail(found, check, "The posterior means nothing: fit again with a stronger --prior%s.",
-                       p->kind == PV_POSTERIOR_VI ? " or a lower --vi-rate" : "");
+        pv__check_fail(found, check, "The posterior means nothing: fit again with a stronger `prior`%s.",
+                       p->kind == PV_POSTERIOR_VI ? " or a lower `vi-rate`" : "");
     else if (p->stop == PV_STOP_MAX_ITER && p->kind == PV_POSTERIOR_VI)
-        pv__check_fail(found, check, "Fit again with more --steps.");
+        pv__check_fail(found, check, "Fit again with more `steps`.");
     else if (p->stop == PV_STOP_POOR)
         pv__check_fail(found, check,
                        "The approximation is not the posterior, and its intervals may be too narrow: fit again with "
-                       "--infer hmc%s.",
-                       p->kind == PV_POSTERIOR_VI ? ", or with more --steps" : "");
+                       "`infer` hmc%s.",
+                       p->kind == PV_POSTERIOR_VI ? ", or with more `steps`" : "");
     else
         pv__check_fail(found, check, "Fit again, and let it run to its end.");
 }
@@ -163,8 +163,8 @@ static void check_elbo(pv_diagnosis *found, const pv_classifier *c) {
                   ELBO_ERROR);
     if (!(p->elbo_se < ELBO_ERROR))
         pv__check_fail(found, check, "The approximation fits the posterior poorly in places: fit again with more %s.",
-                       pv_model_is_convex(c->model) ? "--components and --steps, and compare with --infer hmc"
-                                                    : "--steps, a smaller model or a stronger --prior");
+                       pv_model_is_convex(c->model) ? "`components` and `steps`, and compare with `infer` hmc"
+                                                    : "`steps`, a smaller model or a stronger `prior`");
 }
 
 static void check_gap(pv_diagnosis *found, const pv_classifier *c) {
@@ -181,7 +181,7 @@ static void check_gap(pv_diagnosis *found, const pv_classifier *c) {
                       "cost a network.",
                       p->elbo, p->evidence, gap);
     else if (!(gap <= ELBO_GAP + 3 * p->elbo_se))
-        pv__check_fail(found, check, "Spreads are likely to be too small: fit again with --infer hmc.");
+        pv__check_fail(found, check, "Spreads are likely to be too small: fit again with `infer` hmc.");
 }
 
 static void check_rhat(pv_diagnosis *found, const pv_posterior *p) {
@@ -191,8 +191,8 @@ static void check_rhat(pv_diagnosis *found, const pv_posterior *p) {
                   rhat <= RHAT_BAD ? "" : " The chains have not mixed, and no result of theirs should be used.");
     if (!(rhat <= RHAT_FINE))
         pv__check_fail(found, check,
-                       "Fit again with more --warmup and --draws; if that does not help, with a stronger "
-                       "--prior.");
+                       "Fit again with more `warmup` and `draws`; if that does not help, with a stronger "
+                       "`prior`.");
 }
 
 static void check_effective_size(pv_diagnosis *found, const pv_posterior *p) {
@@ -201,7 +201,7 @@ static void check_effective_size(pv_diagnosis *found, const pv_posterior *p) {
     pv__check_say(check, "The smallest effective size is %.0f of %zu draws in %zu chains; from %.0f is fine.", ess,
                   p->count, p->chains, needed);
     if (!(ess >= needed))
-        pv__check_fail(found, check, "Fit again with more --draws: interval ends are noisy.");
+        pv__check_fail(found, check, "Fit again with more `draws`: interval ends are noisy.");
 }
 
 static void check_trajectories(pv_diagnosis *found, const pv_posterior *p) {
@@ -210,13 +210,13 @@ static void check_trajectories(pv_diagnosis *found, const pv_posterior *p) {
     pv__check_say(check, "%lld of %zu steps after the warm-up diverged.", (long long)p->divergences, p->count);
     if (p->divergences > 0)
         pv__check_fail(found, check,
-                       "Parts of the posterior were not reached: fit again with a stronger --prior or more --warmup.");
+                       "Parts of the posterior were not reached: fit again with a stronger `prior` or more `warmup`.");
     check = pv__check_add(found, "tree_depth", "Whether the sampler's paths were cut short", (double)p->max_depth_hits);
     pv__check_say(check, "%lld of %zu steps reached the largest tree depth.", (long long)p->max_depth_hits, p->count);
     if ((double)p->max_depth_hits > DEPTH_SHARE * (double)p->count)
         pv__check_fail(found, check,
-                       "Draws are fewer than they look: fit again with more --warmup, or a stronger "
-                       "--prior.");
+                       "Draws are fewer than they look: fit again with more `warmup`, or a stronger "
+                       "`prior`.");
 }
 
 static void check_posterior(pv_diagnosis *found, const pv_classifier *c) {
@@ -258,15 +258,15 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
             "%.2g apart are fine.",
             c->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
     if (!c->posterior)
-        pv__check_fail(found, check, "Fit again with --infer hmc or vi.");
+        pv__check_fail(found, check, "Fit again with `infer` hmc or vi.");
     else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
         pv__check_fail(
             found, check,
-            "A posterior this wide is not Gaussian: fit again with --infer hmc or vi, or state the --prevalence "
+            "A posterior this wide is not Gaussian: fit again with `infer` hmc or vi, or state the `prevalence` "
             "as well as it is known.");
     else if (!(ratio <= ESTIMATED_RATIO))
         pv__check_fail(found, check,
-                       "The sample hardly determines the prevalence: state it with --prevalence, as well as it is "
+                       "The sample hardly determines the prevalence: state it with `prevalence`, as well as it is "
                        "known, or add more cases and controls.");
     warn_if_failed(check);
 }
@@ -292,12 +292,12 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
         c->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
     if (!(farthest <= log(MARGINAL_RATIO)))
         pv__check_fail(found, check,
-                       "Fit again with --prevalence-n known, or a larger --prevalence-n, if the stated "
+                       "Fit again with `prevalence-n` known, or a larger `prevalence-n`, if the stated "
                        "prevalence is right.");
     if (first >= 0)
         pv__format(
             check->warning, sizeof check->warning,
-            "label %s has probability %.3g in the model, but %.3g was stated; --prevalence-n known makes them equal",
+            "label %s has probability %.3g in the model, but %.3g was stated; `prevalence-n` known makes them equal",
             c->labels[first], marginal[first].mean, c->prevalence[first]);
 }
 
@@ -342,8 +342,8 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
                   largest, name, SLOPE_LARGE);
     if (!(largest <= SLOPE_LARGE))
         pv__check_fail(found, check,
-                       "Look at that column: it may be the outcome in disguise. Leave it out with --exclude, or fit "
-                       "with a stronger --prior.");
+                       "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`, or fit "
+                       "with a stronger `prior`.");
 }
 
 static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_prior *prior, const double *sd) {
@@ -375,7 +375,7 @@ static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_pr
     pv__check_say(check,
                   "The data say little about %s: its posterior is %.2g times as wide as its prior, which decides.%s",
                   name, largest, count > 1 ? " Other columns are like it." : "");
-    pv__check_fail(found, check, "Choose --prior by what is known of that column, leave it out, or collect more rows.");
+    pv__check_fail(found, check, "Choose `prior` by what is known of that column, leave it out, or collect more rows.");
 }
 
 static pv_status check_slopes(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit) {
@@ -386,7 +386,7 @@ static pv_status check_slopes(pv_ctx *ctx, pv_diagnosis *found, const pv_classif
     double *mean = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, 2 * params, sizeof *mean, &mean));
-    PV_GOTO(done, pv_prior_parse(ctx, "--prior", fit->prior, &prior));
+    PV_GOTO(done, pv_prior_parse(ctx, "`prior`", fit->prior, &prior));
     pv__parameter_moments(c, mean, mean + params);
     check_separation(found, c, mean);
     if (c->posterior && prior.kind == PV_PRIOR_NORMAL)

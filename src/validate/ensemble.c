@@ -37,14 +37,14 @@ static pv_status check_images(pv_ctx *ctx, const pv_image_encoding *first, const
     if (first && (!same_text(first->images, other->images) || !same_text(first->votes, other->votes)))
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
                            "was fitted to other arrays than the first model: images '%s', votes '%s'; leave it out, or "
-                           "fit it with the same --images and --votes",
+                           "fit it with the same `images` and `votes`",
                            other->images, other->votes);
     if (first && first->layout != other->layout)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0, "was fitted to %s, the first model to %s; leave this one out",
                            layouts[other->layout], layouts[first->layout]);
     if (first && first->binarise != other->binarise)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "was fitted with --binarise %g, the first model with %g; fit it with the same",
+                           "was fitted with `binarise` %g, the first model with %g; fit it with the same",
                            other->binarise, first->binarise);
     return PV_OK;
 }
@@ -53,12 +53,12 @@ static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_
     PV_TRY(check_images(ctx, first->image, other->image, name));
     if (first->sources != other->sources)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "uses %zu columns, the first model %zu; fit it with the same --features", other->sources,
+                           "uses %zu columns, the first model %zu; fit it with the same `features`", other->sources,
                            first->sources);
     for (size_t s = 0; s < first->sources; s++)
         if (!same_text(first->source[s].name, other->source[s].name) || first->source[s].type != other->source[s].type)
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "uses the column '%s' where the first model uses '%s'; fit it with the same --features",
+                               "uses the column '%s' where the first model uses '%s'; fit it with the same `features`",
                                other->source[s].name, first->source[s].name);
     return PV_OK;
 }
@@ -70,18 +70,18 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
     if (population->kind == PV_POPULATION_UNKNOWN)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "an ensemble averages in a population of known prevalence: --population true, known:P or design");
+            "an ensemble averages in a population of known prevalence: `population` true, known:P or design");
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
         return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
-                           "%s no prevalence; --population known:P says where to average",
+                           "%s no prevalence; `population` known:P says where to average",
                            first->prevalence ? "states" : "joins a first model that states");
     for (int y = 0; y < first->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
             return pv__fail_at(/* digits that show a difference of 1e-9 */
                                ctx, PV_ERR_INPUT, name, 0, 0,
-                               "states the prevalence %.10g of label '%s', the first model %.10g; --population known:P "
+                               "states the prevalence %.10g of label '%s', the first model %.10g; `population` known:P "
                                "says where to "
                                "average",
                                other->prevalence[y], first->labels[y], first->prevalence[y]);
@@ -101,7 +101,7 @@ pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, con
     if (other->rows != mean->rows || other->classes != mean->classes)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
                            "uses %zu of the rows, the first model %zu; fit them with the same "
-                           "--votes-min and --binarise",
+                           "`votes-min` and `binarise`",
                            other->rows, mean->rows);
     if (mean->lo || mean->inferred)
         return pv__fail(ctx, PV_ERR_USAGE, "an ensemble has no intervals, and a population of known prevalence");

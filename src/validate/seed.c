@@ -110,19 +110,19 @@ done:
 
 static const char *seed_remedy(const pv_classifier *c) {
     if (!pv_model_is_convex(c->model))
-        return "Other starts find other networks: fit a smaller one, or with a stronger --prior, or average the "
+        return "Other starts find other networks: fit a smaller one, or with a stronger `prior`, or average the "
                "predictions of several seeds.";
     if (!c->posterior)
-        return "Fit again with more --epochs or a lower --rate, or with --batch full.";
+        return "Fit again with more `epochs` or a lower `rate`, or with `batch` full.";
     switch (c->posterior->kind) {
     case PV_POSTERIOR_LAPLACE:
         break;
     case PV_POSTERIOR_VI:
-        return "Fit again with more --steps and --draws.";
+        return "Fit again with more `steps` and `draws`.";
     case PV_POSTERIOR_HMC:
-        return "Fit again with more --warmup and --draws.";
+        return "Fit again with more `warmup` and `draws`.";
     }
-    return "Fit again with more --draws.";
+    return "Fit again with more `draws`.";
 }
 
 static pv_status check_seed(pv_ctx *ctx, pv_diagnosis *found, const work *held) {

@@ -75,7 +75,7 @@ static void write_facts(FILE *out, const void *what) {
             }
             if (!cli_has(command, group, row) || !cli_recorded(row->name) || strcmp(text, other) == 0)
                 continue;
-            fprintf(out, "--%s=", row->name);
+            fprintf(out, "`%s`=", row->name);
             text = strcmp(row->name, "data") == 0 ? "given" : text; /* what is in the file counts, not its name */
             for (; *text; text++)
                 fputc(*text == '\n' ? ' ' : *text, out);

@@ -89,17 +89,17 @@ static void wrong_tables(void **state) {
     pv_table *table = read_text("x,y\n1,0\n2,1\n");
     char zero[] = "0", one[] = "1", *labels[] = {zero, one};
     int32_t label[2];
-    REFUSED(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 2, NULL, label), PV_ERR_USAGE,
+    REFUSED(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 2, NULL, label), PV_ERR_USAGE,
             "column 'y' was not read as text");
     pv_encoding *encoding;
     pv_dataset *data;
     char **learned;
     REFUSED(pv_dataset_learn(ctx, table, &(pv_roles){0}, &encoding, &learned, &data), PV_ERR_USAGE,
-            "--target is needed");
+            "`target` is needed");
     pv_table_free(ctx, table);
     pv_simulation within = {.rows = 10, .cases = -1, .controls = -1, .prevalence = 0.5, .within = "age", .high = 99};
     within.within_label = 2;
-    REFUSED(pv_simulate(ctx, "nodules", &within, &table, NULL), PV_ERR_USAGE, "--within: there is no label 2");
+    REFUSED(pv_simulate(ctx, "nodules", &within, &table, NULL), PV_ERR_USAGE, "`within`: there is no label 2");
 }
 
 /* Sizes that no test has the memory for: refused before anything of theirs is looked at. */
@@ -253,13 +253,13 @@ static void wrong_ensembles(void **state) {
     scans = pixels;
     scans.binarise = 3;
     REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
-            "was fitted with --binarise 3, the first model with 0");
+            "was fitted with `binarise` 3, the first model with 0");
     other = first;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &unknown), PV_ERR_USAGE,
             "in a population of known prevalence");
     other.prevalence = NULL;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_USAGE,
-            "states no prevalence; --population known:P says where to average");
+            "states no prevalence; `population` known:P says where to average");
 }
 
 /* ---- requests to stop -------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static void keeps_and_recalls(void **state) {
     assert_false(found);
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
     assert_false(pv_checkpoint_resumed(ctx));
-    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "--rate=0.1\nthe data=7 rows\n"));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "`rate`=0.1\nthe data=7 rows\n"));
     CHECK_OK(ctx, pv_checkpoint_keep(ctx, "both", (pv_field[]){{x, sizeof x}, {y, sizeof y}, {NULL, 0}}, 3));
     size_t entered = pv_checkpoint_enter(ctx, "folds", 2);
     CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
@@ -54,10 +54,10 @@ static void keeps_and_recalls(void **state) {
     pv_checkpoint_close(ctx);
 
     assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, false), PV_ERR_USAGE); /* it would be lost */
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--resume"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`resume`"));
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
     assert_true(pv_checkpoint_resumed(ctx));
-    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "the data=7 rows\n--rate=0.1\n"));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "the data=7 rows\n`rate`=0.1\n"));
     CHECK_OK(ctx,
              pv_checkpoint_recall(ctx, "both", (pv_field[]){{back, sizeof back}, {again, sizeof again}}, 2, &found));
     assert_true(found);
@@ -71,14 +71,14 @@ static void keeps_and_recalls(void **state) {
     pv_checkpoint_leave(ctx, entered);
     assert_int_equal(pv_checkpoint_size(ctx, "both"), sizeof x + sizeof y);
 
-    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.2\nthe data=7 rows\n"), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--rate is 0.2 here and was 0.1 there"));
-    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.1\nthe data=7 rows\n--seed=2\n"), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--seed is 2 here and was not given there"));
-    assert_int_equal(pv_checkpoint_facts(ctx, "--rate=0.1\n"), PV_ERR_USAGE);
+    assert_int_equal(pv_checkpoint_facts(ctx, "`rate`=0.2\nthe data=7 rows\n"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`rate` is 0.2 here and was 0.1 there"));
+    assert_int_equal(pv_checkpoint_facts(ctx, "`rate`=0.1\nthe data=7 rows\n`seed`=2\n"), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`seed` is 2 here and was not given there"));
+    assert_int_equal(pv_checkpoint_facts(ctx, "`rate`=0.1\n"), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "the data was 7 rows there"));
     assert_int_equal(pv_checkpoint_facts(ctx, "the data=8 rows\n"), PV_ERR_USAGE); /* the option that changed them */
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--rate was 0.1 there and is not given here"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`rate` was 0.1 there and is not given here"));
     CHECK_OK(ctx, pv_checkpoint_finish(ctx));
     assert_int_not_equal(access(checkpoint_path, F_OK), 0);
     pv_ctx_free(ctx);
@@ -90,7 +90,7 @@ static void refuses_damage(void **state) {
     pv_ctx *ctx = check_ctx(1);
     double x[20] = {1, 2, 3};
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
-    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "--rate=0.1\n"));
+    CHECK_OK(ctx, pv_checkpoint_facts(ctx, "`rate`=0.1\n"));
     CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
     CHECK_OK(ctx, pv_checkpoint_write(ctx));
     pv_checkpoint_close(ctx);
@@ -366,7 +366,7 @@ static void resumes_validations(void **state) {
         how.folds = 4; /* another validation */
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
         assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &none), PV_ERR_USAGE);
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "--folds is 4 here and was 3 there"));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`folds` is 4 here and was 3 there"));
         how.folds = 3;
         pv_checkpoint_close(ctx);
         unlink(checkpoint_path);
@@ -398,7 +398,7 @@ static void refuses_other_work(void **state) {
     pv_ctx_clear_interrupt(ctx);
     size_t size, after;
     unsigned char *bytes = read_all(checkpoint_path, &size);
-    static const char *const named[] = {"--seed", "model", "the data"};
+    static const char *const named[] = {"`seed`", "model", "the data"};
     for (int i = 0; i < 3; i++) {
         pv_fit_options changed = options;
         changed.seed = i == 0 ? 2 : 1;
@@ -569,7 +569,7 @@ static void scores_validation_rows(void **state) {
     pv__problem rows = {.options = &options, .model = model, .n = N, .targets = pv_dataset_targets(&held)};
     pv__holdout *h = NULL;
     assert_int_equal(pv__holdout_new(ctx, &rows, &held, labels, &h), PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "--validation: label '1' has no row among the 4 held out"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation`: label '1' has no row among the 4 held out"));
     pv__holdout_free(ctx, h);
     pv_model_free(ctx, model);
     pv_ctx_free(ctx);

@@ -11,15 +11,15 @@ static void test_labels(void **state) {
     static char zero[] = "0", one[] = "1";
     char *labels[] = {zero, one};
     int32_t label[4];
-    ok(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 3, NULL, label));
+    ok(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 3, NULL, label));
     assert_int_equal(label[0], 1);
     assert_int_equal(label[1], -1);
     assert_int_equal(label[2], 0);
     const size_t rows[] = {2, 3};
-    assert_int_equal(pv_table_labels(ctx, table, "--labels", "y", labels, 2, 2, rows, label), PV_ERR_INPUT);
+    assert_int_equal(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 2, rows, label), PV_ERR_INPUT);
     says("'2' in column 'y' is none of the labels: 0, 1");
     at(5, 2);
-    assert_int_equal(pv_table_labels(ctx, table, "--labels", "z", labels, 2, 2, rows, label), PV_ERR_USAGE);
+    assert_int_equal(pv_table_labels(ctx, table, "`labels`", "z", labels, 2, 2, rows, label), PV_ERR_USAGE);
     pv_table_free(ctx, table);
 }
 

@@ -409,20 +409,20 @@ static void mistakes_are_named(void **state) {
     (void)state;
     pv_simulation s = population(10, 0.3);
     s.size = 15;
-    refuses(s, "--size 15 is outside 16 to 256");
+    refuses(s, "`size` 15 is outside 16 to 256");
     s = population(10, 1.5);
     refuses(s, "outside (0,1)");
     s = population(10, 0.3);
     s.absent = NAN;
-    refuses(s, "--absent");
+    refuses(s, "`absent`");
     s = population(10, 0.3);
     s.cases = 5;
-    refuses(s, "both --cases and --controls");
+    refuses(s, "both `cases` and `controls`");
     s = population(0, 0.3);
-    refuses(s, "--rows 0");
+    refuses(s, "`rows` 0");
     s = population(10, 0.3);
     s.within = "diameter";
-    refuses(s, "--within");
+    refuses(s, "`within`");
 }
 
 static pv_status work(pv_ctx *poor) {

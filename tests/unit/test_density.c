@@ -54,8 +54,8 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     for (int y = 0; y < 2; y++)
         f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
     pv__class_factors((pv_loss)loss, 2, f->prevalence, 1, f->design, f->factor);
-    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--prior", prior, &f->problem.prior));
-    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "--intercept-prior", "normal:10", &f->problem.intercept_prior));
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`prior`", prior, &f->problem.prior));
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`intercept-prior`", "normal:10", &f->problem.intercept_prior));
 }
 
 static void check_points(fixture *f) {

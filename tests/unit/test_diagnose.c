@@ -189,9 +189,9 @@ static void unfinished_fits_fail(void **state) {
     assert_int_equal(c->stop, PV_STOP_MAX_ITER);
     pv_diagnosis *found = diagnose(c, NULL);
     assert_false(find(found, "optimiser")->ok);
-    assert_non_null(strstr(find(found, "optimiser")->remedy, "--max-iter"));
+    assert_non_null(strstr(find(found, "optimiser")->remedy, "`max-iter`"));
     assert_string_equal(find(found, "optimiser")->warning,
-                        "stopped after 1 steps before it converged; raise --max-iter or --epochs");
+                        "stopped after 1 steps before it converged; raise `max-iter` or `epochs`");
     assert_false(find(found, "prevalence")->ok);
     assert_non_null(strstr(find(found, "prevalence")->warning, "label 1 has probability"));
     pv_diagnosis_free(ctx, found);

@@ -231,19 +231,19 @@ static void follows_roles(void **state) {
     assert_int_equal(l.data->features, 2);
     assert_string_equal(l.encoding->feature[0], "a");
     forget(&l);
-    refused(text, ROLES(.exclude = "id,aa"), "--exclude", "'aa'");
-    refused(text, ROLES(.features = "a,y"), "--features", "target");
-    refused(text, ROLES(.features = "a,,b"), "--features", "list of names");
-    refused(text, ROLES(.features = "a,"), "--features", "list of names");
-    refused(text, ROLES(.features = "\"a"), "--features", "list of names");
-    refused(text, ROLES(.weights = "id"), "--weights", "'u1'");
+    refused(text, ROLES(.exclude = "id,aa"), "`exclude`", "'aa'");
+    refused(text, ROLES(.features = "a,y"), "`features`", "target");
+    refused(text, ROLES(.features = "a,,b"), "`features`", "list of names");
+    refused(text, ROLES(.features = "a,"), "`features`", "list of names");
+    refused(text, ROLES(.features = "\"a"), "`features`", "list of names");
+    refused(text, ROLES(.weights = "id"), "`weights`", "'u1'");
     at(2, 1);
-    refused(text, ROLES(.weights = "y"), "--target", "--weights");
-    refused(text, ROLES(.weights = "nope"), "--weights", "'nope'");
-    refused(text, ROLES(.id = "nope"), "--id", "'nope'");
-    refused(text, ROLES(.features = "a", .exclude = "a"), "no column is left", "--exclude");
-    refused(text, (pv_roles){.target = "yy"}, "--target", "did you mean 'y'");
-    refused(text, (pv_roles){0}, "--target", "needed");
+    refused(text, ROLES(.weights = "y"), "`target`", "`weights`");
+    refused(text, ROLES(.weights = "nope"), "`weights`", "'nope'");
+    refused(text, ROLES(.id = "nope"), "`id`", "'nope'");
+    refused(text, ROLES(.features = "a", .exclude = "a"), "no column is left", "`exclude`");
+    refused(text, (pv_roles){.target = "yy"}, "`target`", "did you mean 'y'");
+    refused(text, (pv_roles){0}, "`target`", "needed");
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static void follows_roles(void **state) {
 static void refuses_missing(void **state) {
     (void)state;
     static const char text[] = "a,b,y\n1,u,0\n2,,1\nNA,v,0\n4,u,\n5,v,1\n7,u,0\n";
-    refused(text, plain, "'b' is missing", "--missing drop");
+    refused(text, plain, "'b' is missing", "`missing` drop");
     at(3, 2);
     says("3 of 6");
     learned l;
@@ -290,7 +290,7 @@ static void refuses_weights(void **state) {
     at(3, 3);
     refused("a,y,w\n1,0,inf\n2,1,1\n", ROLES(.weights = "w"), "inf", "0, or from 1e-100 to 1e100");
     refused("a,y,w\n1,0,0\n2,1,0\n", ROLES(.weights = "w"), "all weights", "'w'");
-    refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "--missing drop");
+    refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "`missing` drop");
     refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "1e+308", "0, or from");
     learned l;
     ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"), &l)); /* a row without weight may have gaps */
@@ -323,19 +323,19 @@ static void refuses_targets(void **state) {
 
 static void refuses_columns(void **state) {
     (void)state;
-    refused("a,b,y\n1,7,0\n2,7,1\n", plain, "same value in every row: b", "--exclude");
-    refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", plain, "a, b, c, d, e and 1 more", "--exclude");
+    refused("a,b,y\n1,7,0\n2,7,1\n", plain, "same value in every row: b", "`exclude`");
+    refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", plain, "a, b, c, d, e and 1 more", "`exclude`");
     refused("a,b,y\n1,,0\n2,,1\n", plain, "'b' is missing", "drop");
     char *text = malloc(100000), *end = text;
     assert_non_null(text);
     end += sprintf(end, "a,name,y\n");
     for (int i = 0; i < 201; i++)
         end += sprintf(end, "%d,n%d,%d\n", i, i, i % 2);
-    refused(text, plain, "more than 200", "--exclude name");
+    refused(text, plain, "more than 200", "`exclude` name");
     end = text + sprintf(text, "a;name;y\n");
     for (int i = 0; i < 300; i++)
         end += sprintf(end, "%d;%d,5;%d\n", i, i, i % 2);
-    refused(text, plain, "decimal comma", "--exclude name");
+    refused(text, plain, "decimal comma", "`exclude` name");
     refused("g,g=b,y\na,1,0\nb,2,1\na,4,1\nb,3,0\n", plain, "'g=b'", "rename");
     free(text);
 }
@@ -344,12 +344,12 @@ static void refuses_collinear(void **state) {
     (void)state;
     refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", plain, "'c' is collinear",
             "up to scale and shift, as a;");
-    says("--exclude c");
-    says("--collinear keep");
+    says("`exclude` c");
+    says("`collinear` keep");
     refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", plain, "determined exactly by a, b",
-            "--exclude total");
+            "`exclude` total");
     refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", plain, "'h=q' is collinear", "as g=v");
-    refused("a,b,y\n1,5,0\n2,7,1\n", plain, "2 features on 2 rows", "--collinear keep");
+    refused("a,b,y\n1,5,0\n2,7,1\n", plain, "2 features on 2 rows", "`collinear` keep");
     learned l;
     ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.keep_collinear = true), &l));
     assert_int_equal(l.data->features, 2);
@@ -450,12 +450,12 @@ static void apply_refuses(void **state) {
     at(3, 4);
     apply_refused("a,g,k,y\nx,u,1,no\n", &l, plain, "held numbers in training", "'x'");
     at(2, 1);
-    apply_refused("a,g,k,y\n1,u,1,no\n,u,2,yes\n", &l, plain, "'a' is missing", "--missing drop");
+    apply_refused("a,g,k,y\n1,u,1,no\n,u,2,yes\n", &l, plain, "'a' is missing", "`missing` drop");
     at(3, 1);
-    apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "--missing drop");
+    apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "`missing` drop");
     at(3, 4);
     apply_refused("a,g,k,y\n1,u,1,no\ninf,u,2,no\n", &l, plain, "'a' is infinite", "correct");
-    apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "--target", "'z'");
+    apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "`target`", "'z'");
     ok(apply("a,g,k,y\n1,u,1,no\n2,,2,no\n3,v,2,\n4,v,3,yes\n", &l, ROLES(.drop_missing = true), &table, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->dropped, 2);

@@ -77,19 +77,19 @@ static void write_text(const char *path, const char *text) {
 static void refuse_pair(const char *one, const char *other) {
     for (int turn = 0; turn < 2; turn++) {
         pv_files_begin(ctx);
-        CHECK_OK(ctx, turn ? pv_files_write(ctx, "--output", at(other)) : pv_files_read(ctx, "DATA", at(one)));
-        assert_int_equal(turn ? pv_files_read(ctx, "DATA", at(one)) : pv_files_write(ctx, "--output", at(other)),
+        CHECK_OK(ctx, turn ? pv_files_write(ctx, "`output`", at(other)) : pv_files_read(ctx, "DATA", at(one)));
+        assert_int_equal(turn ? pv_files_read(ctx, "DATA", at(one)) : pv_files_write(ctx, "`output`", at(other)),
                          PV_ERR_USAGE);
-        says("is both an output (--output) and an input (DATA ");
+        says("is both an output (`output`) and an input (DATA ");
         assert_string_equal(pv_ctx_error(ctx)->file, at(other));
     }
     pv_files_begin(ctx);
-    CHECK_OK(ctx, pv_files_write(ctx, "--output", at(one)));
-    assert_int_equal(pv_files_write(ctx, "--report", at(other)), PV_ERR_USAGE);
-    says("is named for two outputs, --output ");
+    CHECK_OK(ctx, pv_files_write(ctx, "`output`", at(one)));
+    assert_int_equal(pv_files_write(ctx, "`report`", at(other)), PV_ERR_USAGE);
+    says("is named for two outputs, `output` ");
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at(one))); /* two inputs may be one */
-    CHECK_OK(ctx, pv_files_read(ctx, "--holdout", at(other)));
+    CHECK_OK(ctx, pv_files_read(ctx, "`holdout`", at(other)));
 }
 
 static void refuses_two_names_of_a_file(void **state) {
@@ -109,11 +109,11 @@ static void refuses_two_names_of_a_file(void **state) {
     refuse_pair("new", "dangling");
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a")));
-    CHECK_OK(ctx, pv_files_write(ctx, "--output", at("new")));
-    CHECK_OK(ctx, pv_files_write(ctx, "--report", "/dev/null")); /* devices are not replaced */
-    CHECK_OK(ctx, pv_files_write(ctx, "--trace", "/dev/null"));
-    CHECK_OK(ctx, pv_files_write(ctx, "--truth", "-"));
-    CHECK_OK(ctx, pv_files_read(ctx, "--costs", NULL));
+    CHECK_OK(ctx, pv_files_write(ctx, "`output`", at("new")));
+    CHECK_OK(ctx, pv_files_write(ctx, "`report`", "/dev/null")); /* devices are not replaced */
+    CHECK_OK(ctx, pv_files_write(ctx, "`trace`", "/dev/null"));
+    CHECK_OK(ctx, pv_files_write(ctx, "`truth`", "-"));
+    CHECK_OK(ctx, pv_files_read(ctx, "`costs`", NULL));
 }
 
 /* What was not named is known once it is opened; what the work has written is its own. */
@@ -126,7 +126,7 @@ static void refuses_what_is_opened(void **state) {
     fclose(stream);
     assert_int_equal(pv_output_open(ctx, at("a"), &output), PV_ERR_USAGE);
     says("and an input (");
-    CHECK_OK(ctx, pv_files_write(ctx, "--output", at("b")));
+    CHECK_OK(ctx, pv_files_write(ctx, "`output`", at("b")));
     make("b", "old");
     assert_int_equal(pv__file_open(ctx, at("b"), &stream), PV_ERR_USAGE);
     write_text(at("b"), "new");
@@ -173,22 +173,22 @@ static void leaves_the_files_of_others(void **state) {
     make("any.csv", "anything");
     make("a.svg", "<svg ours>");
     make("b.svg", "<svg theirs>");
-    CHECK_OK(ctx, pv_files_write_into(ctx, "--curves", folder, patterns));
+    CHECK_OK(ctx, pv_files_write_into(ctx, "`curves`", folder, patterns));
     write_text(at("roc.csv"), "new");
     write_text(at("any.csv"), "new");
     write_text(at("a.svg"), "<svg ours too>");
     write_text(at("new.svg"), "<svg ours>");
     assert_int_equal(pv_output_open(ctx, at("b.svg"), &output), PV_ERR_PATH);
-    says("does not begin as a file of this name from --curves does");
+    says("does not begin as a file of this name from `curves` does");
     is("b.svg", "<svg theirs>");
     pv_files_begin(ctx);
-    assert_int_equal(pv_files_write_into(ctx, "--curves", folder, patterns), PV_ERR_PATH); /* roc.csv is other now */
+    assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns), PV_ERR_PATH); /* roc.csv is other now */
     make("roc.csv", "x,y\n");
     make("no.csv", "");
-    assert_int_equal(pv_files_write_into(ctx, "--curves", folder, patterns), PV_ERR_PATH);
+    assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns), PV_ERR_PATH);
     assert_string_equal(pv_ctx_error(ctx)->file, at("no.csv"));
-    assert_int_equal(pv_files_write_into(ctx, "--curves", at("no.csv"), patterns), PV_ERR_PATH);
-    says("is a file; name a folder for --curves");
+    assert_int_equal(pv_files_write_into(ctx, "`curves`", at("no.csv"), patterns), PV_ERR_PATH);
+    says("is a file; name a folder for `curves`");
 }
 
 static void refuses_files_in_the_folder(void **state) {
@@ -199,27 +199,27 @@ static void refuses_files_in_the_folder(void **state) {
     make("a", "x,y\n");
     for (int turn = 0; turn < 4; turn++) { /* an input or an output, named before or after the folder */
         pv_files_begin(ctx);
-        pv_status first = turn % 2   ? pv_files_write_into(ctx, "--curves", slashed, patterns)
+        pv_status first = turn % 2   ? pv_files_write_into(ctx, "`curves`", slashed, patterns)
                           : turn / 2 ? pv_files_read(ctx, "DATA", at("roc.csv"))
-                                     : pv_files_write(ctx, "--output", at("c.svg"));
+                                     : pv_files_write(ctx, "`output`", at("c.svg"));
         CHECK_OK(ctx, first);
-        pv_status second = !(turn % 2) ? pv_files_write_into(ctx, "--curves", slashed, patterns)
+        pv_status second = !(turn % 2) ? pv_files_write_into(ctx, "`curves`", slashed, patterns)
                            : turn / 2  ? pv_files_read(ctx, "DATA", at("roc.csv"))
-                                       : pv_files_write(ctx, "--output", at("c.svg"));
+                                       : pv_files_write(ctx, "`output`", at("c.svg"));
         assert_int_equal(second, PV_ERR_USAGE);
     }
     pv_files_begin(ctx);
-    CHECK_OK(ctx, pv_files_write_into(ctx, "--curves", folder, patterns));
+    CHECK_OK(ctx, pv_files_write_into(ctx, "`curves`", folder, patterns));
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a"))); /* of no name that is written there */
-    CHECK_OK(ctx, pv_files_write_into(ctx, "--report", folder, apart));
-    assert_int_equal(pv_files_write_into(ctx, "--figures", slashed, others), PV_ERR_USAGE);
-    says("is the folder of both --curves and --figures, which may each write a file roc.csv");
+    CHECK_OK(ctx, pv_files_write_into(ctx, "`report`", folder, apart));
+    assert_int_equal(pv_files_write_into(ctx, "`figures`", slashed, others), PV_ERR_USAGE);
+    says("is the folder of both `curves` and `figures`, which may each write a file roc.csv");
     /* A link in the folder to an input, which begins as ours do. */
     unlink(at("roc.csv"));
     assert_int_equal(symlink("a", at("roc.csv")), 0);
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a")));
-    assert_int_equal(pv_files_write_into(ctx, "--curves", folder, patterns), PV_ERR_USAGE);
+    assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns), PV_ERR_USAGE);
     says("and an input (DATA ");
 }
 
@@ -233,11 +233,11 @@ static void writes_the_longest_names(void **state) {
         name[length] = '\0';
         pv_files_begin(ctx);
         if (length > 255) {
-            assert_int_equal(pv_files_write(ctx, "--output", at(name)), PV_ERR_PATH);
+            assert_int_equal(pv_files_write(ctx, "`output`", at(name)), PV_ERR_PATH);
             says("File name too long");
             break;
         }
-        CHECK_OK(ctx, pv_files_write(ctx, "--output", at(name)));
+        CHECK_OK(ctx, pv_files_write(ctx, "`output`", at(name)));
         CHECK_OK(ctx, pv__partial_prefix(ctx, at(name), &prefix));
         for (const char *c = prefix; *c; c += pv_utf8_next(c, NULL))
             assert_true(pv_utf8_next(c, NULL) > 0);

@@ -65,7 +65,7 @@ static void test_packed_votes(void **state) {
     roles.group = "patient";
     pv_images *images = NULL;
     assert_int_equal(pv_images_read(ctx, file_of("packed.npz"), &roles, &images), PV_ERR_INPUT);
-    says("array 'votes' has no vote for image [1]; --missing drop");
+    says("array 'votes' has no vote for image [1]; `missing` drop");
     roles.drop_missing = true;
     images = must_get("packed.npz", &roles);
     assert_int_equal(images->layout, PV_IMAGES_VOLUMES);
@@ -155,9 +155,9 @@ static void refuses(const char *name, pv_image_roles roles, const char *part) {
 static void test_roles_refused(void **state) {
     (void)state;
     pv_image_roles roles = (pv_image_roles){0};
-    refuses(file_of("packed.npz"), roles, "has no array 'images' for --images; it has: hu, votes, patient, spacing");
+    refuses(file_of("packed.npz"), roles, "has no array 'images' for `images`; it has: hu, votes, patient, spacing");
     roles.images = "hv";
-    refuses(file_of("packed.npz"), roles, "has no array 'hv' for --images; did you mean 'hu'?");
+    refuses(file_of("packed.npz"), roles, "has no array 'hv' for `images`; did you mean 'hu'?");
     roles.images = "patient";
     refuses(file_of("packed.npz"), roles, "array 'patient' holds text, not pixels");
     roles.images = "votes";
@@ -168,7 +168,7 @@ static void test_roles_refused(void **state) {
     refuses(file_of("stored.npz"), roles, "array 'labels' has 1 dimension; [N][raters]");
     roles = (pv_image_roles){0};
     roles.positive = "7";
-    refuses(file_of("stored.npz"), roles, "has no label '7' for --positive");
+    refuses(file_of("stored.npz"), roles, "has no label '7' for `positive`");
     roles = (pv_image_roles){0};
     roles.images = "spacing";
     roles.views = true;
@@ -181,7 +181,7 @@ static void test_roles_refused(void **state) {
     char several[512];
     snprintf(several, sizeof several, "%s", file_of("packed.npz"));
     roles.labels = several;
-    refuses(file_of("stored.npz"), roles, "has several arrays; --labels takes a file of one");
+    refuses(file_of("stored.npz"), roles, "has several arrays; `labels` takes a file of one");
     pv_archive *archive;
     assert_int_equal(pv_archive_open(ctx, "/dev/zero", &archive), PV_ERR_PATH);
     says("is not a regular file");
@@ -209,7 +209,7 @@ static void test_labels_refused(void **state) {
     put_images(1001, 1001);
     refuses(path, (pv_image_roles){.labels = "labels"}, "array 'labels' has more than 1000 distinct values");
     put_images(6, 3);
-    refuses(path, (pv_image_roles){.labels = "labels", .positive = "1"}, "--positive is for two classes; there are 3");
+    refuses(path, (pv_image_roles){.labels = "labels", .positive = "1"}, "`positive` is for two classes; there are 3");
     pv_image_roles soft = {.frequencies = "frequencies"};
     refuses(path, soft, "array 'frequencies' has no vote for image [0]");
     soft.drop_missing = true;
@@ -350,7 +350,7 @@ static void test_bad_values(void **state) {
         near(images->frequency[i], shares[i], 1e-15);
     pv_images_free(ctx, images);
     roles.binarise = 1;
-    refuses(file_of("stored.npz"), roles, "has shares of votes, not votes: leave --binarise out");
+    refuses(file_of("stored.npz"), roles, "has shares of votes, not votes: leave `binarise` out");
     roles.binarise = 0;
     roles.votes = NULL;
     double same[3] = {5, 5, 5};

@@ -64,7 +64,7 @@ static void write_table(void) {
 static void write_model(const problem *p, const char *first, const char *second) {
     pv_fit_input input = input_of(p);
     input.source = "a.csv";
-    input.command = "fit --rate 0.05";
+    input.command = "fit `rate` 0.05";
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.125";
     options.prevalence_n = "37.5";

@@ -215,7 +215,7 @@ static pv_status checkpoint_poorly(pv_ctx *poor) {
     int x = 1;
     bool found;
     pv_status status = pv_checkpoint_open(poor, file, 0, true);
-    TRY(pv_checkpoint_facts(poor, "--rate=0.1\n"));
+    TRY(pv_checkpoint_facts(poor, "`rate`=0.1\n"));
     TRY(pv_checkpoint_keep(poor, "x", &(pv_field){&x, sizeof x}, 1));
     TRY(pv_checkpoint_recall(poor, "x", &(pv_field){&x, sizeof x}, 1, &found));
     TRY(pv_checkpoint_finish(poor));

@@ -7,12 +7,12 @@ static double p[3], low, high;
 
 static pv_status parse2(const char *text) {
     p[0] = p[1] = p[2] = -1;
-    return pv_prevalence_parse(ctx, "--prevalence", text, two, 2, p, &low, &high);
+    return pv_prevalence_parse(ctx, "`prevalence`", text, two, 2, p, &low, &high);
 }
 
 static pv_status parse3(const char *text) {
     p[0] = p[1] = p[2] = -1;
-    return pv_prevalence_parse(ctx, "--prevalence", text, three, 3, p, &low, &high);
+    return pv_prevalence_parse(ctx, "`prevalence`", text, three, 3, p, &low, &high);
 }
 
 static void parses_prevalence(void **state) {
@@ -104,7 +104,7 @@ static void refuses_prevalence(void **state) {
     for (size_t i = 0; i < sizeof two_class / sizeof *two_class; i++) {
         if (parse2(two_class[i].text) != PV_ERR_USAGE)
             fail_msg("'%s' was taken", two_class[i].text);
-        says("--prevalence");
+        says("`prevalence`");
         says(two_class[i].says);
     }
     assert_int_equal(parse3("0.1"), PV_ERR_USAGE);

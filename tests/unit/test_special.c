@@ -120,7 +120,7 @@ static void test_priors(void **state) {
     const char *texts[] = {"normal:2.5", "student:4", "laplace:0.7", "student:0.5"};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
         pv_prior prior;
-        CHECK_OK(ctx, pv_prior_parse(ctx, "--prior", texts[t], &prior));
+        CHECK_OK(ctx, pv_prior_parse(ctx, "`prior`", texts[t], &prior));
         /* Normalised: the density sums to 1. In s = asinh(w), where the tails are short. */
         double mass = 0, h = 1e-3;
         for (double s = -60; s < 60; s += h)
@@ -136,7 +136,7 @@ static void test_priors(void **state) {
     pv_prior prior;
     const char *wrong[] = {"normal", "normal:", "normal:-1", "normal:x", "cauchy:1", "normal:inf", ""};
     for (size_t t = 0; t < sizeof wrong / sizeof *wrong; t++)
-        assert_int_equal(pv_prior_parse(ctx, "--prior", wrong[t], &prior), PV_ERR_USAGE);
+        assert_int_equal(pv_prior_parse(ctx, "`prior`", wrong[t], &prior), PV_ERR_USAGE);
     pv_ctx_free(ctx);
 }
 

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 # String literals with an option as it is typed; commands that a page quotes whole, "eval --from P", are left alone.
 dashed() {
-    grep -nE '"([^"\\]|\\.)*--([a-z]|%s)' "$@" | grep -vE '(eval|predict) --|var\(--|"--%s:%s;"'
+    grep -noE '"([^"\\]|\\.)*"' "$@" | grep -E -e '--([a-z]|%s)' | grep -vE '(eval|predict) --|var\(--|"--%s:%s;"'
 }
 echo 'fail("leave it out with --exclude %s")' | dashed >/dev/null || { echo "a dashed option is not found" >&2; exit 1; }
 echo 'fail("leave it out with `exclude` %s", --n)' | dashed >/dev/null && { echo "a good text is found" >&2; exit 1; }

@@ -168,6 +168,7 @@ static void print_common(FILE *out, const cli_command *command) {
             fprintf(out, "\n%s:\n", common->title);
         const char *help = common->help ? common->help : row->help;
         snprintf(line, sizeof line, "%.*s", common->help ? (int)strlen(help) : sentence(help), help);
+        cli_dashes(line);
         if (has_default(row))
             snprintf(entry, sizeof entry, "%s [%s]", line, row->fallback);
         else

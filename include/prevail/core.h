@@ -53,7 +53,7 @@ PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *popu
 #define PV_LOSS_LIST(X)                                                                                                \
     X(IG, ig, "information gain, each likelihood over the model's own marginal")                                       \
     X(IW, iw, "class weights")                                                                                         \
-    X(PLAIN, plain, "log-loss, corrected for a population when it predicts")
+    X(PLAIN, plain, "log-loss, to be corrected when predicting")
 typedef enum pv_loss {
 #define PV_LOSS_ENUM(name, word, text) PV_LOSS_##name,
     PV_LOSS_LIST(PV_LOSS_ENUM)

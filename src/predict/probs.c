@@ -34,11 +34,11 @@ static pv_status check(pv_ctx *ctx, const pv_probs *probs, const double *from, c
                         probs->classes);
     if (population && population->kind != PV_POPULATION_TRUE && !from)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the prevalence that the probabilities were made for is unknown: state it (--from)");
+                        "the prevalence that the probabilities were made for is unknown: state it (`from`)");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     if (options->level > 0 && (!population || population->kind != PV_POPULATION_UNKNOWN))
-        return pv__fail(ctx, PV_ERR_USAGE, "--interval is for a population of unknown prevalence: leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`interval` is for a population of unknown prevalence: leave it out");
     return PV_OK;
 }
 

@@ -60,9 +60,9 @@ pv_status pv__stated_read(pv_ctx *ctx, const char *text, char *const *labels, in
     *stated = PV__STATED_GIVEN;
     if (!strpbrk(text, "=0123456789"))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--stated-for: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
+                        "`stated-for`: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
                         pv__show(text).text);
-    return pv_prevalence_parse_one(ctx, "--stated-for", text, labels, classes, share);
+    return pv_prevalence_parse_one(ctx, "`stated-for`", text, labels, classes, share);
 }
 
 bool pv_shares_differ(int classes, const double *observed, const double *prevalence) {
@@ -82,7 +82,7 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
     PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
     if (stated == PV__STATED_POPULATION && !j->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "--stated-for population: that of these probabilities is unknown; say it with --from P");
+                        "`stated-for` population: that of these probabilities is unknown; say it with `from` P");
     if (stated != PV__STATED_GIVEN)
         memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
     j->as_rows = stated == PV__STATED_ROWS;
@@ -103,13 +103,13 @@ static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels,
     char list[300];
     pv__join(labels, (size_t)classes, (size_t)classes, list, sizeof list);
     if (classes < 3)
-        return pv__fail(ctx, PV_ERR_USAGE, "--binarise %s: there are two labels already, %s; leave --binarise out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`binarise` %s: there are two labels already, %s; leave `binarise` out",
                         pv__show(name).text, list);
     for (*middle = 0; *middle < classes && strcmp(labels[*middle], name) != 0;)
         ++*middle;
     if (*middle > 0 && *middle < classes - 1)
         return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "--binarise %s: %s; name one with labels on both sides: %s", pv__show(name).text,
+    return pv__fail(ctx, PV_ERR_USAGE, "`binarise` %s: %s; name one with labels on both sides: %s", pv__show(name).text,
                     *middle == classes ? "there is no such label" : "is the first or the last label", list);
 }
 
@@ -155,7 +155,7 @@ static pv_status find_positive(pv_ctx *ctx, const char *name, pv_judgement *j) {
     char list[300];
     const char *near = pv_nearest(name, (const char *const *)j->labels, (size_t)j->classes);
     pv__join(j->labels, (size_t)j->classes, (size_t)j->classes, list, sizeof list);
-    return pv__fail(ctx, PV_ERR_USAGE, "--positive: there is no label '%s'; %s%s%s", pv__show(name).text,
+    return pv__fail(ctx, PV_ERR_USAGE, "`positive`: there is no label '%s'; %s%s%s", pv__show(name).text,
                     near ? "did you mean '" : "the labels are ", near ? near : list, near ? "'?" : "");
 }
 

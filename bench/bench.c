@@ -203,6 +203,7 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     pv_fit_options ig = plain;
     ig.loss = PV_LOSS_IG;
     ig.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
+    ig.prevalence_n = "rows";
     double best_plain = HUGE_VAL, best_ig = HUGE_VAL;
     pv_status status = PV_OK;
     for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++) {

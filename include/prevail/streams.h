@@ -32,6 +32,7 @@ extern "C" {
     X(HMC_STEP, 33, "chain x 2^40 + iteration")                                                                        \
     X(HMC_TRANSITION, 34, "chain x 2^40 + iteration")                                                                  \
     X(LAPLACE, 35, "draw")                                                                                             \
+    X(LAPLACE_PREVALENCE, 36, "draw")                                                                                  \
     X(VI_START, 41, "component")                                                                                       \
     X(VI_STEP, 42, "step x components + component")                                                                    \
     X(VI_BOUND, 43, "component")                                                                                       \

@@ -148,6 +148,32 @@ static bool profile_fast(state *s, double start, double *value, double *scale) {
     return false;
 }
 
+/* The same with the prevalence known: lambda stays there, and m is found by Newton's method from where the optimum has
+ * it. sum v log q is concave in m; a step that leaves the domain, or more than a few, are left to the objective. */
+static bool known_fast(state *s, double *value, double *scale) {
+    const pv__problem *problem = s->problem;
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    size_t n = s->rows.n;
+    const double *v = problem->targets.weight ? s->rows.weight : NULL, *mass = problem->mass;
+    double lambda = problem->population.prevalence[1], total = mass[0] + mass[1];
+    double m = (mass[1] - mass[0] * lambda / (1 - lambda)) / total;
+    for (int iteration = 0; iteration < 25; iteration++) {
+        pv__profile_sums sums = kernels->profile_sums(n, s->p1, v, 1 / lambda, m);
+        if (!(sums.smallest > 0 && sums.rr > 0))
+            return false;
+        double step = sums.r / sums.rr, miss = fabs(sums.r) / total;
+        m += step;
+        /* As above: the error of the last step is the square of what it mends. */
+        if (miss <= 1e-10 || (miss <= 1e-5 && fabs(step) <= 1e-4 * fabs(m) && sums.smallest > 0.01)) {
+            *scale = m / lambda;
+            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, 0.5 * sums.smallest, s->extra);
+            *value += mass[1] * log(lambda) + mass[0] * log1p(-lambda);
+            return isfinite(*value);
+        }
+    }
+    return false;
+}
+
 static bool likelihood_fast(state *s, const double *w, double *value, double *gradient) {
     const pv__problem *problem = s->problem;
     const pv_prevalence *population = &problem->population;
@@ -158,10 +184,9 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
         kernels->backward(&s->rows, s->p1, s->p0, NULL, 0, gradient);
         return true;
     }
-    if (isinf(population->prevalence_n))
-        return false;
+    bool known = isinf(population->prevalence_n);
     if (problem->options->marginal == PV_MARGINAL_PLUGIN) {
-        if (!(sums.mean0 > 1e-280 && sums.mean1 > 1e-280))
+        if (known || !(sums.mean0 > 1e-280 && sums.mean1 > 1e-280))
             return false;
         double c0 = problem->mass[0] - population->prevalence_n * population->prevalence[0];
         double c1 = problem->mass[1] - population->prevalence_n * population->prevalence[1];
@@ -170,7 +195,8 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
         return true;
     }
     double term, scale;
-    if (population->prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) || !profile_fast(s, sums.mean1, &term, &scale))
+    if (population->prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) ||
+        !(known ? known_fast(s, &term, &scale) : profile_fast(s, sums.mean1, &term, &scale)))
         return false;
     *value += term;
     kernels->backward(&s->rows, s->p1, s->p0, s->extra, scale, gradient);
@@ -228,8 +254,7 @@ static bool marginal_fast(state *s, const double *w, double *log_marginal) {
     if (!(mean0 > 1e-280 && mean1 > 1e-280))
         return false;
     if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE) {
-        if (isinf(problem->population.prevalence_n) || problem->population.prevalence[1] > 0.5 ||
-            !profile_fast(s, mean1, &term, &scale))
+        if (problem->population.prevalence[1] > 0.5 || !profile_fast(s, mean1, &term, &scale))
             return false;
         mean1 = exp(s->log_lambda);
         mean0 = 1 - mean1;
@@ -243,6 +268,11 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     state *s = density->state;
     const pv__problem *problem = s->problem;
     double value;
+    if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n)) {
+        for (int y = 0; y < problem->targets.classes; y++)
+            log_marginal[y] = log(problem->population.prevalence[y]);
+        return PV_OK;
+    }
     if (!pv_loss_of_design(pv__problem_loss(problem)) && marginal_fast(s, w, log_marginal))
         return PV_OK;
     if (s->joint)

@@ -42,4 +42,9 @@ void pv__density_free(pv_ctx *ctx, pv_density *density);
 /* log p(y|w) at w, [classes]. */
 pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const double *w, double *log_marginal);
 
+/* (laplace_prevalence.c) Whether the posterior has the prevalence of finite strength as stated; then Laplace's draws
+ * get it, and log_marginal [count][classes], what they had, becomes what they have. */
+bool pv__states_prevalence(const pv__problem *problem);
+pv_status pv__state_prevalence(pv_ctx *ctx, const pv__problem *problem, pv_posterior *p, double *log_marginal);
+
 #endif

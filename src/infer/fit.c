@@ -32,7 +32,7 @@ static const double MOST_OBSERVATIONS = 1e12; /* beside more, the rows would be 
 
 static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->prevalence_n;
-    if (strcmp(text, "known") == 0)
+    if (strcmp(text, "known") == 0 || strcmp(text, "auto") == 0) /* who writes one number means that number */
         problem->population.prevalence_n = HUGE_VAL;
     else if (strcmp(text, "rows") == 0)
         for (int y = 0; y < problem->targets.classes; y++)
@@ -40,7 +40,8 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     else {
         double n;
         if (!pv__parse_real(text, &n) || !(n >= 0))
-            return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'rows' or 'known'", text);
+            return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'",
+                            text);
         if (n > MOST_OBSERVATIONS)
             return pv__fail(ctx, PV_ERR_USAGE,
                             "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
@@ -55,7 +56,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
-    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "rows") != 0)
+    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "auto") != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`prevalence-n` %s says how well `prevalence` is known, and there is none: state it, or leave "
                         "`prevalence-n` out",
@@ -83,7 +84,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
                         text, labels[0], labels[1], labels[1], text);
     PV_TRY(read_strength(ctx, problem));
     if (!isnan(low)) {
-        if (strcmp(problem->options->prevalence_n, "rows") != 0)
+        if (strcmp(problem->options->prevalence_n, "auto") != 0)
             return pv__fail(ctx, PV_ERR_USAGE,
                             "`prevalence` %s is an interval, which says how well it is known; leave `prevalence-n` out",
                             text);

@@ -17,9 +17,10 @@ const pv_option pv_fit_option_table[] = {
      "How common each class is in the true population: a number for two classes (the positive one), a comma list in "
      "label "
      "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 90 %. Needed by ig and iw."},
-    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "rows", 0, 0, NULL, "N|known|rows",
-     "How well the prevalence is known: the number of observations it rests on; 'known' holds p(y|w) at it exactly; "
-     "'rows' takes the number of training rows (the sum of their weights)."},
+    {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "auto", 0, 0, NULL, "auto|N|known|rows",
+     "How well the prevalence is known: the number N of observations it rests on; known: p(y|w) is held at it exactly; "
+     "rows: as from as many observations as there are training rows (the sum of their weights). auto: an interval says "
+     "it itself, a bare number is known."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",

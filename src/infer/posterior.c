@@ -20,8 +20,8 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
                         "`marginal` auxiliary:linear");
     if (corrects && o->marginal != PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n` known with `marginal` %s leaves no posterior (it lives on a surface): use "
-                        "`marginal` profile, or a large `prevalence-n`",
+                        "with a known prevalence `marginal` %s leaves no posterior (it lives on a surface): say with "
+                        "`prevalence-n` N how many observations the prevalence rests on, or use `marginal` profile",
                         pv_marginal_name((pv_marginal)o->marginal));
     double total = 0;
     for (int y = 0; y < problem->targets.classes; y++)
@@ -120,7 +120,9 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
     PV_GOTO(done, pv__alloc(ctx, posterior->count, k * sizeof(double), &classifier->draw_log_marginal));
-    status = find_marginals(ctx, &density, k, posterior, classifier->draw_log_marginal);
+    PV_GOTO(done, find_marginals(ctx, &density, k, posterior, classifier->draw_log_marginal));
+    if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem))
+        status = pv__state_prevalence(ctx, problem, posterior, classifier->draw_log_marginal);
 done:
     if (estimator)
         pv__estimator_free(ctx, estimator); /* the density with it */

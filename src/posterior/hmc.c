@@ -6,7 +6,8 @@
  * their length, and those below 20 iterations none. u are the whitened coordinates, so that the metric has only to make
  * up for what the curvature at the centre does not say. A window in which paths diverged, or left the density, raises
  * the acceptance that the chain aims for: where the prevalence is known it must lie between the rows' probabilities, a
- * cone about slopes of 0, whose walls steps of the usual length hit when rows are few.
+ * cone whose tip is at slopes of 0. With few rows paths pass by the tip, where steps of the usual length hit its walls
+ * or are thrown.
  *
  * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
  * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
@@ -140,7 +141,7 @@ static pv_status begin(chain *c) {
 
 /* Paths that ran against a wall in a window: shorter steps from then on, which is what a careful user would ask for. */
 static void aim_higher(adaptation *a) {
-    const double careful = 0.99;
+    const double careful = 0.995;
     if (a->hits > 0)
         a->target = fmax(a->target, careful);
     a->hits = 0;

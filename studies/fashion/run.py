@@ -27,9 +27,9 @@ METHODS = {
     "ig, auxiliary:linear": ["--loss", "ig", "--marginal", "auxiliary:linear", "--prevalence-n", "known"],
     "iw": ["--loss", "iw"],
     "plain, corrected": ["--loss", "plain"],
-    "ig, profile, N = rows": ["--loss", "ig", "--marginal", "profile"],
-    "ig, auxiliary:constant, N = rows": ["--loss", "ig", "--marginal", "auxiliary:constant"],
-    "ig, auxiliary:linear, N = rows": ["--loss", "ig", "--marginal", "auxiliary:linear"],
+    "ig, profile, N = rows": ["--loss", "ig", "--marginal", "profile", "--prevalence-n", "rows"],
+    "ig, auxiliary:constant, N = rows": ["--loss", "ig", "--marginal", "auxiliary:constant", "--prevalence-n", "rows"],
+    "ig, auxiliary:linear, N = rows": ["--loss", "ig", "--marginal", "auxiliary:linear", "--prevalence-n", "rows"],
 }
 
 

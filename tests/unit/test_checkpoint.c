@@ -295,6 +295,8 @@ static void resumes_posteriors(void **state) {
     options.infer = PV_INFER_VI;
     options.steps = 60;
     check_resumes(&p, &options, 13, 3);
+    options.prevalence_n = "rows";
+    check_resumes(&p, &options, 13, 3);
     options.marginal = PV_MARGINAL_AUXILIARY_LINEAR;
     options.batch = "20";
     options.epochs = 5;
@@ -471,6 +473,7 @@ static void traces_and_stops_early(void **state) {
     problem p = nodules(ctx, 150, 8);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
+    options.prevalence_n = "rows"; /* no matching in the end: the last epoch's marginal is the model's */
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
     options.model = "mlp:16";
     options.batch = "30";

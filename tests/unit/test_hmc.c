@@ -321,7 +321,7 @@ static void test_contingency(void **state) {
         pv_density density = table_density(&s);
         pv_hmc_options options = pv_hmc_options_default();
         options.seed = 100 + i;
-        options.draws = 4000;
+        options.draws = 8000; /* heavy tails */
         pv_posterior *p;
         CHECK_OK(ctx, pv_hmc(ctx, &density, w, &options, &p));
         check_mixed(p, 1.02);

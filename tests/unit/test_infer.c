@@ -360,6 +360,7 @@ static void test_vi_intercept_in_batches(void **state) {
     problem p = nodules(ctx, 150, 5);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.01";
+    options.prevalence_n = "rows";
     options.infer = PV_INFER_VI;
     double ratio = 0, shift = 0;
     for (int seed = 1; seed <= SEEDS; seed++) {
@@ -390,6 +391,7 @@ static void test_vi_in_batches(void **state) {
     problem p = nodules(ctx, 150, 5);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.01";
+    options.prevalence_n = "rows";
     options.infer = PV_INFER_VI;
     options.loss = PV_LOSS_PLAIN;
     compare_batches(&p, options, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, true, 0.1, 0.05);
@@ -496,7 +498,7 @@ static void test_jeffreys(void **state) {
     for (size_t i = 0; i < half->posterior->count * half->posterior->dims; i++)
         CHECK_NEAR(half->posterior->draws[i], same->posterior->draws[i], 1e-4);
     options.prevalence = "0.005-0.02"; /* an interval is all there is to know */
-    options.prevalence_n = "rows";
+    options.prevalence_n = "auto";
     options.intercept_prior = "auto";
     pv_classifier *interval = fit(ctx, &p, &options);
     assert_false(interval->half_counts);

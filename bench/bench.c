@@ -50,12 +50,12 @@ static double now(void) {
 
 typedef struct bench_data {
     pv_dataset set;
-    pv_encoding encoding;
-    pv_source_column *source;
-    char **names;
+    pv_schema *schema;
 } bench_data;
 
-static void make_data(bench_data *data, size_t rows, size_t columns, int threads) {
+static pv_status make_data(cli_call *call, bench_data *data, size_t rows, size_t columns) {
+    static const char *const labels[] = {"0", "1"};
+    const int threads = pv_ctx_threads(call->ctx);
     *data = (bench_data){0};
     data->set = (pv_dataset){.rows = rows, .features = (int)columns, .classes = 2};
     data->set.x = cli_alloc(rows * columns, sizeof(double));
@@ -75,23 +75,11 @@ static void make_data(bench_data *data, size_t rows, size_t columns, int threads
         data->set.label[i] = pv_rng_uniform(&rng) < pv_sigmoid(z);
     }
     free(w);
-    data->source = cli_alloc(columns, sizeof *data->source);
-    data->names = cli_alloc(columns, sizeof *data->names);
-    for (size_t j = 0; j < columns; j++) {
-        char name[32];
-        snprintf(name, sizeof name, "x%zu", j + 1);
-        data->names[j] = cli_copy(name);
-        data->source[j] = (pv_source_column){.name = data->names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
-    }
-    data->encoding =
-        (pv_encoding){.sources = columns, .source = data->source, .features = (int)columns, .feature = data->names};
+    return pv_schema_new(call->ctx, "y", labels, 2, NULL, (int)columns, &data->schema);
 }
 
-static void free_data(bench_data *data) {
-    for (size_t j = 0; j < data->encoding.sources; j++)
-        free(data->names[j]);
-    free(data->names);
-    free(data->source);
+static void free_data(cli_call *call, bench_data *data) {
+    pv_schema_free(call->ctx, data->schema);
     free(data->set.x);
     free(data->set.label);
 }
@@ -124,15 +112,12 @@ typedef struct timing {
 
 static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, const pv_fit_options *options,
                           int64_t repeats, timing *best) {
-    static char zero[] = "0", one[] = "1";
-    char *labels[] = {zero, one};
     pv_dataset set = data->set;
     set.rows = rows;
     *best = (timing){.seconds = HUGE_VAL};
     for (int64_t r = 0; r < repeats; r++) {
-        pv_fit_input input = {.data = &set, .encoding = &data->encoding, .labels = labels, .target = "y"};
         pv_classifier *fitted;
-        pv_status status = pv_fit(call->ctx, &input, options, &fitted);
+        pv_status status = pv_fit(call->ctx, data->schema, &set, options, &fitted);
         if (status != PV_OK)
             return status;
         if (cli_was_stopped(fitted, PV_STOP_INTERRUPTED)) {
@@ -149,19 +134,20 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
 static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) {
     size_t rows = (size_t)o->rows, columns = (size_t)o->columns;
     bench_data data;
-    make_data(&data, rows, columns, pv_ctx_threads(call->ctx));
+    pv_status status = make_data(call, &data, rows, columns);
     double rate = copy_rate(rows * columns * sizeof(double), pv_ctx_threads(call->ctx), 2 * o->repeats);
     pv_fit_options fit = pv_fit_options_default();
     fit.prevalence = "0.01";
     fit.tolerance = o->tolerance;
     timing ig, plain, tenth;
-    pv_status status = time_fit(call, &data, rows, &fit, o->repeats, &ig);
+    if (status == PV_OK)
+        status = time_fit(call, &data, rows, &fit, o->repeats, &ig);
     if (status == PV_OK)
         status = time_fit(call, &data, rows / 10, &fit, 3 * o->repeats, &tenth);
     fit.loss = PV_LOSS_PLAIN;
     if (status == PV_OK)
         status = time_fit(call, &data, rows, &fit, o->repeats, &plain);
-    free_data(&data);
+    free_data(call, &data);
     if (status != PV_OK)
         return status;
     double bytes = (double)rows * (double)columns * sizeof(double);
@@ -194,7 +180,7 @@ static pv_status time_steps(cli_call *call, const bench_data *data, pv_fit_optio
 
 static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out) {
     bench_data data;
-    make_data(&data, 12800, 50, pv_ctx_threads(call->ctx));
+    pv_status status = make_data(call, &data, 12800, 50);
     pv_fit_options plain = pv_fit_options_default();
     plain.prevalence = "0.01";
     plain.model = "mlp:64,64";
@@ -205,13 +191,12 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     ig.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
     ig.prevalence_n = "rows";
     double best_plain = HUGE_VAL, best_ig = HUGE_VAL;
-    pv_status status = PV_OK;
     for (int64_t r = 0; r < 3 * o->repeats && status == PV_OK; r++) {
         status = time_steps(call, &data, &plain, &best_plain);
         if (status == PV_OK)
             status = time_steps(call, &data, &ig, &best_ig);
     }
-    free_data(&data);
+    free_data(call, &data);
     if (status != PV_OK)
         return status;
     cli_json_set(out, "step_plain_seconds", cli_json_real(best_plain));
@@ -223,14 +208,13 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
  * with 0.002 degrees of freedom, N_pr = 10. Whole fits: the maximum, the steps, the bound, 2000 draws. */
 static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
     bench_data data;
-    make_data(&data, 302, 7, pv_ctx_threads(call->ctx));
+    pv_status status = make_data(call, &data, 302, 7);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.01";
     options.prevalence_n = "10";
     options.prior = "student:0.002";
     options.infer = PV_INFER_VI;
     timing plugin = {.seconds = HUGE_VAL}, profile = plugin, one;
-    pv_status status = PV_OK;
     for (int64_t r = 0; r < 5 * o->repeats && status == PV_OK; r++) {
         options.marginal = PV_MARGINAL_PLUGIN;
         status = time_fit(call, &data, data.set.rows, &options, 1, &one);
@@ -240,7 +224,7 @@ static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
             status = time_fit(call, &data, data.set.rows, &options, 1, &one);
         profile.seconds = fmin(profile.seconds, one.seconds);
     }
-    free_data(&data);
+    free_data(call, &data);
     if (status != PV_OK)
         return status;
     cli_json_set(out, "vi_plugin_seconds", cli_json_real(plugin.seconds));

@@ -22,14 +22,15 @@ typedef struct volumes {
     pv_dataset set;
     pv_images images;
     pv_image_encoding image;
-    pv_encoding encoding;
+    pv_schema schema;
+    char *labels[2];
     int16_t *pixels;
     size_t row[ROWS];
     int32_t label[ROWS];
 } volumes;
 
 static void make_volumes(volumes *v) {
-    static char none[] = "";
+    static char none[] = "", zero[] = "0", one[] = "1";
     size_t count = (size_t)ROWS * SIDE * SIDE * SIDE;
     pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_VOLUMES, 0);
     v->pixels = cli_alloc(count, sizeof *v->pixels);
@@ -66,7 +67,9 @@ static void make_volumes(volumes *v) {
                                    .shift = 0.05,
                                    .scale = 0.1,
                                    .flip = true};
-    v->encoding = (pv_encoding){.features = 9 * 32 * 32, .image = &v->image};
+    v->labels[0] = zero;
+    v->labels[1] = one;
+    v->schema = (pv_schema){.labels = v->labels, .classes = 2, .features = 9 * 32 * 32, .image = &v->image};
     v->set = (pv_dataset){.rows = ROWS,
                           .features = 9 * 32 * 32,
                           .label = v->label,
@@ -95,9 +98,6 @@ static void on_step(void *state, const pv_progress *progress) {
 }
 
 static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options options, double *best) {
-    static char zero[] = "0", one[] = "1";
-    char *labels[] = {zero, one};
-    pv_fit_input input = {.data = &v->set, .encoding = &v->encoding, .labels = labels, .target = "y"};
     step_clock clock = {.outer = call->ctx, .best = *best};
     pv_ctx_options observed = pv_ctx_options_default();
     observed.threads = pv_ctx_threads(call->ctx);
@@ -108,7 +108,7 @@ static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options opt
         return status;
     pv_classifier *fitted;
     options.epochs = 5;
-    status = pv_fit(clock.ctx, &input, &options, &fitted);
+    status = pv_fit(clock.ctx, &v->schema, &v->set, &options, &fitted);
     if (status == PV_OK)
         pv_classifier_free(clock.ctx, fitted);
     pv_ctx_free(clock.ctx);

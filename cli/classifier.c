@@ -18,7 +18,7 @@ static void print_padded(const char *text, int width) {
 }
 
 json_t *cli_json_prevalence(const pv_classifier *c) {
-    return c->prevalence ? cli_json_by_label(c->labels, c->classes, c->prevalence) : json_null();
+    return c->prevalence ? cli_json_by_label(c->schema->labels, c->schema->classes, c->prevalence) : json_null();
 }
 
 json_t *cli_json_prevalence_n(const pv_classifier *c) {
@@ -43,8 +43,8 @@ json_t *cli_json_marginal_kind(const pv_classifier *c) {
 
 json_t *cli_json_marginal(const pv_classifier *classifier, const pv_summary *summary) {
     json_t *object = cli_json_object();
-    for (int y = 0; y < classifier->classes; y++)
-        cli_json_set(object, classifier->labels[y], cli_json_real(summary->marginal[y].mean));
+    for (int y = 0; y < classifier->schema->classes; y++)
+        cli_json_set(object, classifier->schema->labels[y], cli_json_real(summary->marginal[y].mean));
     return object;
 }
 
@@ -64,15 +64,15 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
     int width = 5;
     bounds names = bound_names(summary->level);
     const pv_spread *marginal = summary->marginal;
-    for (int y = 0; y < classifier->classes; y++)
-        width = characters(classifier->labels[y]) > width ? characters(classifier->labels[y]) : width;
+    for (int y = 0; y < classifier->schema->classes; y++)
+        width = characters(classifier->schema->labels[y]) > width ? characters(classifier->schema->labels[y]) : width;
     print_padded("label", width);
     printf("  %12s  %12s  %12s", "in the data", classifier->estimated ? "estimated" : "stated", "in the model");
     if (classifier->posterior)
         printf("  %12s  %12s", names.lo, names.hi);
     fputc('\n', stdout);
-    for (int y = 0; y < classifier->classes; y++) {
-        print_padded(classifier->labels[y], width);
+    for (int y = 0; y < classifier->schema->classes; y++) {
+        print_padded(classifier->schema->labels[y], width);
         printf("  %12.6g", classifier->design[y]);
         if (classifier->prevalence)
             printf("  %12.6g", classifier->prevalence[y]);
@@ -111,13 +111,13 @@ json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary 
     if (!summary->coefficient)
         return NULL;
     json_t *object = cli_json_object();
-    for (size_t y = 1; y < (size_t)classifier->classes; y++) {
+    for (size_t y = 1; y < (size_t)classifier->schema->classes; y++) {
         const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
-        json_t *row = classifier->classes == 2 ? object : cli_json_object();
+        json_t *row = classifier->schema->classes == 2 ? object : cli_json_object();
         for (size_t at = 0; at < summary->terms; at++)
             cli_json_set(row, own[at].name, json_coefficient(&own[at], classifier->posterior != NULL, details, at > 0));
         if (row != object)
-            cli_json_set(object, classifier->labels[y], row);
+            cli_json_set(object, classifier->schema->labels[y], row);
     }
     return object;
 }
@@ -157,9 +157,9 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
         printf("  %zu parameters\n", pv_model_params(classifier->model));
     for (size_t at = 1; summary->coefficient && at < summary->terms; at++)
         width = characters(summary->coefficient[at].name) > width ? characters(summary->coefficient[at].name) : width;
-    for (size_t y = 1; summary->coefficient && y < (size_t)classifier->classes; y++) {
+    for (size_t y = 1; summary->coefficient && y < (size_t)classifier->schema->classes; y++) {
         const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
-        printf("%s  %s against %s\n", y > 1 ? "\n" : "", own->label, classifier->labels[0]);
+        printf("%s  %s against %s\n", y > 1 ? "\n" : "", own->label, classifier->schema->labels[0]);
         print_padded("", width);
         print_heads(posterior, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {

@@ -38,7 +38,6 @@ static const pv_option cv_table[] = {
      "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
     {"repeats", PV_OPTION_INT, offsetof(cv_options, repeats), "1", 1, 1e5, NULL, "R",
      "Number of repeats, with other folds each time."},
-    CLI_OPTION_GROUP(cv_options, roles.group),
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "
      "unknown is inferred from each fold's rows without a look at their labels. holdout_nll and information_gain do "
@@ -81,9 +80,9 @@ static int write_predictions(cli_call *call, const cv_options *options, const cl
         label[i] = v->data->label[i % rows];
     }
     const cli_extra extra[] = {
-        {"repeat__", repeat, NULL}, {"fold__", v->fold, NULL}, {"observed__", label, training->labels}};
+        {"repeat__", repeat, NULL}, {"fold__", v->fold, NULL}, {"observed__", label, training->schema->labels}};
     bool once = v->repeats == 1;
-    cli_predictions what = {.labels = training->labels,
+    cli_predictions what = {.labels = training->schema->labels,
                             .classes = v->data->classes,
                             .rows = all,
                             .p = p,
@@ -135,7 +134,7 @@ static json_t *json_parts(const pv_validation *v, char *const *labels) {
 static void print_json(cli_call *call, const cv_options *options, const cli_training *training,
                        const pv_validation *v) {
     json_t *object = cli_json_object();
-    char *const *labels = training->labels;
+    char *const *labels = training->schema->labels;
     int classes = training->data->classes;
     const double *observed = v->observed;
     cli_json_set(object, "metrics", cli_json_validation(v));
@@ -144,7 +143,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
     cli_json_set(object, "folds", json_integer(options->folds));
     cli_json_set(object, "repeats", json_integer(options->repeats));
-    cli_json_set(object, "group", options->roles.group ? cli_json_text(options->roles.group) : json_null());
+    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "population_prevalence", cli_json_by_label(labels, classes, v->population));
     cli_json_set(object, "prevalence", v->prevalence ? cli_json_by_label(labels, classes, v->prevalence) : json_null());
@@ -169,7 +168,7 @@ static void print_footer(const cv_options *options, const cli_training *training
         printf("  lo, hi: %.4g %% interval of it, from %lld bootstrap replicates within labels%s\n",
                100 * options->interval, (long long)v->replicates, repeats);
     printf("  mean, sd: over %zu folds; -: undefined; positive: label %s\n", v->folds * v->repeats,
-           training->labels[training->data->classes - 1]);
+           training->schema->labels[training->data->classes - 1]);
     cli_print_stated(1, &v);
 }
 
@@ -186,8 +185,8 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
            v->data->rows, call->argument[0], v->folds);
     if (v->repeats > 1)
         printf(", %zu times", v->repeats);
-    if (options->roles.group)
-        printf(", by %s", options->roles.group);
+    if (options->roles.roles.group)
+        printf(", by %s", options->roles.roles.group);
     printf("; population %s\n\n  %-17s %9s %9s %9s %9s %9s", options->population, "", "pooled", "lo", "hi", "mean",
            "sd");
     for (size_t i = 0; parts <= SHOWN && i < parts; i++)
@@ -229,7 +228,8 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
                options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
                v->repeats == 1 ? "" : "s", options->population);
     report_put_warnings(call, report);
-    report_validated validated = {.labels = training->labels, .target = options->roles.roles.target, .validation = v};
+    report_validated validated = {
+        .labels = training->schema->labels, .target = options->roles.roles.target, .validation = v};
     code = report_put_validated(call, report, &validated, options->fit.seed);
     if (code == CLI_OK) {
         report_put_folds(report, v);
@@ -244,7 +244,7 @@ static int run(cli_call *call) {
     pv_validation *validation = NULL;
     pv_dataset *sample = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
+    int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
@@ -256,23 +256,22 @@ static int run(cli_call *call) {
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK)
         cli_warn_of_strength(call, &options->fit);
-    pv_fit_input input = {0};
-    if (code == CLI_OK) {
-        input = cli_training_input(call, &options->roles, &training);
-        code = cli_read_sample(call, &options->sample, &options->roles, &training, &input, &sample);
-    }
+    if (code == CLI_OK)
+        code = cli_read_sample(call, &options->sample, &options->roles, &training, &sample);
+    options->fit.sample = sample;
+    options->fit.command = call->line;
     if (code == CLI_OK)
         code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK) {
         pv_validation_options how = {.folds = options->folds,
                                      .repeats = options->repeats,
-                                     .group = training.group,
                                      .population = options->population,
                                      .unknown = &options->unknown,
                                      .stated_for = options->stated_for,
                                      .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
                                      .level = options->interval};
-        pv_status status = pv_cross_validate(call->ctx, &input, &options->fit, &how, &validation);
+        pv_status status =
+            pv_cross_validate(call->ctx, training.schema, training.data, &options->fit, &how, &validation);
         cli_progress_clear(call);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }

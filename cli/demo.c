@@ -59,8 +59,7 @@ typedef struct result {
 
 typedef struct work {
     pv_table *sample, *people;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *train, *test;
     double *truth;         /* [features + 1], intercept first */
     double *sd;            /* [features], in the population */
@@ -72,11 +71,9 @@ typedef struct work {
 } work;
 
 static void work_clear(pv_ctx *ctx, work *held) {
-    if (held->labels)
-        pv_string_list_free(ctx, held->labels, 2);
     pv_dataset_free(ctx, held->train);
     pv_dataset_free(ctx, held->test);
-    pv_encoding_free(ctx, held->encoding);
+    pv_schema_free(ctx, held->schema);
     pv_table_free(ctx, held->sample);
     pv_table_free(ctx, held->people);
     free(held->truth);
@@ -101,20 +98,20 @@ static pv_status make_people(cli_call *call, int64_t seed, work *held) {
     if (status == PV_OK)
         status = pv_simulate(call->ctx, "nodules", &simulation, &held->people, NULL);
     if (status == PV_OK)
-        status = pv_dataset_learn(call->ctx, held->sample, &roles, &held->encoding, &held->labels, &held->train);
+        status = pv_schema_learn(call->ctx, held->sample, &roles, &held->schema, &held->train);
     if (status == PV_OK)
-        status = pv_dataset_apply(call->ctx, held->people, &roles, held->encoding, held->labels, 2, &held->test);
+        status = pv_schema_apply(call->ctx, held->schema, held->people, &roles, &held->test);
     return status;
 }
 
 /* The encoded test data back on the scale of the table: x sd + mean. All columns of the nodules are numbers. */
 static double raw_value(const work *held, size_t n, int j) {
-    const pv_source_column *source = &held->encoding->source[j];
+    const pv_source_column *source = &held->schema->source[j];
     return held->test->x[n * (size_t)held->test->features + (size_t)j] * source->sd + source->mean;
 }
 
 static void measure_scale(work *held) {
-    int features = held->encoding->features;
+    int features = held->schema->features;
     double rows = (double)held->test->rows;
     held->sd = cli_alloc((size_t)features, sizeof(double));
     for (int j = 0; j < features; j++) {
@@ -132,7 +129,7 @@ static void measure_scale(work *held) {
 static void predict_truth(const work *held, double *log_p) {
     for (size_t n = 0; n < held->test->rows; n++) {
         double logit = held->truth[0];
-        for (int j = 0; j < held->encoding->features; j++)
+        for (int j = 0; j < held->schema->features; j++)
             logit += held->truth[j + 1] * raw_value(held, n, j);
         log_p[2 * n] = pv_log_sigmoid(-logit);
         log_p[2 * n + 1] = pv_log_sigmoid(logit);
@@ -156,15 +153,9 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
     options.prevalence_n = how->prevalence_n;
     options.loss = (int)how->loss;
     options.marginal = (int)how->marginal;
-    pv_fit_input input = {.data = held->train,
-                          .encoding = held->encoding,
-                          .labels = held->labels,
-                          .target = "malignant",
-                          .source = held->sample->source,
-                          .data_hash = held->sample->hash,
-                          .command = call->line};
+    options.command = call->line;
     pv_classifier *classifier = NULL;
-    pv_status status = pv_fit(call->ctx, &input, &options, &classifier);
+    pv_status status = pv_fit(call->ctx, held->schema, held->train, &options, &classifier);
     if (status == PV_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK)
@@ -209,7 +200,7 @@ static pv_status judge(cli_call *call, work *held, double *loss, result *out) {
 }
 
 static double slope_error(const work *held, const double *coefficients) {
-    int features = held->encoding->features;
+    int features = held->schema->features;
     double sum = 0;
     for (int j = 0; j < features; j++)
         sum += pow((coefficients[j + 1] - held->truth[j + 1]) * held->sd[j], 2);
@@ -217,7 +208,7 @@ static double slope_error(const work *held, const double *coefficients) {
 }
 
 static pv_status run_methods(cli_call *call, work *held) {
-    double *coefficients = cli_alloc((size_t)held->encoding->features + 1, sizeof *coefficients);
+    double *coefficients = cli_alloc((size_t)held->schema->features + 1, sizeof *coefficients);
     held->log_p = cli_alloc(2 * held->test->rows, sizeof(double));
     measure_scale(held);
     pv_status status = PV_OK;
@@ -413,7 +404,7 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
     char seed[24];
     const char *const values[] = {seed};
     snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    report_judged judged = {.labels = held->labels,
+    report_judged judged = {.labels = held->schema->labels,
                             .target = "malignant",
                             .classes = 2,
                             .positive = 1,

@@ -22,7 +22,6 @@ static const pv_option option_table[] = {
 
 typedef struct work {
     pv_classifier *classifier;
-    pv_table *table;
     pv_dataset *data;
     pv_diagnosis *found;
 } work;
@@ -71,17 +70,10 @@ static bool dropped_missing(const pv_classifier *c) {
 
 static int read_data(cli_call *call, const char *path, work *held) {
     const pv_classifier *c = held->classifier;
-    pv_roles roles = {.target = c->target,
-                      .weights = c->weights && *c->weights ? c->weights : NULL,
-                      .drop_missing = dropped_missing(c)};
-    int code = cli_read_for_model(call, c->encoding, path, &roles, &held->table);
-    if (code != CLI_OK)
-        return code;
-    pv_status status =
-        pv_dataset_apply(call->ctx, held->table, &roles, c->encoding, c->labels, c->classes, &held->data);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    return CLI_OK;
+    pv_roles roles = pv_schema_roles(c->schema);
+    roles.drop_missing = dropped_missing(c);
+    pv_status status = pv_dataset_read(call->ctx, c->schema, path, &roles, &held->data);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
@@ -134,8 +126,7 @@ static int check_all(cli_call *call, work *held) {
     int code = refits ? read_data(call, call->argument[1], held) : CLI_OK;
     if (code != CLI_OK)
         return code;
-    const pv_diagnose_options how = {
-        .data = held->data, .source = call->argument[1], .hash = refits ? held->table->hash : 0};
+    const pv_diagnose_options how = {.data = held->data};
     pv_status status = cli_diagnosis(call, held->classifier, &how, &held->found);
     cli_progress_clear(call);
     if (status == PV_ERR_INTERRUPTED)
@@ -159,7 +150,6 @@ static int run(cli_call *call) {
         code = held->found->failed ? CLI_PROBLEMS : CLI_OK;
     }
     pv_dataset_free(call->ctx, held->data);
-    pv_table_free(call->ctx, held->table);
     pv_classifier_free(call->ctx, held->classifier);
     pv_diagnosis_free(call->ctx, held->found);
     free(held);

@@ -38,24 +38,13 @@ static size_t add_votes(char *votes, const char **keep) {
 /* As cli_read_for_model, and the columns of votes. */
 static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     if (!options->votes)
-        return cli_read_for_model(call, inputs->classifier->encoding, call->argument[1], roles, &inputs->table);
-    const pv_encoding *encoding = inputs->classifier->encoding;
-    size_t length = strlen(options->votes), n_keep = 0, n_text = 0;
-    const char **keep = cli_alloc(encoding->sources + 2 * length + 4, sizeof *keep);
-    const char **text = cli_alloc(encoding->sources + 1, sizeof *text);
+        return cli_read(call, inputs->classifier->schema, call->argument[1], roles, &inputs->table);
+    const char **keep = cli_alloc(2 * strlen(options->votes) + 2, sizeof *keep);
     char *votes = cli_copy(options->votes);
-    for (size_t s = 0; s < encoding->sources; s++) {
-        keep[n_keep++] = encoding->source[s].name;
-        if (encoding->source[s].type == PV_COLUMN_TEXT)
-            text[n_text++] = encoding->source[s].name;
-    }
-    if (roles->weights)
-        keep[n_keep++] = roles->weights;
-    n_keep += add_votes(votes, keep + n_keep);
-    pv_csv_options csv = {.text = text, .n_text = n_text, .keep = keep, .n_keep = n_keep};
+    pv_csv_options csv = {.roles = roles, .schema = inputs->classifier->schema, .keep = keep};
+    csv.n_keep = add_votes(votes, keep);
     pv_status status = pv_table_read(call->ctx, call->argument[1], &csv, &inputs->table);
     free(keep);
-    free(text);
     free(votes);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -83,7 +72,7 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_classifier *classifier = inputs->classifier;
-    const char *learned = classifier->encoding->image ? classifier->encoding->image->votes : "";
+    const char *learned = classifier->schema->image ? classifier->schema->image->votes : "";
     if (options->target && *learned && strcmp(options->target, learned) != 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--target %s: the model learned votes and is judged by them, from the array '%s'; leave "
@@ -95,14 +84,13 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     if (options->votes)
         roles.target = NULL;
     else if (!roles.target)
-        roles.target = classifier->target;
-    if (!roles.weights && *classifier->weights)
-        roles.weights = classifier->weights; /* as in the fit */
+        roles.target = classifier->schema->target;
+    if (!roles.weights && *classifier->schema->weights)
+        roles.weights = classifier->schema->weights; /* as in the fit */
     int code = read_table(call, options, &roles, inputs);
     if (code != CLI_OK)
         return code;
-    status = pv_dataset_apply(call->ctx, inputs->table, &roles, classifier->encoding, classifier->labels,
-                              classifier->classes, &inputs->data);
+    status = pv_schema_apply(call->ctx, classifier->schema, inputs->table, &roles, &inputs->data);
     if (status != PV_OK)
         return cli_fail(call, status);
     return predict(call, options, &roles, inputs);

@@ -24,7 +24,6 @@ typedef struct fit_options {
 } fit_options;
 
 static const pv_option run_table[] = {
-    CLI_OPTION_GROUP(fit_options, roles.group),
     CLI_OPTION_OUTPUT(fit_options, output,
                       "Where to save the model; without this it is not saved. Without --checkpoint an interrupted fit "
                       "is saved too, unless the file exists."),
@@ -36,12 +35,14 @@ static const pv_option run_table[] = {
     CLI_OPTION_END};
 
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
-    pv_fit_input input = cli_training_input(call, &options->roles, training);
+    pv_fit_options how = options->fit;
     pv_dataset *sample;
-    int code = cli_read_sample(call, &options->sample, &options->roles, training, &input, &sample);
+    int code = cli_read_sample(call, &options->sample, &options->roles, training, &sample);
     if (code != CLI_OK)
         return code;
-    pv_status status = pv_fit(call->ctx, &input, &options->fit, classifier);
+    how.sample = sample;
+    how.command = call->line;
+    pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     pv_dataset_free(call->ctx, sample);
@@ -71,8 +72,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
                        const pv_summary *summary) {
     json_t *coefficients = cli_json_coefficients(c, summary, false);
     json_t *object = cli_json_object(), *labels = cli_json_array();
-    for (int y = 0; y < c->classes; y++)
-        cli_json_append(labels, cli_json_text(c->labels[y]));
+    for (int y = 0; y < c->schema->classes; y++)
+        cli_json_append(labels, cli_json_text(c->schema->labels[y]));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
     cli_json_set(object, "iterations", json_integer(c->iterations));
     cli_json_set(object, "loss", cli_json_real(c->loss_value));
@@ -93,7 +94,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
         cli_json_set(object, "best_epoch", c->best_epoch ? json_integer(c->best_epoch) : json_null());
     }
     cli_json_set(object, "classes", labels);
-    cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
+    cli_json_set(object, "design", cli_json_by_label(c->schema->labels, c->schema->classes, c->design));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
     cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
@@ -118,16 +119,16 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
 
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
-    if (c->encoding->image)
+    if (c->schema->image)
         printf("%s on %s: %zu images, %zu parameters, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-               pv_model_params(c->model), c->target);
+               pv_model_params(c->model), c->schema->target);
     else
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-               c->encoding->features, c->encoding->features == 1 ? "" : "s", c->target);
+               c->schema->features, c->schema->features == 1 ? "" : "s", c->schema->target);
     char why[96];
-    if (c->dropped && c->encoding->image)
+    if (c->dropped && c->schema->image)
         printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
-               cli_left_out(c->encoding->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
+               cli_left_out(c->schema->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
     else if (c->dropped)
         printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");
@@ -137,7 +138,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
         printf(", maximum likelihood (no prior)\n");
     else
         printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
-               c->encoding->image ? "weights" : "standardised slopes", intercept_prior(options, c));
+               c->schema->image ? "weights" : "standardised slopes", intercept_prior(options, c));
     if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)
@@ -146,7 +147,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
            c->loss_value, (long long)c->seed);
     if (c->validation_rows)
         printf("validation: %zu %s held out, negative log-likelihood %.6g", c->validation_rows,
-               c->encoding->image ? "images" : "rows", c->validation);
+               c->schema->image ? "images" : "rows", c->validation);
     if (c->validation_rows && c->best_epoch)
         printf(" after epoch %lld, the best, whose parameters are kept", (long long)c->best_epoch);
     if (c->validation_rows)
@@ -224,12 +225,12 @@ static bool is_utf8(const char *text) {
 
 /* A model file is UTF-8: said before the work, not after it. */
 static int check_texts(cli_call *call, const cli_training *training) {
-    const pv_encoding *encoding = training->encoding;
+    const pv_schema *schema = training->schema;
     const char *bad = NULL;
-    for (int y = 0; y < training->data->classes && !bad; y++)
-        bad = is_utf8(training->labels[y]) ? NULL : training->labels[y];
-    for (size_t i = 0; i < encoding->sources && !bad; i++) {
-        const pv_source_column *source = &encoding->source[i];
+    for (int y = 0; y < schema->classes && !bad; y++)
+        bad = is_utf8(schema->labels[y]) ? NULL : schema->labels[y];
+    for (size_t i = 0; i < schema->sources && !bad; i++) {
+        const pv_source_column *source = &schema->source[i];
         bad = is_utf8(source->name) ? NULL : source->name;
         for (int32_t level = 0; level < source->levels && !bad; level++)
             bad = is_utf8(source->level[level]) ? NULL : source->level[level];
@@ -246,8 +247,8 @@ static int run(cli_call *call) {
     cli_training training = {0};
     pv_classifier *classifier = NULL;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->fit.prevalence, options->fit.model, &training);
-    if (code == CLI_OK && options->roles.group && options->roles.roles.image && !(options->fit.validation > 0))
+    int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
+    if (code == CLI_OK && options->roles.roles.group && options->roles.roles.image && !(options->fit.validation > 0))
         code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL,

@@ -7,12 +7,12 @@
 
 static json_t *marginal_intervals(const pv_classifier *c, const pv_summary *summary) {
     json_t *object = cli_json_object();
-    for (int y = 0; y < c->classes; y++) {
+    for (int y = 0; y < c->schema->classes; y++) {
         json_t *entry = cli_json_object();
         cli_json_set(entry, "value", cli_json_real(summary->marginal[y].mean));
         cli_json_set(entry, "lo", cli_json_real(summary->marginal[y].lo));
         cli_json_set(entry, "hi", cli_json_real(summary->marginal[y].hi));
-        cli_json_set(object, c->labels[y], entry);
+        cli_json_set(object, c->schema->labels[y], entry);
     }
     return object;
 }

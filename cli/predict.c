@@ -106,7 +106,8 @@ static int load_model(cli_call *call, const predict_options *options, work *held
     status = pv_population_new(call->ctx, held->classifier, options->population, &options->target, &held->population);
     if (status != PV_OK)
         return cli_fail(call, status);
-    return cli_read_costs(call, options->costs, held->classifier->labels, held->classifier->classes, &held->costs);
+    return cli_read_costs(call, options->costs, held->classifier->schema->labels, held->classifier->schema->classes,
+                          &held->costs);
 }
 
 static int read_data(cli_call *call, const predict_options *options, work *held) {
@@ -116,20 +117,19 @@ static int read_data(cli_call *call, const predict_options *options, work *held)
     bool unknown = held->population->kind == PV_POPULATION_UNKNOWN;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
     if (unknown)                      /* nothing else asks for weights */
-        reading.weights = options->weights ? options->weights : classifier->weights;
-    int code = cli_read_for_model(call, classifier->encoding, call->argument[1], &reading, &held->table);
+        reading.weights = options->weights ? options->weights : classifier->schema->weights;
+    int code = cli_read(call, classifier->schema, call->argument[1], &reading, &held->table);
     if (code != CLI_OK)
         return code;
     if (unknown)
         roles.weights = cli_weights(classifier, held->table, options->weights);
     if (roles.weights && !options->weights)
         cli_note(call, "rows count by their weight in column '%s', as in the fit", roles.weights);
-    pv_status status = pv_dataset_apply(call->ctx, held->table, &roles, classifier->encoding, classifier->labels,
-                                        classifier->classes, &held->data);
+    pv_status status = pv_schema_apply(call->ctx, classifier->schema, held->table, &roles, &held->data);
     if (status == PV_OK && options->labels) {
         held->label = cli_alloc(held->data->rows, sizeof *held->label);
-        status = pv_table_labels(call->ctx, held->table, "--labels", options->labels, classifier->labels,
-                                 classifier->classes, held->data->rows, held->data->table_row, held->label);
+        status = pv_table_labels(call->ctx, held->table, "--labels", options->labels, classifier->schema->labels,
+                                 classifier->schema->classes, held->data->rows, held->data->table_row, held->label);
     }
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -139,17 +139,17 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     const pv_classifier *c = held->classifier;
     if (!options->source)
         return CLI_OK; /* the library says what is missing */
-    size_t k = (size_t)c->classes;
-    pv_roles roles = {.target = c->target,
-                      .weights = options->weights ? options->weights : c->weights,
+    size_t k = (size_t)c->schema->classes;
+    pv_roles roles = {.target = c->schema->target,
+                      .weights = options->weights ? options->weights : c->schema->weights,
                       .drop_missing = options->missing};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
-    int code = cli_read_for_model(call, c->encoding, options->source, &roles, &table);
+    int code = cli_read(call, c->schema, options->source, &roles, &table);
     if (code != CLI_OK)
         return code;
     roles.weights = cli_weights(c, table, options->weights);
-    pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
+    pv_status status = pv_schema_apply(call->ctx, c->schema, table, &roles, &data);
     if (status == PV_OK) {
         held->confusion = cli_alloc(k * k, sizeof *held->confusion);
         status = pv_predict_confusion(call->ctx, c, data, held->confusion);
@@ -179,8 +179,8 @@ static int write_predictions(cli_call *call, const predict_options *options, con
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    cli_predictions predictions = {.labels = held->classifier->labels,
-                                   .classes = held->classifier->classes,
+    cli_predictions predictions = {.labels = held->classifier->schema->labels,
+                                   .classes = held->classifier->schema->classes,
                                    .rows = held->data->rows,
                                    .p = held->said->p,
                                    .lo = held->said->lo,
@@ -196,19 +196,20 @@ static int write_predictions(cli_call *call, const predict_options *options, con
 static void report(cli_call *call, const predict_options *options, const work *held) {
     const pv_classifier *c = held->classifier;
     if (held->said->inferred)
-        cli_note_target(call, held->said->inferred, c->labels, held->data->rows);
-    cli_note_costs(call, held->costs, c->labels);
+        cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
+    cli_note_costs(call, held->costs, c->schema->labels);
     cli_note_dropped(call, NULL, held->data);
     if (!options->running.json)
         return;
     json_t *object = cli_json_object();
     cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence", cli_json_by_label(c->labels, c->classes, held->said->prevalence));
+    cli_json_set(object, "prevalence",
+                 cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
     if (held->said->inferred)
-        cli_json_target(object, held->said->inferred, c->labels);
+        cli_json_target(object, held->said->inferred, c->schema->labels);
     cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
-    cli_json_set(object, "costs", cli_json_costs(held->costs, c->labels));
+    cli_json_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
     cli_json_set(object, "model", cli_json_text(call->argument[0]));
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(call->argument[1]));

@@ -64,17 +64,13 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
 /* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
 static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_ranking **ranking) {
     const pv_classifier *c = inputs->classifier;
-    pv_roles roles = {
-        .target = c->target, .weights = c->weights && *c->weights ? c->weights : NULL, .drop_missing = true};
-    pv_table *table = NULL;
+    pv_roles roles = pv_schema_roles(c->schema);
+    roles.drop_missing = true;
     pv_dataset *data = NULL;
-    int code = cli_read_for_model(call, c->encoding, options->training, &roles, &table);
-    if (code != CLI_OK)
-        return code;
-    if (table->hash != c->data_hash)
+    pv_status status = pv_dataset_read(call->ctx, c->schema, options->training, &roles, &data);
+    if (status == PV_OK && data->hash != c->data_hash)
         cli_warn(call, "--training %s: these are not the data of the fit, which have hash %016" PRIx64,
                  options->training, c->data_hash);
-    pv_status status = pv_dataset_apply(call->ctx, table, &roles, c->encoding, c->labels, c->classes, &data);
     if (status == PV_OK) {
         pv_targets targets = pv_dataset_targets(data);
         pv_prediction *said = NULL;
@@ -85,7 +81,6 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
         pv_prediction_free(call->ctx, said);
     }
     pv_dataset_free(call->ctx, data);
-    pv_table_free(call->ctx, table);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -102,7 +97,7 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, j->rows);
     report_judged judged = {.labels = j->labels,
                             .target = options->target      ? options->target
-                                      : inputs->classifier ? inputs->classifier->target
+                                      : inputs->classifier ? inputs->classifier->schema->target
                                                            : NULL,
                             .classes = j->classes,
                             .positive = j->positive,

@@ -24,12 +24,11 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     report_cell_format(&cells, "%s, %zu parameters", pv_model_spec(c->model), pv_model_params(c->model));
     report_cell(&cells, "learned from");
     char why[96];
-    report_cell_format(&cells, "%s: %zu %s%s%s%s", c->source, c->rows, c->encoding->image ? "images" : "rows",
-                       c->dropped ? ", others " : "",
-                       c->dropped ? cli_left_out(c->encoding->image, why, sizeof why) : "",
+    report_cell_format(&cells, "%s: %zu %s%s%s%s", c->source, c->rows, c->schema->image ? "images" : "rows",
+                       c->dropped ? ", others " : "", c->dropped ? cli_left_out(c->schema->image, why, sizeof why) : "",
                        c->dropped ? " left out" : "");
     report_cell(&cells, "target column");
-    report_cell(&cells, c->target);
+    report_cell(&cells, c->schema->target);
     report_cell(&cells, "loss");
     report_cell_format(&cells, "%s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
                        pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
@@ -37,9 +36,10 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     if (!c->prevalence)
         report_cell(&cells, "none");
     else if (isinf(c->prevalence_n))
-        report_cell_format(&cells, "%.6g, held exactly", c->prevalence[c->classes - 1]);
+        report_cell_format(&cells, "%.6g, held exactly", c->prevalence[c->schema->classes - 1]);
     else
-        report_cell_format(&cells, "%.6g, known as from %.6g people", c->prevalence[c->classes - 1], c->prevalence_n);
+        report_cell_format(&cells, "%.6g, known as from %.6g people", c->prevalence[c->schema->classes - 1],
+                           c->prevalence_n);
     report_cell(&cells, "posterior");
     report_cell(&cells, c->posterior ? pv_posterior_kind_name(c->posterior->kind) : "none: one estimate");
     report_put_cells(report, &cells, "The model", "tt", NULL, false);
@@ -48,16 +48,16 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
 static void put_classes(pv_report *report, const pv_classifier *c, const pv_summary *summary) {
     static const char *const heads[] = {"label", "in the training data", "stated", "in the model"};
     report_cells cells = {0};
-    for (int y = 0; y < c->classes && y < CLASSES_SHOWN; y++) {
-        report_cell(&cells, c->labels[y]);
+    for (int y = 0; y < c->schema->classes && y < CLASSES_SHOWN; y++) {
+        report_cell(&cells, c->schema->labels[y]);
         report_cell_number(&cells, c->design[y]);
         report_cell_number(&cells, c->prevalence ? c->prevalence[y] : NAN);
         report_cell_number(&cells, summary->marginal[y].mean);
     }
     report_put_cells(report, &cells, "Shares of the labels", "tnnn", heads, false);
-    if (c->classes > CLASSES_SHOWN)
+    if (c->schema->classes > CLASSES_SHOWN)
         report_note(report, PV_NOTE_MISSING, "%d more labels; the table shows the first %d.",
-                    c->classes - CLASSES_SHOWN, CLASSES_SHOWN);
+                    c->schema->classes - CLASSES_SHOWN, CLASSES_SHOWN);
 }
 
 static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c) {
@@ -113,7 +113,7 @@ static int read_slopes(cli_call *call, const pv_classifier *c, double level, slo
     if (status != PV_OK)
         return cli_fail(call, status);
     size_t features = list->summary->terms - 1, draws = c->posterior ? c->posterior->count : 0;
-    list->count = (size_t)(c->classes - 1) * features;
+    list->count = (size_t)(c->schema->classes - 1) * features;
     if (!draws)
         return CLI_OK;
     double *values = cli_alloc(pv_model_params(c->model), sizeof *values);
@@ -187,7 +187,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
         char label[160], column[160];
         pv_text_short(k->name, 22, column, sizeof column);
         pv_text_short(k->label, 10, label, sizeof label);
-        snprintf(texts + 256 * row, 256, c->classes > 2 ? "%.110s, %.110s" : "%.110s", column, label);
+        snprintf(texts + 256 * row, 256, c->schema->classes > 2 ? "%.110s, %.110s" : "%.110s", column, label);
         names[row] = texts + 256 * row;
         x[i] = exp(k->value.mean * k->scale);
         y[i] = (double)row;

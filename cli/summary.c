@@ -75,17 +75,17 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     char hash[20];
     snprintf(hash, sizeof hash, "%016" PRIx64, c->data_hash);
     json_t *object = cli_json_object(), *labels = cli_json_array(), *features = cli_json_array();
-    for (int y = 0; y < c->classes; y++)
-        cli_json_append(labels, cli_json_text(c->labels[y]));
-    for (int j = 0; c->encoding->feature && j < c->encoding->features; j++)
-        cli_json_append(features, cli_json_text(c->encoding->feature[j]));
+    for (int y = 0; y < c->schema->classes; y++)
+        cli_json_append(labels, cli_json_text(c->schema->labels[y]));
+    for (int j = 0; c->schema->feature && j < c->schema->features; j++)
+        cli_json_append(features, cli_json_text(c->schema->feature[j]));
     cli_json_set(object, "file", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", cli_json_text(c->source));
     cli_json_set(object, "data_hash", cli_json_text(hash));
-    cli_json_set(object, "target", cli_json_text(c->target));
+    cli_json_set(object, "target", cli_json_text(c->schema->target));
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "features", features);
-    cli_json_set(object, "image", json_image(c->encoding->image));
+    cli_json_set(object, "image", json_image(c->schema->image));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
@@ -95,7 +95,7 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
     cli_json_set(object, "iterations", json_integer(c->iterations));
     cli_json_set(object, "loss", cli_json_real(c->loss_value));
-    cli_json_set(object, "design", cli_json_by_label(c->labels, c->classes, c->design));
+    cli_json_set(object, "design", cli_json_by_label(c->schema->labels, c->schema->classes, c->design));
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
@@ -132,14 +132,14 @@ static void print_record(const pv_classifier *c, bool all) {
 
 static void print_text(const cli_call *call, const pv_classifier *c, const pv_summary *summary, bool all) {
     printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
-           c->target);
+           c->schema->target);
     printf("  data        %s, %zu rows", c->source, c->rows);
     char why[96];
     if (c->dropped)
-        printf(" (%zu %s left out)", c->dropped, cli_left_out(c->encoding->image, why, sizeof why));
+        printf(" (%zu %s left out)", c->dropped, cli_left_out(c->schema->image, why, sizeof why));
     printf(", hash %016" PRIx64 "\n", c->data_hash);
-    if (c->encoding->image)
-        print_image(c->encoding->image);
+    if (c->schema->image)
+        print_image(c->schema->image);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
     if (c->sample_source)

@@ -47,7 +47,6 @@ static const pv_option sweep_table[] = {
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
      "Cross-validation: number of repeats, with other folds each time."},
-    CLI_OPTION_GROUP(sweep_options, roles.group),
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
      "Judge on the rows of this CSV file instead; all of DATA is learned from."},
     {"population", PV_OPTION_TEXT, AT(population), "design", 0, 0, NULL, "NAME",
@@ -134,8 +133,8 @@ static int read_prevalences(cli_call *call, const char *text, work *w) {
     double *p = cli_alloc((size_t)classes, sizeof *p), low, high;
     pv_status status = PV_OK;
     for (size_t i = 0; i < w->prevalences && status == PV_OK; i++)
-        status = pv_prevalence_parse(call->ctx, "--prevalence", w->prevalence[i], w->training.labels, classes, p, &low,
-                                     &high);
+        status = pv_prevalence_parse(call->ctx, "--prevalence", w->prevalence[i], w->training.schema->labels, classes,
+                                     p, &low, &high);
     free(p);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -173,7 +172,7 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
     if (options->mixture_prior && !options->mixture)
         return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
-    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.group))
+    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.roles.group))
         return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
@@ -190,11 +189,10 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
 
 static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
     const cli_training *training = &w->training;
-    int code = cli_read_for_model(call, training->encoding, options->holdout, &options->roles.roles, &w->holdout);
+    int code = cli_read(call, training->schema, options->holdout, &options->roles.roles, &w->holdout);
     if (code != CLI_OK)
         return code;
-    pv_status status = pv_dataset_apply(call->ctx, w->holdout, &options->roles.roles, training->encoding,
-                                        training->labels, training->data->classes, &w->judged);
+    pv_status status = pv_schema_apply(call->ctx, training->schema, w->holdout, &options->roles.roles, &w->judged);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -202,8 +200,10 @@ static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
 
 static pv_status validate(cli_call *call, const work *w, pv_loss loss, const char *prevalence, pv_validation **v) {
     const sweep_options *options = w->options;
-    pv_fit_input input = cli_training_input(call, &options->roles, &w->training);
+    const pv_schema *schema = w->training.schema;
+    const pv_dataset *data = w->training.data;
     pv_fit_options fit = options->fit;
+    fit.command = call->line;
     fit.loss = (int)loss;
     fit.prevalence = prevalence;
     if (!pv_loss_has_marginal(loss)) {
@@ -213,13 +213,12 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
     }
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,
-                                 .group = w->training.group,
                                  .population = options->population,
                                  .unknown = &options->unknown,
                                  .stated_for = options->stated_for,
                                  .level = CLI_LEVEL};
-    pv_status status = w->judged ? pv_hold_out(call->ctx, &input, &fit, &how, w->judged, v)
-                                 : pv_cross_validate(call->ctx, &input, &fit, &how, v);
+    pv_status status = w->judged ? pv_hold_out(call->ctx, schema, data, &fit, &how, w->judged, v)
+                                 : pv_cross_validate(call->ctx, schema, data, &fit, &how, v);
     cli_progress_clear(call);
     return status;
 }
@@ -273,7 +272,7 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
 static void print_json(cli_call *call, const work *w) {
     const sweep_options *options = w->options;
     json_t *object = cli_json_object(), *results = cli_json_array();
-    char *const *labels = w->training.labels;
+    char *const *labels = w->training.schema->labels;
     int classes = w->training.data->classes;
     const double *observed = w->rows[0].v->observed;
     double seconds = 0;
@@ -297,7 +296,7 @@ static void print_json(cli_call *call, const work *w) {
     cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
     cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
     cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
-    cli_json_set(object, "group", options->roles.group ? cli_json_text(options->roles.group) : json_null());
+    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
@@ -334,7 +333,7 @@ static void print_footer(const work *w) {
            "  nll: holdout_nll; plain is prior-corrected; positive: label %s; -: undefined\n",
            each[0]->stated ? "-log probability in the population the metrics are stated for"
                            : "in the population assumed, so not to be compared between prevalences",
-           w->training.labels[w->training.data->classes - 1]);
+           w->training.schema->labels[w->training.data->classes - 1]);
     cli_print_stated(w->n_rows, each);
     free(each);
 }
@@ -431,7 +430,7 @@ static int fill_report(cli_call *call, const work *w, pv_report *report, const r
     report_put_warnings(call, report);
     int code = report_put_sweep(call, report, rows, w->n_rows, classes);
     report_validated validated = {
-        .labels = w->training.labels, .target = options->roles.roles.target, .validation = best->validation};
+        .labels = w->training.schema->labels, .target = options->roles.roles.target, .validation = best->validation};
     if (code == CLI_OK)
         code = report_put_validated(call, report, &validated, options->fit.seed);
     if (code == CLI_OK)
@@ -472,7 +471,9 @@ static int run(cli_call *call) {
     work w = {.options = options};
     bool trouble = false;
     call->collect = true;
-    int code = cli_training_prepare(call, &options->roles, options->prevalence, options->fit.model, &w.training);
+    pv_fit_options first = options->fit;
+    first.prevalence = options->prevalence;
+    int code = cli_training_prepare(call, call->argument[0], &first, &options->roles);
     if (code == CLI_OK)
         code = check(call, options, &w);
     if (code == CLI_OK)

@@ -18,10 +18,10 @@ static void put_number(FILE *stream, double value) {
 }
 
 static void put_names(FILE *stream, const char *prefix, const pv_classifier *c) {
-    for (int y = 0; y < c->classes; y++) {
-        size_t size = strlen(prefix) + strlen(c->labels[y]) + 1;
+    for (int y = 0; y < c->schema->classes; y++) {
+        size_t size = strlen(prefix) + strlen(c->schema->labels[y]) + 1;
         char *name = cli_alloc(size, 1);
-        snprintf(name, size, "%s%s", prefix, c->labels[y]);
+        snprintf(name, size, "%s%s", prefix, c->schema->labels[y]);
         fputc(',', stream);
         pv_csv_field(stream, name);
         free(name);

@@ -241,10 +241,9 @@ static pv_classifier *fit_esoph(bool posterior) {
     own.threads = 1;
     pv_ctx *ctx;
     pv_table *table = NULL;
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL;
     pv_classifier *made = NULL;
-    char **labels = NULL;
     pv_roles roles = {.target = "cancer", .weights = "count"};
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.001";
@@ -253,19 +252,12 @@ static pv_classifier *fit_esoph(bool posterior) {
     FUZZ_CHECK(pv_ctx_new(&own, &ctx) == PV_OK, "no context");
     pv_status status = pv_table_builtin(ctx, "esoph", &table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data);
-    pv_fit_input input = {.data = data,
-                          .encoding = encoding,
-                          .labels = labels,
-                          .target = "cancer",
-                          .weights = "count",
-                          .source = "esoph"};
+        status = pv_schema_learn(ctx, table, &roles, &schema, &data);
     if (status == PV_OK)
-        status = pv_fit(ctx, &input, &options, &made);
+        status = pv_fit(ctx, schema, data, &options, &made);
     FUZZ_CHECK(status == PV_OK, "%s", pv_ctx_error(ctx)->message);
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     pv_ctx_free(ctx);
     return made;

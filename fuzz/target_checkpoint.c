@@ -9,8 +9,7 @@
 
 typedef struct task {
     pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
 } task;
 
@@ -30,23 +29,15 @@ static pv_status fit(pv_ctx *ctx, const char *path, int64_t interrupt) {
     if (status == PV_OK)
         status = pv_table_builtin(ctx, "esoph", &t.table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, t.table, &roles, &t.encoding, &t.labels, &t.data);
-    pv_fit_input input = {.data = t.data,
-                          .encoding = t.encoding,
-                          .labels = t.labels,
-                          .target = "cancer",
-                          .weights = "count",
-                          .source = "esoph"};
+        status = pv_schema_learn(ctx, t.table, &roles, &t.schema, &t.data);
     if (status == PV_OK)
-        status = pv_fit(ctx, &input, &options, &made);
+        status = pv_fit(ctx, t.schema, t.data, &options, &made);
     if (interrupt && status == PV_OK)
         status = pv_checkpoint_write(ctx);
     pv_checkpoint_close(ctx);
     pv_classifier_free(ctx, made);
-    if (t.labels)
-        pv_string_list_free(ctx, t.labels, (size_t)t.data->classes);
     pv_dataset_free(ctx, t.data);
-    pv_encoding_free(ctx, t.encoding);
+    pv_schema_free(ctx, t.schema);
     pv_table_free(ctx, t.table);
     return status;
 }

@@ -3,10 +3,10 @@
  */
 #include "fuzz.h"
 
-static void check_applied(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
-                          char **labels, const pv_dataset *learned) {
+static void check_applied(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                          const pv_dataset *learned) {
     pv_dataset *applied;
-    pv_status status = pv_dataset_apply(ctx, table, roles, encoding, labels, learned->classes, &applied);
+    pv_status status = pv_schema_apply(ctx, schema, table, roles, &applied);
     FUZZ_CHECK(status == PV_OK, "what was learned cannot be applied: %s", pv_ctx_error(ctx)->message);
     FUZZ_CHECK(applied->rows == learned->rows && applied->features == learned->features, "the shapes differ");
     for (size_t i = 0; i < learned->rows * (size_t)learned->features; i++)
@@ -18,9 +18,9 @@ static void check_applied(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     pv_dataset_free(ctx, applied);
 }
 
-static void check_folds(pv_ctx *ctx, const pv_dataset *data, char **labels) {
+static void check_folds(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data) {
     int32_t *fold = fuzz_room(data->rows, sizeof *fold);
-    pv_status status = pv_folds_make(ctx, data, labels, 2, NULL, 1, 0, fold);
+    pv_status status = pv_folds_make(ctx, schema, data, 2, 1, 0, fold);
     for (size_t i = 0; status == PV_OK && i < data->rows; i++)
         FUZZ_CHECK(fold[i] == 0 || fold[i] == 1, "fold %d", fold[i]);
 }
@@ -39,27 +39,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       .reference = fuzz_line(&in),
                       .drop_missing = size % 2,
                       .keep_collinear = size % 4 > 1};
-    char **text = NULL, **labels = NULL;
-    size_t n_text = 0;
     pv_table *table = NULL;
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *learned = NULL;
-    pv_status status = pv_roles_text_columns(ctx, &roles, &text, &n_text);
-    pv_csv_options csv = {.text = (const char *const *)text, .n_text = n_text};
+    pv_csv_options csv = {.roles = &roles};
+    pv_status status = pv_table_read(ctx, fuzz_file(0, in.data, in.size), &csv, &table);
     if (status == PV_OK)
-        status = pv_table_read(ctx, fuzz_file(0, in.data, in.size), &csv, &table);
-    if (status == PV_OK)
-        status = pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &learned);
+        status = pv_schema_learn(ctx, table, &roles, &schema, &learned);
     if (status != PV_OK) {
         fuzz_refused(ctx, status);
     } else {
-        check_applied(ctx, table, &roles, encoding, labels, learned);
-        check_folds(ctx, learned, labels);
+        check_applied(ctx, table, &roles, schema, learned);
+        check_folds(ctx, schema, learned);
     }
-    pv_string_list_free(ctx, labels, learned ? (size_t)learned->classes : 0);
-    pv_string_list_free(ctx, text, n_text);
     pv_dataset_free(ctx, learned);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     fuzz_end(ctx);
     return 0;

@@ -34,26 +34,24 @@ static void check_views(pv_ctx *ctx, const pv_dataset *data) {
 
 static void check_dataset(pv_ctx *ctx, const char *path, const pv_roles *roles) {
     pv_table *table;
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL, *applied = NULL;
-    char **labels = NULL;
     const char *text[] = {roles->target};
     pv_csv_options options = {.text = text, .n_text = 1};
     pv_status status = pv_table_read(ctx, path, &options, &table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, table, roles, &encoding, &labels, &data);
+        status = pv_schema_learn(ctx, table, roles, &schema, &data);
     if (status == PV_OK) {
         check_views(ctx, data);
-        status = pv_dataset_apply(ctx, table, roles, encoding, labels, data->classes, &applied);
+        status = pv_schema_apply(ctx, schema, table, roles, &applied);
         FUZZ_CHECK(status == PV_OK, "what was learned cannot be applied: %s", pv_ctx_error(ctx)->message);
         check_views(ctx, applied);
     } else {
         fuzz_refused(ctx, status);
     }
-    pv_string_list_free(ctx, labels, data ? (size_t)data->classes : 0);
     pv_dataset_free(ctx, applied);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 }
 

@@ -9,9 +9,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_input in = {data, size};
     bool posterior = fuzz_byte(&in) & 1;
     const pv_classifier *c = fuzz_classifier(posterior);
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     pv_ctx *ctx = fuzz_begin(size);
-    pv_dataset rows = fuzz_rows(&in, ROWS, c->encoding->features);
+    pv_dataset rows = fuzz_rows(&in, ROWS, c->schema->features);
     char text[64];
     snprintf(text, sizeof text, "known:%.17g,%.17g", exp(c->log_marginal[0]), exp(c->log_marginal[1]));
     const pv_predict_options wanted = {.likelihood = true};

@@ -62,8 +62,8 @@ static void check_memory(pv_ctx *ctx, const fuzz_bytes *file, const char *path, 
 
 static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
     enum { ROWS = 3 };
-    size_t k = (size_t)c->classes, d = (size_t)c->encoding->features;
-    if (c->encoding->image || d > 1000 || k > 100 || pv_model_params(c->model) > 100000)
+    size_t k = (size_t)c->schema->classes, d = (size_t)c->schema->features;
+    if (c->schema->image || d > 1000 || k > 100 || pv_model_params(c->model) > 100000)
         return;
     double *x = fuzz_room(ROWS * d, sizeof *x);
     for (size_t i = 0; i < ROWS * d; i++)

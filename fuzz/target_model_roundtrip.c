@@ -17,7 +17,7 @@ static const char *write_table(fuzz_input *in) {
 
 static void check_roundtrip(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data) {
     const char *path = fuzz_output();
-    size_t n = data->rows * (size_t)c->classes;
+    size_t n = data->rows * (size_t)c->schema->classes;
     double *before = fuzz_room(n, sizeof *before), *after = fuzz_room(n, sizeof *after);
     pv_classifier *loaded;
     FUZZ_CHECK(pv_classifier_save(ctx, c, path) == PV_OK && pv_classifier_load(ctx, path, &loaded) == PV_OK, "%s",
@@ -39,10 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t how = fuzz_byte(&in);
     pv_ctx *ctx = fuzz_begin_within(32 << 20, 0, size);
     pv_table *table;
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *learned = NULL;
     pv_classifier *c = NULL;
-    char **labels = NULL;
     pv_roles roles = {.target = "y"};
     pv_fit_options options = pv_fit_options_default();
     options.model = models[how & 3];
@@ -53,19 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.draws = 100;
     pv_status status = pv_table_read(ctx, write_table(&in), NULL, &table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &learned);
-    pv_fit_input input = {
-        .data = learned, .encoding = encoding, .labels = labels, .target = "y", .source = "fuzz", .command = "fuzz"};
+        status = pv_schema_learn(ctx, table, &roles, &schema, &learned);
     if (status == PV_OK)
-        status = pv_fit(ctx, &input, &options, &c);
+        status = pv_fit(ctx, schema, learned, &options, &c);
     if (status == PV_OK)
         check_roundtrip(ctx, c, learned);
     else
         fuzz_refused(ctx, status);
     pv_classifier_free(ctx, c);
-    pv_string_list_free(ctx, labels, learned ? (size_t)learned->classes : 0);
     pv_dataset_free(ctx, learned);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     fuzz_end(ctx);
     return 0;

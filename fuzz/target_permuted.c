@@ -18,11 +18,11 @@ static void shuffle(fuzz_input *in, size_t *order) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_input in = {data, size};
     const pv_classifier *c = fuzz_classifier(false);
-    size_t order[ROWS], d = (size_t)c->encoding->features;
+    size_t order[ROWS], d = (size_t)c->schema->features;
     int method = fuzz_byte(&in) % 3; /* exact, vb, em */
     shuffle(&in, order);
     pv_ctx *ctx = fuzz_begin(size);
-    pv_dataset rows = fuzz_rows(&in, ROWS, c->encoding->features), moved = rows;
+    pv_dataset rows = fuzz_rows(&in, ROWS, c->schema->features), moved = rows;
     moved.x = fuzz_room(ROWS * d, sizeof *moved.x);
     for (size_t i = 0; i < ROWS; i++)
         memcpy(moved.x + i * d, rows.x + order[i] * d, d * sizeof *moved.x);

@@ -7,9 +7,8 @@ enum { ROWS = 30 };
 
 typedef struct fitted {
     pv_table *table;
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data;
-    char **labels;
     pv_classifier *classifier;
     double p[ROWS * 2];
 } fitted;
@@ -27,10 +26,9 @@ static pv_status fit(pv_ctx *ctx, const double *x, const double *z, const uint8_
     *f = (fitted){0};
     pv_status status = pv_table_read(ctx, fuzz_file(0, text, used), &csv, &f->table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, f->table, &roles, &f->encoding, &f->labels, &f->data);
-    pv_fit_input input = {.data = f->data, .encoding = f->encoding, .labels = f->labels, .target = "y", .source = "f"};
+        status = pv_schema_learn(ctx, f->table, &roles, &f->schema, &f->data);
     if (status == PV_OK)
-        status = pv_fit(ctx, &input, &options, &f->classifier);
+        status = pv_fit(ctx, f->schema, f->data, &options, &f->classifier);
     if (status == PV_OK)
         status = pv_predict_loglik(ctx, f->classifier, f->data, f->p);
     return status;
@@ -38,9 +36,8 @@ static pv_status fit(pv_ctx *ctx, const double *x, const double *z, const uint8_
 
 static void clear(pv_ctx *ctx, fitted *f) {
     pv_classifier_free(ctx, f->classifier);
-    pv_string_list_free(ctx, f->labels, f->data ? (size_t)f->data->classes : 0);
     pv_dataset_free(ctx, f->data);
-    pv_encoding_free(ctx, f->encoding);
+    pv_schema_free(ctx, f->schema);
     pv_table_free(ctx, f->table);
 }
 

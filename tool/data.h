@@ -7,7 +7,6 @@
 
 typedef struct cli_roles {
     pv_roles roles;
-    const char *group; /* --group, a column of the table; never a feature. NULL: none */
     pv_image_options image;
 } cli_roles;
 
@@ -18,11 +17,8 @@ typedef struct cli_roles {
             "many."                                                                                                    \
     }
 
-/* Reads path; the columns named in text (n of them) are read as text. */
-int cli_read_for_fit(cli_call *call, const char *path, const pv_roles *roles, pv_table **table);
-/* Reads a table for a model: text columns as in training, the target and id (where named) as text. */
-int cli_read_for_model(cli_call *call, const pv_encoding *encoding, const char *path, const pv_roles *roles,
-                       pv_table **table);
+/* Reads a table as roles and schema need it; schema NULL: to learn one from. */
+int cli_read(cli_call *call, const pv_schema *schema, const char *path, const pv_roles *roles, pv_table **table);
 /* The column of weights: given, or that of the fit where the table has it; NULL: none. */
 const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
 /* Why rows were left out: "with missing cells", say; image NULL: a table's. size >= 96. */

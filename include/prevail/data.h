@@ -1,4 +1,4 @@
-/* prevail/data.h: tables, CSV files, the encoding of a table into a matrix, embedded data, simulators. */
+/* prevail/data.h: tables, CSV files, the schema that makes a matrix of a table, embedded data, simulators. */
 #ifndef PREVAIL_DATA_H
 #define PREVAIL_DATA_H
 
@@ -94,9 +94,12 @@ PV_MUST_USE pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const cha
  * UTF-8 byte-order mark; blank lines skipped; spaces around unquoted fields dropped. Missing: empty, NA, NaN, nan,
  * null, NULL, '.'. A column is of numbers when all its fields that are not missing are; of text when none is. A mixture
  * is an error at the first field that does not fit, unless the column is named in text. A column of missing fields only
- * counts as numbers, unless named in text. inf and infinity are numbers; pv_dataset_learn and _apply refuse them.
+ * counts as numbers, unless named in text. inf and infinity are numbers; pv_schema_learn and _apply refuse them.
  */
 typedef struct pv_csv_options {
+    const struct pv_roles *roles;   /* the table is read as these need it: what they name as text. NULL: none */
+    const struct pv_schema *schema; /* the table is for pv_schema_apply with it and roles: other columns are read over,
+                                       but for those in keep. NULL: it is to be learned from */
     char delimiter;          /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
     const char *const *text; /* columns to read as text whatever they hold */
     size_t n_text;
@@ -119,10 +122,11 @@ PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv
  * standard output. */
 PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output);
 
-/* ---- from a table to a matrix --------------------------------------------------------------------------------------
- * Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become indicator columns, named
- * COLUMN=LEVEL, against a reference level (the first in sorted order) and are not standardised. What was learned is
- * stored in the model and applied as it stands to new tables.
+/* ---- schemas -------------------------------------------------------------------------------------------------------
+ * What the columns of a table mean: which one is the target and which are its labels, which are features and how they
+ * become numbers. Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become
+ * indicator columns, named COLUMN=LEVEL, against a reference level (the first in sorted order) and are not
+ * standardised. Learned once from a table, kept in the model, applied as it stands to any other table.
  */
 typedef struct pv_source_column {
     char *name;
@@ -132,59 +136,65 @@ typedef struct pv_source_column {
     int32_t levels;
 } pv_source_column;
 
-typedef struct pv_encoding {
+/* Made by pv_schema_learn, pv_schema_new or pv_schema_copy, or part of a classifier; read the fields. */
+typedef struct pv_schema {
+    char *target;  /* the column that is learned, or the array of votes; empty or NULL: none */
+    char *weights; /* column of weights; empty or NULL: none */
+    char *group;   /* column of groups; empty or NULL: none. Not kept in model files */
+    char **labels; /* [classes], sorted (as numbers where all are), the positive one last */
+    int classes;
+    bool positive_guessed; /* two classes: spelling alone decided which one is last. Not kept in model files */
     size_t sources;
-    pv_source_column *source; /* [sources] */
+    pv_source_column *source; /* [sources], the columns that features are made of; none for images */
     int features;
     char **feature;           /* [features], names; NULL for images */
-    pv_image_encoding *image; /* rows are images; NULL: columns of a table */
-} pv_encoding;
+    pv_image_encoding *image; /* rows are images, and how views are cut out of them; NULL: columns of a table */
+} pv_schema;
 
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
 typedef struct pv_roles {
     const char *target;
     const char *weights;     /* counts or weights, one number a row, >= 0 */
     const char *id;          /* copied to predictions, never a feature */
+    const char *group;       /* rows with one value here stay together in folds and validation rows; never a feature */
     const char *exclude;     /* never features */
     const char *features;    /* only these are features */
     const char *categorical; /* numbers to treat as categories */
     const char *positive;    /* two classes: the label that prevalence and rates speak of. NULL: the larger number, or
                                 the one that says so (case, yes, true, malignant, ...); else the last by spelling */
     const char *reference;   /* "column=level,...": reference levels of text columns; default the first by spelling */
+    const char *prevalence;  /* "LABEL=P" names the positive label as well, where positive is NULL; NULL: nothing */
     bool drop_missing;       /* drop rows with missing cells instead of refusing */
     bool keep_collinear;     /* do not refuse exactly collinear columns */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
 
-extern const pv_option pv_role_option_table[]; /* all but image; ends with a NULL name */
+extern const pv_option pv_role_option_table[]; /* all but prevalence and image; ends with a NULL name */
 /* The roles of settings that have that table, borrowed from them; NULL: they have not. */
 const pv_roles *pv_roles_of(const pv_settings *settings);
-
-/* The columns that pv_table_read must take as text for these roles (target, categorical, id and excluded ones). *list
- * is freed with pv_string_list_free. */
-PV_MUST_USE pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n);
-/* The same for a table that pv_dataset_apply is to encode: the encoding's text columns, and target where not NULL. */
-PV_MUST_USE pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target,
-                                               char ***list, size_t *n);
+/* Why nothing can be learned by these roles, before any table is read. */
+PV_MUST_USE pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles);
 
 /* A matrix with what belongs to its rows. */
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;             /* [rows][features]; NULL for images */
-    int32_t *label;        /* [rows]; NULL without a target. With frequencies: the label of the largest, the first of
-                              equals; folds go by it */
-    double *frequency;     /* [rows][classes]: votes as soft labels, the target then; NULL: label is */
-    double *weight;        /* [rows]; NULL without weights */
-    size_t *table_row;     /* [rows], the row of the table each came from */
-    size_t dropped;        /* rows dropped for missing cells */
-    size_t zero_weight;    /* rows left out because their weight is 0 */
-    int classes;           /* with a target */
-    bool positive_guessed; /* two classes: spelling alone decided which one is last */
-    pv_images *images;     /* rows are images; pv_dataset_rows cuts their views */
-    bool images_borrowed;  /* another dataset, which must live longer, frees them */
-    size_t *image_row;     /* [rows], the row of images */
-    const pv_image_encoding *image; /* borrowed from the encoding */
+    double *x;            /* [rows][features]; NULL for images */
+    int32_t *label;       /* [rows]; NULL without a target. With frequencies: the label of the largest, the first of
+                             equals; folds go by it */
+    double *frequency;    /* [rows][classes]: votes as soft labels, the target then; NULL: label is */
+    double *weight;       /* [rows]; NULL without weights */
+    size_t *table_row;    /* [rows], the row of the table each came from */
+    size_t dropped;       /* rows dropped for missing cells */
+    size_t zero_weight;   /* rows left out because their weight is 0 */
+    int classes;          /* with a target */
+    int32_t *group;       /* [rows], numbers of groups from 0; NULL: none */
+    pv_images *images;    /* rows are images; pv_dataset_rows cuts their views */
+    bool images_borrowed; /* another dataset, which must live longer, frees them */
+    size_t *image_row;    /* [rows], the row of images */
+    const pv_image_encoding *image; /* borrowed from the schema */
+    char *source;                   /* name of the table, for messages and models; NULL: none */
+    uint64_t hash;                  /* of the table */
     size_t voteless; /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
 } pv_dataset;
 
@@ -202,39 +212,48 @@ const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], the row 
  * [n][features] (NULL is fine for a matrix). */
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
-/* Learns encoding and labels from a training table and encodes it. *labels [dataset->classes] are sorted (as numbers
- * where all are), the positive one last where named. The caller frees all three. Refuses: missing or infinite cells
- * (place, advice), one class only, constant columns, exactly collinear columns, text columns with more than 200 levels,
- * negative weights. */
-PV_MUST_USE pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
-                                       pv_encoding **encoding, char ***labels, pv_dataset **dataset);
-void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding);
+/* Learns a schema from a training table, and the data set that the table is by it. The caller frees both. Refuses:
+ * missing or infinite cells (place, advice), one class only, constant columns, exactly collinear columns, text columns
+ * with more than 200 levels, negative weights. */
+PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
+                                      pv_dataset **dataset);
+/* Another table by the schema, which must outlive the data set of images. Of roles target, weights and drop_missing are
+ * read (NULL: the features alone are wanted). With a target, which pv_schema_roles names as in training, a label that
+ * the schema does not know is refused with its place. Columns are found by name; extra ones are ignored; a level never
+ * seen in training is refused with its place. Labels and levels match by bytes, else as numbers ("1" and "1.0"). The
+ * caller frees *dataset. */
+PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
+                                      const pv_roles *roles, pv_dataset **dataset);
+/* Target, weights and group as in training, borrowed; all else as 0. */
+pv_roles pv_schema_roles(const pv_schema *schema);
+/* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply. */
+PV_MUST_USE pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,
+                                      pv_dataset **dataset);
 
-/* Encodes another table. labels [classes] are the model's; with a target (roles->target not NULL) a label the model
- * does not know is refused with its place. Columns are found by name; extra ones are ignored; a level never seen in
- * training is refused with its place. Labels and levels match by bytes, else as numbers ("1" and "1.0"). */
-PV_MUST_USE pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
-                                       const pv_encoding *encoding, char *const *labels, int classes,
-                                       pv_dataset **dataset);
+/* By hand: labels [classes], and features that are columns of numbers taken as they are. feature: their names, NULL for
+ * x1, x2, ... All is copied; the caller frees *schema. */
+PV_MUST_USE pv_status pv_schema_new(pv_ctx *ctx, const char *target, const char *const *labels, int classes,
+                                    const char *const *feature, int features, pv_schema **schema);
+PV_MUST_USE pv_status pv_schema_copy(pv_ctx *ctx, const pv_schema *schema, pv_schema **copy); /* freed by caller */
+void pv_schema_free(pv_ctx *ctx, pv_schema *schema);                                          /* NULL is fine */
 
 /* ---- splits ----------------------------------------------------------------------------------------------------- */
 
-/* fold [data->rows] receives 0 .. folds-1, stratified by label. The same seed and repeat give the same folds. group
- * [data->rows] (NULL: none) numbers groups from 0; no fold splits one. Refused: a label with rows, but fewer than
- * folds; fewer groups than folds; a label that groups hold together in one fold. labels [data->classes] are for
- * messages; NULL: by number. */
-PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds,
-                                    const int32_t *group, uint64_t seed, uint64_t repeat, int32_t *fold);
+/* fold [data->rows] receives 0 .. folds-1, stratified by label; no fold splits a group of the data. The same seed and
+ * repeat give the same folds. Refused: a label with rows, but fewer than folds; fewer groups than folds; a label that
+ * groups hold together in one fold. schema has the labels for messages; NULL: by number. */
+PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, int64_t folds,
+                                    uint64_t seed, uint64_t repeat, int32_t *fold);
 
 /* The given rows [n] as a dataset of their own. The caller frees *taken. */
 PV_MUST_USE pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row,
                                       pv_dataset **taken);
-/* source [encoding->sources] receives the encoding's columns with the mean and sd that these rows have; names and
- * levels are borrowed from the encoding. A column with one value only is refused. */
-PV_MUST_USE pv_status pv_dataset_scales(pv_ctx *ctx, const pv_encoding *encoding, const pv_dataset *data,
-                                        pv_source_column *source);
-/* From the means and sds of one encoding to those of another of the same columns, in place. */
-void pv_dataset_rescale(const pv_encoding *from, const pv_encoding *to, pv_dataset *data);
+/* The schema with the means and sds that these rows have. A column with one value only is refused. The caller frees
+ * *scaled. */
+PV_MUST_USE pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                        pv_schema **scaled);
+/* From the means and sds of one schema to those of another of the same columns, in place. */
+void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *data);
 
 /* ---- prevalences ------------------------------------------------------------------------------------------------- */
 

@@ -28,11 +28,10 @@ typedef struct pv_diagnosis {
 
 typedef struct pv_diagnose_options {
     const pv_fit_options *fit; /* of the fit; NULL: those in the classifier's record */
-    const pv_dataset *data; /* the rows of the fit, by the classifier's encoding, with which it is fitted twice more by
-                               other seeds; NULL: that is not checked. Not read where the fit had a population sample,
-                               which those fits would need as well */
-    const char *source;     /* the name of their table, for texts; NULL: that of the fit */
-    uint64_t hash;          /* of their table: other data than those of the fit fail a check, and are not fitted to */
+    const pv_dataset *data;    /* the rows of the fit, by the classifier's schema, with which it is fitted twice more by
+                                  other seeds; those of another table fail a check, and are not fitted to. NULL: that is
+                                  not checked. Not read where the fit had a population sample, which those fits would
+                                  need as well */
 } pv_diagnose_options;
 
 /* The checks by name, those that apply, in this order: optimiser; posterior, elbo_error, elbo_gap, rhat,

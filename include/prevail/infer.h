@@ -87,7 +87,12 @@ typedef struct pv_fit_options {
     int64_t chains;     /* hmc */
     int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
-    bool trace; /* minibatches: keep a pv_trace with the classifier. Not in the table: it changes no result */
+    /* Not in the table: */
+    bool trace;               /* minibatches: keep a pv_trace with the classifier */
+    const pv_dataset *sample; /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
+                                 none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
+                                 model's estimate of it */
+    const char *command;      /* what is kept in the classifier's record as the command; NULL: none */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
@@ -98,6 +103,12 @@ pv_fit_options pv_fit_options_default(void);
 PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);
 /* The options of a fit in settings that have that table, borrowed from them; NULL: they have not. */
 const pv_fit_options *pv_fit_options_of(const pv_settings *settings);
+
+/* Completes roles for a fit of the file path: the label that the prevalence names is the positive one; for a model of
+ * images, image gets the model's sizes and becomes the roles', and where no target is named it is labels, votes or
+ * frequencies, whatever the file has. Refuses what cannot be learned, before any table is read. Borrows. */
+PV_MUST_USE pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options *fit, pv_roles *roles,
+                                        pv_image_options *image);
 
 /* ---- how minibatch training went --------------------------------------------------------------------------------- */
 
@@ -123,11 +134,7 @@ typedef struct pv_trace {
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
 typedef struct pv_classifier {
-    pv_encoding *encoding;
-    char *target;  /* name of the target column */
-    char *weights; /* name of the weights column; empty: none */
-    char **labels; /* [classes] */
-    int classes;
+    pv_schema *schema; /* what it takes: target, labels, columns */
     pv_model *model;
     double *w; /* [pv_model_params] */
     pv_loss loss;
@@ -196,8 +203,8 @@ int pv_classifier_features(const pv_classifier *classifier);                   /
 const char *pv_classifier_feature(const pv_classifier *classifier, int index); /* NULL outside, and for images */
 size_t pv_classifier_columns(const pv_classifier *classifier);                 /* of the table; 0 for images */
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index,
-                                 pv_column_type *type);                     /* NULL outside */
-const pv_encoding *pv_classifier_encoding(const pv_classifier *classifier); /* for pv_dataset_apply */
+                                 pv_column_type *type);                 /* NULL outside */
+const pv_schema *pv_classifier_schema(const pv_classifier *classifier); /* for pv_dataset_read, pv_schema_apply */
 const pv_model *pv_classifier_model(const pv_classifier *classifier);
 const double *pv_classifier_parameters(const pv_classifier *classifier);           /* [pv_model_params] */
 const double *pv_classifier_draws(const pv_classifier *classifier, size_t *count); /* [count][pv_model_params] */
@@ -205,30 +212,16 @@ const double *pv_classifier_prevalence(const pv_classifier *classifier);        
 const double *pv_classifier_design(const pv_classifier *classifier);               /* [classes] */
 const double *pv_classifier_log_marginal(const pv_classifier *classifier);         /* [classes] */
 
-/* Fits. target, source and data_hash are kept in the classifier; command (may be NULL) in its record. encoding and
- * labels are copied. The caller frees *classifier. A stop other than convergence is no error: read classifier->stop.
- * Refused with PV_ERR_USAGE or PV_ERR_INPUT before any work: options that do not fit together; a class with prevalence
- * but no rows; ml on separable data. */
-typedef struct pv_fit_input {
-    const pv_dataset *data;
-    const pv_dataset *sample;  /* ig, full batch: rows of the true population, encoded alike, labels not read; NULL:
-                                  none. They stand for p(x), and options->prevalence may then be NULL: the classifier's
-                                  prevalence is the model's estimate of it */
-    const char *sample_source; /* its name, and its hash, to be kept */
-    uint64_t sample_hash;
-    const pv_encoding *encoding;
-    char *const *labels;
-    const char *target;
-    const char *weights; /* name of the weights column, for later; NULL: none */
-    const char *source;
-    uint64_t data_hash;
-    const char *command;
-    const int32_t *group; /* [data->rows]: rows of one group are held out for validation together; NULL: none */
-} pv_fit_input;
-
-PV_MUST_USE pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
-                             pv_classifier **classifier);
-void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier);
+/* Fits. The schema is copied, name and hash of the data are kept. The caller frees *classifier. A stop other than
+ * convergence is no error: read classifier->stop. Groups of the data stay together on one side of validation. Refused
+ * with PV_ERR_USAGE or PV_ERR_INPUT before any work: options that do not fit together; data that are not the schema's;
+ * a class with prevalence but no rows; ml on separable data. */
+PV_MUST_USE pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                             const pv_fit_options *options, pv_classifier **classifier);
+void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier); /* NULL is fine */
+/* A file as prevail fit would fit it, in one call: pv_roles_complete, pv_table_read, pv_schema_learn, pv_fit. settings
+ * are those of pv_fit_settings_new. The caller frees *classifier. */
+PV_MUST_USE pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, pv_classifier **classifier);
 
 /* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. */
 PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients);

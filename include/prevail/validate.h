@@ -15,7 +15,6 @@ extern "C" {
 typedef struct pv_validation_options {
     int64_t folds;                     /* 3 */
     int64_t repeats;                   /* 1: how often, with other folds */
-    const int32_t *group;              /* [rows], as for pv_folds_make; NULL: none */
     const char *population;            /* as for pv_population_new; "true" */
     const pv_unknown_options *unknown; /* how population "unknown" is inferred; NULL: by default */
     const char *stated_for;            /* as in pv_judge_options */
@@ -24,7 +23,7 @@ typedef struct pv_validation_options {
 } pv_validation_options;
 
 pv_validation_options pv_validation_options_default(void);
-extern const pv_option pv_validation_option_table[]; /* all but group and unknown; ends with a NULL name */
+extern const pv_option pv_validation_option_table[]; /* all but unknown; ends with a NULL name */
 
 /* That table by name. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_validation_settings_new(pv_ctx *ctx, pv_settings **settings);
@@ -60,13 +59,15 @@ typedef struct pv_validation {
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
  * not depend on how many. Means and standard deviations of number columns are learned in each fold anew; levels of text
- * columns and the choice of features are those of input, whose sample goes to every fit. options->seed draws the folds
- * as well. The caller frees *validation; input->data must outlive it. */
-PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
-                                        const pv_validation_options *how, pv_validation **validation);
-/* Fits on input and judges on other rows, encoded by input->encoding. Of how folds, repeats and group are not read. */
-PV_MUST_USE pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
-                                  const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation);
+ * columns and the choice of features are those of the schema. options->sample goes to every fit; options->seed draws
+ * the folds as well. The caller frees *validation; data must outlive it. */
+PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                        const pv_fit_options *options, const pv_validation_options *how,
+                                        pv_validation **validation);
+/* Fits on data and judges on other rows by the same schema. Of how folds and repeats are not read. */
+PV_MUST_USE pv_status pv_hold_out(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                  const pv_fit_options *options, const pv_validation_options *how,
+                                  const pv_dataset *rows, pv_validation **validation);
 /* The mixture of models judged on the same rows and folds: probabilities, marginals and prevalences averaged with the
  * given weights [count], which must not be negative and are normalised. */
 PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member,

@@ -73,6 +73,13 @@ bool pv__names_have(char *const *list, size_t n, const char *name) {
     return false;
 }
 
+pv_status pv__names_copy(pv_ctx *ctx, const char *const *from, size_t n, char ***to) {
+    PV_TRY(pv__alloc(ctx, n, sizeof **to, to));
+    for (size_t i = 0; i < n; i++)
+        PV_TRY(pv__strdup(ctx, from[i], &(*to)[i]));
+    return PV_OK;
+}
+
 /* One name at *text into name (room for strlen(*text) + 1 bytes); moves *text behind the comma or onto the end. */
 static bool split_one(const char **text, char *name) {
     const char *at = *text;

@@ -20,6 +20,8 @@ void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t si
  * frees with pv_string_list_free. */
 PV_MUST_USE pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n);
 bool pv__names_have(char *const *list, size_t n, const char *name);
+/* A list of their own; the caller frees it with pv_string_list_free, also on failure. */
+PV_MUST_USE pv_status pv__names_copy(pv_ctx *ctx, const char *const *from, size_t n, char ***to);
 
 /* Sorts in place: as numbers where all are, else by bytes. order [n], where not NULL, receives the index each came
  * from. */

@@ -124,18 +124,18 @@ static void decompose(factor *f) {
     }
 }
 
-static const char *source_of(const pv_encoding *encoding, size_t feature) {
+static const char *source_of(const pv_schema *schema, size_t feature) {
     size_t s = 0;
-    for (size_t after = 0; s < encoding->sources; s++) {
-        after += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
+    for (size_t after = 0; s < schema->sources; s++) {
+        after += schema->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)schema->source[s].levels - 1;
         if (feature < after)
             break;
     }
-    return encoding->source[s].name;
+    return schema->source[s].name;
 }
 
 /* The coefficients of feature j on the pivots solve L' b = l_j; those that are not 0 tell what determines it. */
-static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_encoding *encoding, factor *f) {
+static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, factor *f) {
     size_t n = f->n, j = 0, found = 0;
     while (f->chosen[j])
         j++;
@@ -152,19 +152,19 @@ static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_encoding *e
     PV_TRY(pv__alloc(ctx, n, sizeof *names, &names));
     for (size_t k = 0; k < n; k++)
         if (fabs(by_feature[k]) > 1e-6)
-            names[found++] = encoding->feature[k];
+            names[found++] = schema->feature[k];
     char joined[240];
     pv__join(names, found, 3, joined, sizeof joined);
     pv__free(ctx, names);
-    const char *source = source_of(encoding, j);
+    const char *source = source_of(schema, j);
     return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
                        "'%s' is collinear: it is %s%s; leave it out with `exclude` %s, or go on with `collinear` keep",
-                       pv__show(encoding->feature[j]).text,
+                       pv__show(schema->feature[j]).text,
                        found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined,
                        pv__show(source).text);
 }
 
-pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_encoding *encoding) {
+pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
     size_t n = (size_t)data->features;
     if (data->rows <= n)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
@@ -186,7 +186,7 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
         correlate(data, data->rows, &f);
         decompose(&f);
     }
-    pv_status status = f.rank < n ? refuse(ctx, table, encoding, &f) : PV_OK;
+    pv_status status = f.rank < n ? refuse(ctx, table, schema, &f) : PV_OK;
     factor_free(ctx, &f);
     return status;
 }

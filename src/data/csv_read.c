@@ -453,14 +453,7 @@ static pv_status skip_mark(reader *r) {
     return PV_OK;
 }
 
-pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
-    static const char builtin[] = "builtin:";
-    *table = NULL;
-    if (strncmp(path, builtin, sizeof builtin - 1) == 0)
-        return pv_table_builtin(ctx, path + sizeof builtin - 1, table);
-    PV_TRY(check_options(ctx, options));
-    if (pv_archive_recognise(path))
-        return pv__image_table_read(ctx, path, options, table);
+static pv_status read_csv(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
     reader r = {.ctx = ctx, .options = options};
     r.scanner = (pv__scanner){.ctx = ctx, .input = &r.input};
     pv_status status;
@@ -480,5 +473,19 @@ done:
     pv__free(ctx, r.forced);
     pv__free(ctx, r.scanner.scratch);
     pv__input_close(ctx, &r.input);
+    return status;
+}
+
+pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+    static const char builtin[] = "builtin:";
+    pv__reading reading;
+    *table = NULL;
+    if (strncmp(path, builtin, sizeof builtin - 1) == 0)
+        return pv_table_builtin(ctx, path + sizeof builtin - 1, table);
+    PV_TRY(check_options(ctx, options));
+    PV_TRY(pv__reading_new(ctx, options, &reading));
+    pv_status status =
+        (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, &reading.options, table);
+    pv__reading_free(ctx, &reading);
     return status;
 }

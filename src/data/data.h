@@ -41,6 +41,16 @@ size_t pv__table_lookup(const pv_table *table, const char *name);
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size);
 bool pv__cell_missing(const pv_column *column, size_t row);
 
+/* The options of a reader, with lists of columns in the place of roles and schema (schema.c). Borrows from them. */
+typedef struct pv__reading {
+    pv_csv_options options;
+    const char **names;
+    char **categorical, **excluded;
+    size_t n_categorical, n_excluded;
+} pv__reading;
+PV_MUST_USE pv_status pv__reading_new(pv_ctx *ctx, const pv_csv_options *options, pv__reading *reading);
+void pv__reading_free(pv_ctx *ctx, pv__reading *reading);
+
 /* A file of arrays as a table (image_table.c). */
 PV_MUST_USE pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options,
                                            pv_table **table);

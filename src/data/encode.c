@@ -1,4 +1,4 @@
-/* From a table to a matrix: learning an encoding and labels, and applying them.
+/* From a table to a matrix: learning a schema, and applying it.
  *
  * A number column becomes (x - mean) / sd with the weighted mean and population standard deviation of the training
  * rows; a text column becomes one indicator for each level but the first.
@@ -21,6 +21,8 @@ void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
     if (!dataset->images_borrowed)
         pv_images_free(ctx, dataset->images);
     pv__free(ctx, dataset->table_row);
+    pv__free(ctx, dataset->group);
+    pv__free(ctx, dataset->source);
     pv__free(ctx, dataset);
 }
 
@@ -30,19 +32,6 @@ pv_targets pv_dataset_targets(const pv_dataset *dataset) {
                         .label = dataset->frequency ? NULL : dataset->label,
                         .frequency = dataset->frequency,
                         .weight = dataset->weight};
-}
-
-void pv_encoding_free(pv_ctx *ctx, pv_encoding *encoding) {
-    if (!encoding)
-        return;
-    for (size_t s = 0; encoding->source && s < encoding->sources; s++) {
-        pv__free(ctx, encoding->source[s].name);
-        pv_string_list_free(ctx, encoding->source[s].level, (size_t)encoding->source[s].levels);
-    }
-    pv__free(ctx, encoding->source);
-    pv_string_list_free(ctx, encoding->feature, encoding->feature ? (size_t)encoding->features : 0);
-    pv__image_encoding_free(ctx, encoding->image);
-    pv__free(ctx, encoding);
 }
 
 /* ---- the matrix -------------------------------------------------------------------------------------------------- */
@@ -55,11 +44,11 @@ static double standardise(double number, const pv_source_column *source) {
     return (number - source->mean) / source->sd;
 }
 
-static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_encoding *encoding,
+static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
                             const pv_dataset *data) {
     for (size_t i = 0; i < data->rows; i++)
-        for (size_t s = 0; s < encoding->sources; s++) {
-            const pv_source_column *source = &encoding->source[s];
+        for (size_t s = 0; s < schema->sources; s++) {
+            const pv_source_column *source = &schema->source[s];
             size_t row = data->table_row[i], column = plan->feature[s];
             if (source->type != PV_COLUMN_NUMBER)
                 continue;
@@ -75,15 +64,15 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
 
 /* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
  * [sources], of text sources [rows] each. False where a number is farther than FARTHEST, or none. */
-static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_encoding *encoding, int32_t *const *code,
+static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_schema *schema, int32_t *const *code,
                         pv_dataset *data) {
     enum { BLOCK = 256 };
     const size_t features = (size_t)data->features;
     bool near = true;
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows, f = 0;
-        for (size_t s = 0; s < encoding->sources; s++) {
-            const pv_source_column *source = &encoding->source[s];
+        for (size_t s = 0; s < schema->sources; s++) {
+            const pv_source_column *source = &schema->source[s];
             if (source->type == PV_COLUMN_NUMBER) {
                 const double *number = table->column[plan->feature[s]].number;
                 for (size_t i = begin; i < end; i++) {
@@ -104,12 +93,12 @@ static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_en
     return near;
 }
 
-static pv_status make_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_encoding *encoding,
+static pv_status make_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
                              int32_t *const *code, pv_dataset *data) {
-    data->features = encoding->features;
+    data->features = schema->features;
     PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
-    if (!fill_matrix(table, plan, encoding, code, data))
-        return refuse_far(ctx, table, plan, encoding, data);
+    if (!fill_matrix(table, plan, schema, code, data))
+        return refuse_far(ctx, table, plan, schema, data);
     return PV_OK;
 }
 
@@ -201,12 +190,12 @@ done:
     return status;
 }
 
-static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_encoding *encoding) {
+static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_schema *schema) {
     char **names;
     size_t n = 0;
-    PV_TRY(pv__alloc(ctx, encoding->sources, sizeof *names, &names));
-    for (size_t s = 0; s < encoding->sources; s++) {
-        const pv_source_column *source = &encoding->source[s];
+    PV_TRY(pv__alloc(ctx, schema->sources, sizeof *names, &names));
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
         if (source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2)
             names[n++] = source->name;
     }
@@ -222,37 +211,37 @@ static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_en
     return status;
 }
 
-pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding) {
+pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema) {
     size_t features = 0;
-    for (size_t s = 0; s < encoding->sources; s++)
-        features += encoding->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)encoding->source[s].levels - 1;
+    for (size_t s = 0; s < schema->sources; s++)
+        features += schema->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)schema->source[s].levels - 1;
     if (features > INT_MAX)
         return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with `exclude`", features);
-    PV_TRY(pv__alloc(ctx, features, sizeof *encoding->feature, &encoding->feature));
-    for (size_t s = 0; s < encoding->sources; s++) {
-        const pv_source_column *source = &encoding->source[s];
+    PV_TRY(pv__alloc(ctx, features, sizeof *schema->feature, &schema->feature));
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
         if (source->type == PV_COLUMN_NUMBER)
-            PV_TRY(pv__strdup(ctx, source->name, &encoding->feature[encoding->features++]));
+            PV_TRY(pv__strdup(ctx, source->name, &schema->feature[schema->features++]));
         for (int32_t k = 1; source->type == PV_COLUMN_TEXT && k < source->levels; k++) {
             size_t size = strlen(source->name) + strlen(source->level[k]) + 2;
-            char **name = &encoding->feature[encoding->features];
+            char **name = &schema->feature[schema->features];
             PV_TRY(pv__alloc(ctx, size, 1, name));
             pv__format(*name, size, "%s=%s", source->name, source->level[k]);
-            encoding->features++;
+            schema->features++;
         }
     }
     return PV_OK;
 }
 
-static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_encoding *encoding) {
-    PV_TRY(pv__encoding_name_features(ctx, encoding));
-    size_t features = (size_t)encoding->features;
+static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_schema *schema) {
+    PV_TRY(pv__schema_name_features(ctx, schema));
+    size_t features = (size_t)schema->features;
     size_t at, earlier;
-    PV_TRY(pv__names_duplicate(ctx, encoding->feature, features, &at, &earlier));
+    PV_TRY(pv__names_duplicate(ctx, schema->feature, features, &at, &earlier));
     if (at < features)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "a column and a category of another are both called '%s'; rename the column",
-                           pv__show(encoding->feature[at]).text);
+                           pv__show(schema->feature[at]).text);
     return PV_OK;
 }
 
@@ -266,26 +255,26 @@ static void put_first(pv_source_column *source, int32_t level, int32_t *code, si
         code[i] = code[i] == level ? 0 : code[i] < level ? code[i] + 1 : code[i];
 }
 
-/* --reference column=level,... */
-static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_encoding *encoding, int32_t **code) {
+/* `reference` column=level,... */
+static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_schema *schema, int32_t **code) {
     char **entries = NULL;
     size_t n = 0;
     PV_TRY(pv__names_split(ctx, "`reference`", text, &entries, &n));
     pv_status status = PV_OK;
     for (size_t e = 0; e < n && status == PV_OK; e++) {
         size_t s = 0, length = 0;
-        for (; s < encoding->sources; s++) {
-            length = strlen(encoding->source[s].name);
-            if (strncmp(entries[e], encoding->source[s].name, length) == 0 && entries[e][length] == '=')
+        for (; s < schema->sources; s++) {
+            length = strlen(schema->source[s].name);
+            if (strncmp(entries[e], schema->source[s].name, length) == 0 && entries[e][length] == '=')
                 break;
         }
-        if (s == encoding->sources || encoding->source[s].type != PV_COLUMN_TEXT) {
+        if (s == schema->sources || schema->source[s].type != PV_COLUMN_TEXT) {
             status =
                 pv__fail(ctx, PV_ERR_USAGE, "`reference` %s: write COLUMN=LEVEL, with a text column that is a feature",
                          pv__show(entries[e]).text);
             break;
         }
-        pv_source_column *source = &encoding->source[s];
+        pv_source_column *source = &schema->source[s];
         const char *level = entries[e] + length + 1;
         int32_t at = pv__label_find(source->level, source->levels, level, strlen(level));
         char joined[200];
@@ -301,11 +290,11 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_e
 }
 
 static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *reference,
-                               const pv_dataset *data, pv_encoding *encoding, int32_t **code) {
-    PV_TRY(pv__alloc(ctx, plan->features, sizeof *encoding->source, &encoding->source));
-    encoding->sources = plan->features;
-    for (size_t s = 0; s < encoding->sources; s++) {
-        pv_source_column *source = &encoding->source[s];
+                               const pv_dataset *data, pv_schema *schema, int32_t **code) {
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
+    schema->sources = plan->features;
+    for (size_t s = 0; s < schema->sources; s++) {
+        pv_source_column *source = &schema->source[s];
         size_t column = plan->feature[s];
         source->type = plan->category[s] ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER;
         PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
@@ -314,9 +303,9 @@ static pv_status learn_sources(pv_ctx *ctx, const pv_table *table, const pv__pla
         else
             PV_TRY(learn_number(ctx, table, column, data, source));
     }
-    PV_TRY(refuse_constant(ctx, table, encoding));
-    PV_TRY(set_references(ctx, reference, data->rows, encoding, code));
-    return name_features(ctx, table, encoding);
+    PV_TRY(refuse_constant(ctx, table, schema));
+    PV_TRY(set_references(ctx, reference, data->rows, schema, code));
+    return name_features(ctx, table, schema);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -410,77 +399,126 @@ static const char *guess_positive(const pv_column *labels) {
     return says_positive(first, last) ? first : says_positive(last, first) ? last : NULL;
 }
 
-static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
-                              pv_dataset *data, char ***labels) {
+/* The label of interest where it was named: by itself, or with its prevalence, LABEL=P. The caller frees *positive. */
+static pv_status named_positive(pv_ctx *ctx, const pv_roles *roles, char **positive) {
+    const char *text = roles->positive ? roles->positive : roles->prevalence;
+    const char *end = roles->positive ? text + strlen(text) : text && !strchr(text, ',') ? strrchr(text, '=') : NULL;
+    *positive = NULL;
+    if (!end || (end == text && !roles->positive))
+        return PV_OK;
+    PV_TRY(pv__strdup(ctx, text, positive));
+    (*positive)[end - text] = '\0';
+    return PV_OK;
+}
+
+static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
+                              pv_schema *schema, pv_dataset *data) {
     pv_column found;
+    char *named = NULL;
     PV_TRY(pv__categories_make(ctx, table, plan->target, data, PV__CLASSES_MAX, &found));
     pv_status status;
+    PV_GOTO(done, named_positive(ctx, roles, &named));
     PV_GOTO(done, check_labels(ctx, table, plan, &found));
     PV_GOTO(done, pv__categories_sort(ctx, data, &found));
     PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
-    if (!positive && found.levels == 2)
-        positive = guess_positive(&found);
-    data->positive_guessed = found.levels == 2 && !positive;
+    const char *positive = named || found.levels != 2 ? named : guess_positive(&found);
+    schema->positive_guessed = found.levels == 2 && !positive;
     if (positive)
         PV_GOTO(done, move_positive(ctx, data, positive, &found));
-    data->label = found.code;
-    data->classes = found.levels;
     PV_GOTO(done, pv__resize(ctx, (size_t)found.levels, sizeof *found.level, &found.level));
-    *labels = found.level;
+    data->label = found.code;
+    data->classes = schema->classes = found.levels;
+    schema->labels = found.level;
+    found.code = NULL;
     found.level = NULL;
 done:
-    if (data->label)
-        found.code = NULL;
+    pv__free(ctx, named);
     pv__categories_free(ctx, &found);
     return status;
 }
 
-pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data,
-                           char ***labels) {
+pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                           pv_dataset *data) {
     pv__plan plan = {0};
-    if (!roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "`target` is needed: the column to learn");
-    PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
+    PV_TRY(pv__plan_training(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
-    return learn_labels(ctx, table, &plan, roles->positive, data, labels);
+    return learn_labels(ctx, table, &plan, roles, schema, data);
 }
 
-pv_status pv_dataset_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
-                           char ***labels, pv_dataset **dataset) {
-    *encoding = NULL;
-    *labels = NULL;
-    *dataset = NULL;
-    if (table->arrays && roles->image)
-        return pv__images_learn(ctx, table, roles, encoding, labels, dataset);
+pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data) {
+    size_t c;
+    if (!roles->group)
+        return PV_OK;
+    PV_TRY(pv_table_find(ctx, table, "`group`", roles->group, &c));
+    const pv_column *column = &table->column[c];
+    for (size_t i = 0; i < data->rows; i++)
+        if (pv__cell_missing(column, data->table_row[i]))
+            return PV__FAIL_CELL(ctx, table, data->table_row[i], c, "no group in column '%s'; every row needs one",
+                                 pv__show(column->name).text);
+    if (column->type == PV_COLUMN_NUMBER) { /* a table made in memory: in order of first appearance, as texts are */
+        pv_column found;
+        PV_TRY(pv__categories_make(ctx, table, c, data, INT32_MAX - 1, &found));
+        data->group = found.code;
+        found.code = NULL;
+        pv__categories_free(ctx, &found);
+        return PV_OK;
+    }
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *data->group, &data->group));
+    for (size_t i = 0; i < data->rows; i++)
+        data->group[i] = column->code[data->table_row[i]];
+    return PV_OK;
+}
+
+static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                               pv_dataset *data) {
     if (table->images && !roles->features)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
                            "has images, and this model takes columns: choose `model` convnet or inception, or name the "
                            "columns to learn from with `features`");
     pv__plan plan;
     PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
-    pv_encoding *made = NULL;
-    pv_dataset *data = NULL;
-    char **names = NULL;
     int32_t **code = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
-    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *data, &data));
     PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
-    PV_GOTO(done, learn_labels(ctx, table, &plan, roles->positive, data, &names));
-    PV_GOTO(done, learn_sources(ctx, table, &plan, roles->reference, data, made, code));
-    PV_GOTO(done, make_matrix(ctx, table, &plan, made, code, data));
+    PV_GOTO(done, learn_labels(ctx, table, &plan, roles, schema, data));
+    PV_GOTO(done, learn_sources(ctx, table, &plan, roles->reference, data, schema, code));
+    PV_GOTO(done, make_matrix(ctx, table, &plan, schema, code, data));
     if (!roles->keep_collinear)
-        PV_GOTO(done, pv__collinear_check(ctx, table, data, made));
-    *encoding = made;
-    *labels = names;
-    *dataset = data;
+        status = pv__collinear_check(ctx, table, data, schema);
 done:
     free_codes(ctx, code, plan.features);
     pv__plan_free(ctx, &plan);
+    return status;
+}
+
+/* A dataset without rows that says what it is made of. */
+static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dataset) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof **dataset, dataset));
+    (*dataset)->hash = table->hash;
+    return pv__strdup(ctx, table->source, &(*dataset)->source);
+}
+
+pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
+                          pv_dataset **dataset) {
+    pv_schema *made = NULL;
+    pv_dataset *data = NULL;
+    *schema = NULL;
+    *dataset = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    PV_GOTO(done, dataset_of(ctx, table, &data));
+    PV_GOTO(done, (table->arrays && roles->image ? pv__images_learn : learn_columns)(ctx, table, roles, made, data));
+    pv_roles named = *roles;
+    if (made->image && *made->image->votes)
+        named.target = made->image->votes;
+    PV_GOTO(done, pv__schema_name(ctx, &named, made));
+    PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
+    *schema = made;
+    *dataset = data;
+done:
     if (status != PV_OK) {
-        pv_string_list_free(ctx, names, data && names ? (size_t)data->classes : 0);
-        pv_encoding_free(ctx, made);
+        pv_schema_free(ctx, made);
         pv_dataset_free(ctx, data);
     }
     return status;
@@ -502,44 +540,53 @@ static pv_status match_column(pv_ctx *ctx, const pv_table *table, size_t column,
     return status;
 }
 
-pv_status pv__labels_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, char *const *labels, int classes,
+pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
                            pv_dataset *data) {
     pv__plan plan = {0};
     PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
     if (plan.target == table->columns)
         return PV_OK;
-    data->classes = classes;
-    return match_column(ctx, table, plan.target, data, labels, classes, "label", &data->label);
+    data->classes = schema->classes;
+    return match_column(ctx, table, plan.target, data, schema->labels, schema->classes, "label", &data->label);
 }
 
-pv_status pv_dataset_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
-                           char *const *labels, int classes, pv_dataset **dataset) {
-    *dataset = NULL;
-    if (encoding->image)
-        return pv__images_apply(ctx, table, roles, encoding, labels, classes, dataset);
+static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
+                               pv_dataset *data) {
     pv__plan plan;
-    PV_TRY(pv__plan_apply(ctx, table, roles, encoding, &plan));
-    pv_dataset *data = NULL;
+    PV_TRY(pv__plan_apply(ctx, table, roles, schema, &plan));
     int32_t **code = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *data, &data));
     PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->drop_missing, data));
     if (plan.target < table->columns) {
-        PV_GOTO(done, match_column(ctx, table, plan.target, data, labels, classes, "label", &data->label));
-        data->classes = classes;
+        PV_GOTO(done,
+                match_column(ctx, table, plan.target, data, schema->labels, schema->classes, "label", &data->label));
+        data->classes = schema->classes;
     }
-    for (size_t s = 0; s < encoding->sources; s++)
+    for (size_t s = 0; s < schema->sources; s++)
         if (plan.category[s])
-            PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, encoding->source[s].level,
-                                       encoding->source[s].levels, "level", &code[s]));
-    PV_GOTO(done, make_matrix(ctx, table, &plan, encoding, code, data));
-    *dataset = data;
-    data = NULL;
+            PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, schema->source[s].level,
+                                       schema->source[s].levels, "level", &code[s]));
+    status = make_matrix(ctx, table, &plan, schema, code, data);
 done:
     free_codes(ctx, code, plan.features);
     pv__plan_free(ctx, &plan);
+    return status;
+}
+
+pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
+                          pv_dataset **dataset) {
+    const pv_roles features_alone = {0};
+    pv_dataset *data = NULL;
+    *dataset = NULL;
+    pv_status status;
+    PV_GOTO(done, dataset_of(ctx, table, &data));
+    PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table,
+                                                                     roles ? roles : &features_alone, data));
+    *dataset = data;
+    data = NULL;
+done:
     pv_dataset_free(ctx, data);
     return status;
 }

@@ -12,36 +12,45 @@ enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 }; /* of a column; PV__LABELS
 typedef struct pv__plan {
     size_t target;
     size_t weights;
-    size_t *feature; /* [features], in the order of the table, or of the encoding */
+    size_t group;
+    size_t *feature; /* [features], in the order of the table, or of the schema */
     size_t features;
     bool *category; /* [features], encoded by levels */
 } pv__plan;
 
 PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
-PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
-                                     const pv_encoding *encoding, pv__plan *plan);
+PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                                     pv__plan *plan);
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
 /* Target and weights alone. */
 PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+/* The same with the group, of a table to learn from. */
+PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+
+/* ---- schema.c ---------------------------------------------------------------------------------------------------- */
+
+/* Copies the names of target, weights and group; a failure is freed with the schema. */
+PV_MUST_USE pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema);
 
 /* ---- encode.c ---------------------------------------------------------------------------------------------------- */
 
 /* Fills feature and features from the sources: COLUMN, or COLUMN=LEVEL for all levels but the first. */
-PV_MUST_USE pv_status pv__encoding_name_features(pv_ctx *ctx, pv_encoding *encoding);
-/* Rows, weights and labels of a dataset, from the target's column: learned, or the model's. */
-PV_MUST_USE pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data,
-                                       char ***labels);
-PV_MUST_USE pv_status pv__labels_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, char *const *labels,
-                                       int classes, pv_dataset *data);
+PV_MUST_USE pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema);
+/* Rows, weights and labels of a dataset, from the target's column: learned, or the schema's. */
+PV_MUST_USE pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                                       pv_dataset *data);
+PV_MUST_USE pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
+                                       const pv_roles *roles, pv_dataset *data);
+/* The groups of the dataset's rows, where roles have any. */
+PV_MUST_USE pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data);
 
 /* ---- image_dataset.c --------------------------------------------------------------------------------------------- */
 
-/* As pv_dataset_learn and pv_dataset_apply, for tables whose rows are images. */
-PV_MUST_USE pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
-                                       pv_encoding **encoding, char ***labels, pv_dataset **dataset);
-PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
-                                       const pv_encoding *encoding, char *const *labels, int classes,
-                                       pv_dataset **dataset);
+/* As pv_schema_learn and pv_schema_apply, for tables whose rows are images. They fill what was made. */
+PV_MUST_USE pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                                       pv_dataset *data);
+PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
+                                       const pv_roles *roles, pv_dataset *data);
 
 /* ---- rows.c ------------------------------------------------------------------------------------------------------ */
 
@@ -69,6 +78,6 @@ PV_MUST_USE pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, s
 
 /* Refuses features of which one is a linear combination of others and the intercept. */
 PV_MUST_USE pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
-                                          const pv_encoding *encoding);
+                                          const pv_schema *schema);
 
 #endif

@@ -193,11 +193,12 @@ done:
     return status;
 }
 
-pv_status pv_folds_make(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, const int32_t *group,
-                        uint64_t seed, uint64_t repeat, int32_t *fold) {
-    PV_TRY(check_folds(ctx, data, folds, group));
-    if (group)
-        return deal_groups(ctx, data, labels, folds, group, seed, repeat, fold);
+pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, int64_t folds, uint64_t seed,
+                        uint64_t repeat, int32_t *fold) {
+    char *const *labels = schema ? schema->labels : NULL;
+    PV_TRY(check_folds(ctx, data, folds, data->group));
+    if (data->group)
+        return deal_groups(ctx, data, labels, folds, data->group, seed, repeat, fold);
     return deal_rows(ctx, data, labels, folds, seed, repeat, fold);
 }
 
@@ -211,8 +212,10 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->rows = n;
     made->features = data->features;
     made->classes = data->classes;
-    made->positive_guessed = data->positive_guessed;
+    made->hash = data->hash;
     pv_status status;
+    if (data->source)
+        PV_GOTO(fail, pv__strdup(ctx, data->source, &made->source));
     if (data->images) {
         made->images = data->images;
         made->images_borrowed = true;
@@ -228,6 +231,8 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->label, &made->label));
     if (data->weight)
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->weight, &made->weight));
+    if (data->group)
+        PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->group, &made->group));
     for (size_t i = 0; i < n; i++) {
         if (data->images)
             made->image_row[i] = data->image_row[row[i]];
@@ -240,6 +245,8 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
             made->label[i] = data->label[row[i]];
         if (data->weight)
             made->weight[i] = data->weight[row[i]];
+        if (data->group)
+            made->group[i] = data->group[row[i]];
     }
     *taken = made;
     return PV_OK;
@@ -253,7 +260,7 @@ static size_t source_width(const pv_source_column *source) {
     return source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1;
 }
 
-void pv_dataset_rescale(const pv_encoding *from, const pv_encoding *to, pv_dataset *data) {
+void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *data) {
     size_t d = (size_t)data->features, feature = 0;
     for (size_t s = 0; s < from->sources; s++) {
         const pv_source_column *a = &from->source[s], *b = &to->source[s];
@@ -285,23 +292,29 @@ static void scale_of(const pv_dataset *data, size_t feature, double *mean, doubl
     *sd = constant ? 0 : sqrt(square / total);
 }
 
-pv_status pv_dataset_scales(pv_ctx *ctx, const pv_encoding *encoding, const pv_dataset *data,
-                            pv_source_column *source) {
+pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv_schema **scaled) {
     size_t feature = 0;
-    for (size_t s = 0; s < encoding->sources; s++) {
-        source[s] = encoding->source[s];
-        if (source[s].type == PV_COLUMN_NUMBER) {
+    pv_schema *made;
+    *scaled = NULL;
+    PV_TRY(pv_schema_copy(ctx, schema, &made));
+    for (size_t s = 0; s < made->sources; s++) {
+        pv_source_column *source = &made->source[s];
+        if (source->type == PV_COLUMN_NUMBER) {
             double mean, sd;
             scale_of(data, feature, &mean, &sd);
-            if (!(sd > 0))
-                return pv__fail(
+            if (!(sd > 0)) {
+                pv_status status = pv__fail(
                     ctx, PV_ERR_INPUT,
                     "column '%s' has one value only in the rows to learn from; use fewer folds, or `exclude` it",
-                    pv__show(source[s].name).text);
-            source[s].mean += mean * encoding->source[s].sd;
-            source[s].sd = sd * encoding->source[s].sd;
+                    pv__show(source->name).text);
+                pv_schema_free(ctx, made);
+                return status;
+            }
+            source->mean += mean * source->sd;
+            source->sd *= sd;
         }
-        feature += source_width(&source[s]);
+        feature += source_width(source);
     }
+    *scaled = made;
     return PV_OK;
 }

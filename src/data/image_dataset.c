@@ -143,10 +143,9 @@ static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_i
     return PV_OK;
 }
 
-static pv_status new_encoding(pv_ctx *ctx, const pv_image_options *o, const pv_images *images, pv_encoding **encoding) {
-    PV_TRY(pv__alloc(ctx, 1, sizeof **encoding, encoding));
-    PV_TRY(pv__alloc(ctx, 1, sizeof *(*encoding)->image, &(*encoding)->image));
-    pv_image_encoding *e = (*encoding)->image;
+static pv_status new_encoding(pv_ctx *ctx, const pv_image_options *o, const pv_images *images, pv_schema *schema) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof *schema->image, &schema->image));
+    pv_image_encoding *e = schema->image;
     *e = (pv_image_encoding){.layout = images->layout,
                              .binarise = o->binarise,
                              .votes_min = o->votes_min,
@@ -162,7 +161,7 @@ static pv_status new_encoding(pv_ctx *ctx, const pv_image_options *o, const pv_i
     PV_TRY(parse_window(ctx, o->window, e));
     PV_TRY(check_views(ctx, e, images));
     e->field = o->field > 0 ? o->field : largest_field(e, images);
-    (*encoding)->features = (int)(e->views * e->size * e->size);
+    schema->features = (int)(e->views * e->size * e->size);
     return PV_OK;
 }
 
@@ -238,8 +237,8 @@ static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_
     return status;
 }
 
-pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_encoding **encoding,
-                           char ***labels, pv_dataset **dataset) {
+pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                           pv_dataset *data) {
     const pv_image_options *o = roles->image;
     pv_image_roles wanted = {.images = o->images,
                              .votes = o->votes,
@@ -250,51 +249,38 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
                              .drop_missing = roles->drop_missing,
                              .votes_min = o->votes_min,
                              .binarise = o->binarise};
-    pv_dataset *data = NULL;
-    pv_encoding *made = NULL;
-    pv_status status;
-    *labels = NULL;
-    PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *data, &data));
-    PV_GOTO(fail, read_images(ctx, table, &wanted, &data->images));
+    PV_TRY(read_images(ctx, table, &wanted, &data->images));
     if (o->votes) {
-        PV_GOTO(fail, check_grades(ctx, data->images, o->votes));
-        PV_GOTO(fail, take_votes(ctx, data->images, data));
-        *labels = data->images->labels;
+        PV_TRY(check_grades(ctx, data->images, o->votes));
+        PV_TRY(take_votes(ctx, data->images, data));
+        schema->labels = data->images->labels;
+        schema->classes = data->images->classes;
         data->images->labels = NULL;
         data->images->classes = 0;
     } else {
-        PV_GOTO(fail, pv__labels_learn(ctx, table, roles, data, labels));
+        PV_TRY(pv__labels_learn(ctx, table, roles, schema, data));
     }
-    PV_GOTO(fail, link_rows(ctx, o->votes != NULL, data));
-    PV_GOTO(fail, new_encoding(ctx, o, data->images, &made));
-    PV_GOTO(fail, learn_scale(ctx, data, made->image));
-    data->features = made->features;
-    data->image = made->image;
-    *encoding = made;
-    *dataset = data;
+    PV_TRY(link_rows(ctx, o->votes != NULL, data));
+    PV_TRY(new_encoding(ctx, o, data->images, schema));
+    PV_TRY(learn_scale(ctx, data, schema->image));
+    data->features = schema->features;
+    data->image = schema->image;
     return PV_OK;
-fail:
-    pv_string_list_free(ctx, *labels, *labels ? (size_t)data->classes : 0);
-    *labels = NULL;
-    pv_encoding_free(ctx, made);
-    pv_dataset_free(ctx, data);
-    return status;
 }
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
 /* The file's classes (grades, or below and above) among the model's. */
-static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const char *votes, char *const *labels, int classes,
-                             pv_dataset *data) {
-    size_t from = (size_t)images->classes, to = (size_t)classes;
+static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const pv_schema *schema, pv_dataset *data) {
+    size_t from = (size_t)images->classes, to = (size_t)schema->classes;
     double *wide = NULL;
-    data->classes = classes;
+    data->classes = schema->classes;
     if (!data->frequency)
         return PV_OK; /* below and above, as in training */
     if (from > to)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
                            "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s: correct it",
-                           votes, from, first_voted(images, from - 1), labels[to - 1]);
+                           schema->image->votes, from, first_voted(images, from - 1), schema->labels[to - 1]);
     PV_TRY(pv__alloc(ctx, data->rows, to * sizeof *wide, &wide));
     for (size_t i = 0; i < data->rows; i++)
         memcpy(wide + i * to, data->frequency + i * from, from * sizeof *wide);
@@ -312,9 +298,9 @@ static pv_status check_layout(pv_ctx *ctx, const pv_image_encoding *e, const pv_
     return check_views(ctx, e, images);
 }
 
-pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
-                           char *const *labels, int classes, pv_dataset **dataset) {
-    const pv_image_encoding *e = encoding->image;
+pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
+                           pv_dataset *data) {
+    const pv_image_encoding *e = schema->image;
     bool votes = roles->target && *e->votes;
     pv_image_roles wanted = {.images = *e->images ? e->images : NULL,
                              .votes = votes ? e->votes : NULL,
@@ -326,28 +312,21 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *r
                              .votes_min = e->votes_min,
                              .binarise = votes ? e->binarise : 0,
                              .members_only = true};
-    pv_dataset *data = NULL;
-    pv_status status;
     if (!table->arrays)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "is a table; the model was fitted to images: give an NPZ, NPY or IDX file");
-    PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *data, &data));
-    PV_GOTO(fail, read_images(ctx, table, &wanted, &data->images));
-    PV_GOTO(fail, check_layout(ctx, e, data->images));
+    PV_TRY(read_images(ctx, table, &wanted, &data->images));
+    PV_TRY(check_layout(ctx, e, data->images));
     if (votes) {
-        PV_GOTO(fail, take_votes(ctx, data->images, data));
-        PV_GOTO(fail, match_votes(ctx, data->images, e->votes, labels, classes, data));
+        PV_TRY(take_votes(ctx, data->images, data));
+        PV_TRY(match_votes(ctx, data->images, schema, data));
     } else {
-        PV_GOTO(fail, pv__labels_apply(ctx, table, roles, labels, classes, data));
+        PV_TRY(pv__labels_apply(ctx, schema, table, roles, data));
     }
-    PV_GOTO(fail, link_rows(ctx, votes, data));
-    data->features = encoding->features;
+    PV_TRY(link_rows(ctx, votes, data));
+    data->features = schema->features;
     data->image = e;
-    *dataset = data;
     return PV_OK;
-fail:
-    pv_dataset_free(ctx, data);
-    return status;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

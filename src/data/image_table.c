@@ -226,5 +226,10 @@ pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_optio
 }
 
 pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv_options *options, pv_table **table) {
-    return read_table(ctx, pv__archive_path(archive), archive, options, table);
+    pv__reading reading;
+    *table = NULL;
+    PV_TRY(pv__reading_new(ctx, options, &reading));
+    pv_status status = read_table(ctx, pv__archive_path(archive), archive, &reading.options, table);
+    pv__reading_free(ctx, &reading);
+    return status;
 }

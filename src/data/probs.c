@@ -1,4 +1,4 @@
-/* Another model's probabilities from a table. They are read as the features of a model whose encoding changes nothing,
+/* Another model's probabilities from a table. They are read as the features of a model whose schema changes nothing,
  * so that labels, weights and missing cells are treated as in any other table.
  */
 #include "prevail/probs.h"
@@ -231,15 +231,20 @@ static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *m
     return PV_OK;
 }
 
-/* Labels, weights and rows, with the columns of probabilities as features of an encoding that changes nothing. */
+/* Labels, weights and rows, with the columns of probabilities as features of a schema that changes nothing. */
 static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, const pairs *found, pv_probs *made) {
     pv_source_column *source;
     PV_TRY(pv__alloc(ctx, found->n, sizeof *source, &source));
     for (size_t i = 0; i < found->n; i++)
         source[i] = (pv_source_column){.name = found->column[i], .type = PV_COLUMN_NUMBER, .sd = 1};
-    pv_encoding encoding = {.sources = found->n, .source = source, .features = (int)found->n, .feature = found->column};
+    pv_schema schema = {.labels = made->labels,
+                        .classes = made->classes,
+                        .sources = found->n,
+                        .source = source,
+                        .features = (int)found->n,
+                        .feature = found->column};
     pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->drop_missing};
-    pv_status status = pv_dataset_apply(ctx, made->table, &roles, &encoding, made->labels, made->classes, &made->data);
+    pv_status status = pv_schema_apply(ctx, &schema, made->table, &roles, &made->data);
     pv__free(ctx, source);
     return status;
 }

@@ -14,6 +14,9 @@ const pv_option pv_role_option_table[] = {
          "that says so (case, yes, true, malignant, ...)."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
+    ROLE("group", group, "COL",
+         "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "
+         "`validation`. Never a feature."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
@@ -24,75 +27,6 @@ const pv_option pv_role_option_table[] = {
     {"collinear", PV_OPTION_EITHER, offsetof(pv_roles, keep_collinear), "refuse", 0, 0, "refuse|keep", NULL,
      "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
     {0}};
-
-/* Adds a name to a list with room for it, unless it is there. */
-static pv_status add_name(pv_ctx *ctx, const char *name, char **list, size_t *n) {
-    if (!name || pv__names_have(list, *n, name))
-        return PV_OK;
-    PV_TRY(pv__strdup(ctx, name, &list[*n]));
-    (*n)++;
-    return PV_OK;
-}
-
-/* target and the names, without repetition, as a list of their own. */
-static pv_status collect(pv_ctx *ctx, const char *target, char *const *names, size_t count, char ***list, size_t *n) {
-    *list = NULL;
-    *n = 0;
-    PV_TRY(pv__alloc(ctx, count + 1, sizeof **list, list));
-    pv_status status = PV_OK;
-    PV_GOTO(fail, add_name(ctx, target, *list, n));
-    for (size_t i = 0; i < count; i++)
-        PV_GOTO(fail, add_name(ctx, names[i], *list, n));
-    return PV_OK;
-fail:
-    pv_string_list_free(ctx, *list, *n);
-    *list = NULL;
-    *n = 0;
-    return status;
-}
-
-pv_status pv_roles_text_columns(pv_ctx *ctx, const pv_roles *roles, char ***list, size_t *n) {
-    char **categorical = NULL, **excluded = NULL, **names = NULL;
-    size_t n_categorical = 0, n_excluded = 0, count = 0;
-    *list = NULL;
-    *n = 0;
-    pv_status status;
-    PV_GOTO(done, pv__names_split(ctx, "`categorical`", roles->categorical, &categorical, &n_categorical));
-    PV_GOTO(done, pv__names_split(ctx, "`exclude`", roles->exclude, &excluded, &n_excluded));
-    PV_GOTO(done, pv__alloc(ctx, n_categorical + n_excluded + 1, sizeof *names, &names));
-    for (size_t i = 0; i < n_categorical; i++)
-        names[count++] = categorical[i];
-    for (size_t i = 0; i < n_excluded; i++)
-        names[count++] = excluded[i];
-    char *id = NULL;
-    if (roles->id) {
-        PV_GOTO(done, pv__strdup(ctx, roles->id, &id));
-        names[count++] = id;
-    }
-    bool votes = roles->image && roles->image->votes; /* read with the images: no column */
-    status = collect(ctx, votes ? NULL : roles->target, names, count, list, n);
-    pv__free(ctx, id);
-done:
-    pv__free(ctx, names);
-    pv_string_list_free(ctx, categorical, n_categorical);
-    pv_string_list_free(ctx, excluded, n_excluded);
-    return status;
-}
-
-pv_status pv_encoding_text_columns(pv_ctx *ctx, const pv_encoding *encoding, const char *target, char ***list,
-                                   size_t *n) {
-    char **names;
-    size_t count = 0;
-    *list = NULL;
-    *n = 0;
-    PV_TRY(pv__alloc(ctx, encoding->sources, sizeof *names, &names));
-    for (size_t s = 0; s < encoding->sources; s++)
-        if (encoding->source[s].type == PV_COLUMN_TEXT)
-            names[count++] = encoding->source[s].name;
-    pv_status status = collect(ctx, target, names, count, list, n);
-    pv__free(ctx, names);
-    return status;
-}
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
@@ -137,7 +71,7 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 
 /* The parts that are not features. */
 pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
-    plan->target = plan->weights = table->columns;
+    plan->target = plan->weights = plan->group = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
                         pv__show(roles->target).text);
@@ -148,15 +82,36 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     return PV_OK;
 }
 
+pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
+    const char *group = roles->group;
+    if (!roles->target)
+        return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
+    if (!group)
+        return PV_OK;
+    if (!*group)
+        return pv__fail(ctx, PV_ERR_USAGE, "`group` needs the name of a column");
+    if (strcmp(group, roles->target) == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`group` %s: this is the target; name the column of what stays together",
+                        pv__show(group).text);
+    if (roles->weights && strcmp(group, roles->weights) == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`group` %s: these are the weights; name the column of what stays together",
+                        pv__show(group).text);
+    return PV_OK;
+}
+
+pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+    PV_TRY(pv_roles_check(ctx, roles));
+    PV_TRY(pv__plan_parts(ctx, table, roles, plan));
+    return roles->group ? pv_table_find(ctx, table, "`group`", roles->group, &plan->group) : PV_OK;
+}
+
 pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
     *plan = (pv__plan){0};
     bool *wanted = NULL, *excluded = NULL, *category = NULL;
     size_t n = table->columns, id;
     bool only = roles->features && *roles->features;
     pv_status status;
-    if (!roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "`target` is needed: the column to learn");
-    PV_GOTO(done, pv__plan_parts(ctx, table, roles, plan));
+    PV_GOTO(done, pv__plan_training(ctx, table, roles, plan));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
@@ -167,6 +122,8 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         PV_GOTO(done, pv_table_find(ctx, table, "`id`", roles->id, &id));
         excluded[id] = true;
     }
+    if (plan->group < n)
+        excluded[plan->group] = true;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
     for (size_t c = 0; c < n; c++) {
@@ -207,17 +164,17 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
                          found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text);
 }
 
-pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_encoding *encoding,
+pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                          pv__plan *plan) {
     *plan = (pv__plan){0};
     pv_status status;
     PV_GOTO(fail, pv__plan_parts(ctx, table, roles, plan));
-    PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->feature, &plan->feature));
-    PV_GOTO(fail, pv__alloc(ctx, encoding->sources, sizeof *plan->category, &plan->category));
-    plan->features = encoding->sources;
-    for (size_t s = 0; s < encoding->sources; s++) {
-        PV_GOTO(fail, find_source(ctx, table, &encoding->source[s], &plan->feature[s]));
-        plan->category[s] = encoding->source[s].type == PV_COLUMN_TEXT;
+    PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->feature, &plan->feature));
+    PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->category, &plan->category));
+    plan->features = schema->sources;
+    for (size_t s = 0; s < schema->sources; s++) {
+        PV_GOTO(fail, find_source(ctx, table, &schema->source[s], &plan->feature[s]));
+        plan->category[s] = schema->source[s].type == PV_COLUMN_TEXT;
     }
     return PV_OK;
 fail:

@@ -5,41 +5,41 @@
 #include "prevail/infer.h"
 
 int pv_classifier_classes(const pv_classifier *classifier) {
-    return classifier->classes;
+    return classifier->schema->classes;
 }
 
 const char *pv_classifier_label(const pv_classifier *classifier, int index) {
-    return index >= 0 && index < classifier->classes ? classifier->labels[index] : NULL;
+    return index >= 0 && index < classifier->schema->classes ? classifier->schema->labels[index] : NULL;
 }
 
 int pv_classifier_features(const pv_classifier *classifier) {
-    return classifier->encoding->features;
+    return classifier->schema->features;
 }
 
 const char *pv_classifier_feature(const pv_classifier *classifier, int index) {
-    const pv_encoding *encoding = classifier->encoding;
-    return encoding->feature && index >= 0 && index < encoding->features ? encoding->feature[index] : NULL;
+    const pv_schema *schema = classifier->schema;
+    return schema->feature && index >= 0 && index < schema->features ? schema->feature[index] : NULL;
 }
 
 size_t pv_classifier_columns(const pv_classifier *classifier) {
-    return classifier->encoding->sources;
+    return classifier->schema->sources;
 }
 
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index, pv_column_type *type) {
-    const pv_encoding *encoding = classifier->encoding;
-    if (index >= encoding->sources)
+    const pv_schema *schema = classifier->schema;
+    if (index >= schema->sources)
         return NULL;
     if (type)
-        *type = encoding->source[index].type;
-    return encoding->source[index].name;
+        *type = schema->source[index].type;
+    return schema->source[index].name;
 }
 
-const pv_encoding *pv_classifier_encoding(const pv_classifier *classifier) {
-    return classifier->encoding;
+const pv_schema *pv_classifier_schema(const pv_classifier *classifier) {
+    return classifier->schema;
 }
 
 char *const *pv_classifier_labels(const pv_classifier *classifier) {
-    return classifier->labels;
+    return classifier->schema->labels;
 }
 
 const pv_model *pv_classifier_model(const pv_classifier *classifier) {
@@ -71,9 +71,9 @@ const double *pv_classifier_log_marginal(const pv_classifier *classifier) {
 const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact) {
     switch (fact) {
     case PV_CLASSIFIER_TARGET:
-        return classifier->target;
+        return classifier->schema->target;
     case PV_CLASSIFIER_WEIGHTS:
-        return classifier->weights;
+        return classifier->schema->weights;
     case PV_CLASSIFIER_SOURCE:
         return classifier->source;
     case PV_CLASSIFIER_RECORD:

@@ -3,17 +3,13 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "infer/classifier.h"
 #include "infer/infer.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     if (!classifier)
         return;
-    pv_encoding_free(ctx, classifier->encoding);
-    pv_string_list_free(ctx, classifier->labels, (size_t)classifier->classes);
+    pv_schema_free(ctx, classifier->schema);
     pv_model_free(ctx, classifier->model);
-    pv__free(ctx, classifier->target);
-    pv__free(ctx, classifier->weights);
     pv__free(ctx, classifier->w);
     pv__free(ctx, classifier->prevalence);
     pv__free(ctx, classifier->design);
@@ -27,47 +23,15 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__free(ctx, classifier);
 }
 
-pv_status pv__copy_strings(pv_ctx *ctx, char *const *from, size_t n, char ***to) {
-    PV_TRY(pv__alloc(ctx, n, sizeof **to, to));
-    for (size_t i = 0; i < n; i++)
-        PV_TRY(pv__strdup(ctx, from[i], &(*to)[i]));
-    return PV_OK;
-}
-
-static pv_status copy_source(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to) {
-    to->type = from->type;
-    to->mean = from->mean;
-    to->sd = from->sd;
-    PV_TRY(pv__strdup(ctx, from->name, &to->name));
-    to->levels = from->levels;
-    if (from->levels > 0)
-        PV_TRY(pv__copy_strings(ctx, from->level, (size_t)from->levels, &to->level));
-    return PV_OK;
-}
-
-pv_status pv__copy_encoding(pv_ctx *ctx, const pv_encoding *from, pv_encoding **to) {
-    pv_encoding *made;
-    PV_TRY(pv__alloc(ctx, 1, sizeof *made, to));
-    made = *to;
-    PV_TRY(pv__alloc(ctx, from->sources, sizeof *made->source, &made->source));
-    made->sources = from->sources;
-    for (size_t i = 0; i < from->sources; i++)
-        PV_TRY(copy_source(ctx, &from->source[i], &made->source[i]));
-    made->features = from->features;
-    if (from->image)
-        return pv__image_encoding_copy(ctx, from->image, &made->image);
-    return pv__copy_strings(ctx, from->feature, (size_t)from->features, &made->feature);
-}
-
 /* From the encoded columns to those of the table, in place. */
 static void unscale(const pv_classifier *classifier, double *coefficients) {
-    const pv_encoding *encoding = classifier->encoding;
-    size_t stride = (size_t)encoding->features + 1;
-    for (size_t row = 0; row + 1 < (size_t)classifier->classes; row++) {
+    const pv_schema *schema = classifier->schema;
+    size_t stride = (size_t)schema->features + 1;
+    for (size_t row = 0; row + 1 < (size_t)classifier->schema->classes; row++) {
         double *c = coefficients + row * stride;
         size_t feature = 1;
-        for (size_t s = 0; s < encoding->sources; s++) {
-            const pv_source_column *source = &encoding->source[s];
+        for (size_t s = 0; s < schema->sources; s++) {
+            const pv_source_column *source = &schema->source[s];
             if (source->type == PV_COLUMN_TEXT) {
                 feature += (size_t)source->levels - 1;
                 continue;

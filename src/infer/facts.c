@@ -83,24 +83,24 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
     pv__print(stream, "the field of view (`field`)=%s\n", field); /* where not given, the data's */
 }
 
-static void write_data(FILE *stream, XXH3_state_t *state, const pv_fit_input *input, const pv_dataset *held) {
-    const pv_dataset *data = input->data;
+static void write_data(FILE *stream, XXH3_state_t *state, const pv_dataset *data, const pv_dataset *held,
+                       const pv_dataset *sample) {
     XXH3_64bits_reset(state);
     if (data->images) {
         const double scale[] = {(double)data->image->layout, data->image->mean, data->image->sd};
-        hash_block(state, &input->data_hash, sizeof input->data_hash);
+        hash_block(state, &data->hash, sizeof data->hash);
         hash_block(state, scale, sizeof scale);
     }
     pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)hash_dataset(state, data));
     if (held)
         pv__print(stream, "the validation rows=%zu, %016llx\n", held->rows,
                   (unsigned long long)hash_dataset(state, held));
-    if (input->sample)
-        pv__print(stream, "the population sample=%zu rows, %016llx\n", input->sample->rows,
-                  (unsigned long long)hash_dataset(state, input->sample));
+    if (sample)
+        pv__print(stream, "the population sample=%zu rows, %016llx\n", sample->rows,
+                  (unsigned long long)hash_dataset(state, sample));
 }
 
-pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, const pv_dataset *held,
+pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, const pv_dataset *held,
                     const pv_fit_options *options) {
     char *text = NULL;
     size_t size = 0;
@@ -115,14 +115,14 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, c
     }
     pv__print(stream, "version=%s\n%s", PV_VERSION, first);
     write_options(stream, pv_fit_option_table, options, &usual);
-    if (input->data->images) {
+    if (data->images) {
         write_convolutions(stream);
-        write_image(stream, input->data->image);
+        write_image(stream, data->image);
     }
-    write_data(stream, state, input, held);
-    if (input->command) {
+    write_data(stream, state, data, held, options->sample);
+    if (options->command) {
         pv__print(stream, "command=");
-        write_value(stream, input->command);
+        write_value(stream, options->command);
     }
     XXH3_freeState(state);
     pv_status status =
@@ -131,9 +131,9 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, c
     return status;
 }
 
-pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
+pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
                         const pv_fit_options *options) {
     char first[160];
     pv__format(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
-    return pv__facts(ctx, first, input, held, options);
+    return pv__facts(ctx, first, data, held, options);
 }

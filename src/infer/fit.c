@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/classifier.h"
 #include "infer/infer.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
@@ -51,7 +50,8 @@ static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
     return PV_OK;
 }
 
-static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const *labels, bool positive_guessed) {
+static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__problem *problem) {
+    char *const *labels = schema->labels;
     const char *text = problem->options->prevalence;
     int k = problem->targets.classes;
     problem->population.classes = k;
@@ -77,7 +77,7 @@ static pv_status read_prevalence(pv_ctx *ctx, pv__problem *problem, char *const 
     }
     double low, high;
     PV_TRY(pv_prevalence_parse(ctx, "`prevalence`", text, labels, k, problem->prevalence, &low, &high));
-    if (positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
+    if (schema->positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`prevalence` %s: of which label, '%s' or '%s'? Write `prevalence` %s=%s, or name the one of "
                         "interest with `positive`",
@@ -289,25 +289,34 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
     return PV_OK;
 }
 
-static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *given,
+/* Data of another schema would be read past their ends. */
+static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data) {
+    if (data->features != schema->features || data->classes != schema->classes || !data->images != !schema->image)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the data have %d features and %d classes, their schema %d and %d: apply it to their table",
+                        data->features, data->classes, schema->features, schema->classes);
+    return PV_OK;
+}
+
+static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *given,
                              const pv_fit_options *options, pv_model *model, pv__problem *problem) {
-    size_t k = (size_t)input->data->classes, params = pv_model_params(model);
+    size_t k = (size_t)data->classes, params = pv_model_params(model);
     *problem = (pv__problem){.given = given,
                              .options = options,
                              .model = model,
-                             .n = input->data->rows,
-                             .x = input->data->x,
-                             .data = input->data->images ? input->data : NULL,
-                             .targets = pv_dataset_targets(input->data),
+                             .n = data->rows,
+                             .x = data->x,
+                             .data = data->images ? data : NULL,
+                             .targets = pv_dataset_targets(data),
                              .map = options->infer != PV_INFER_ML,
-                             .feature = input->encoding->feature};
+                             .feature = schema->feature};
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
                         options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
-    if (input->sample)
-        PV_TRY(join_sample(ctx, input->data, input->sample, problem));
+    if (options->sample)
+        PV_TRY(join_sample(ctx, data, options->sample, problem));
     PV_TRY(pv__alloc(ctx, 5 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
@@ -318,7 +327,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
     for (size_t i = 0; i < params; i++)
         problem->is_bias[i] = pv_model_is_bias(model, i);
     pv_label_mass(&problem->targets, problem->mass);
-    PV_TRY(check_masses(ctx, problem, input->labels));
+    PV_TRY(check_masses(ctx, problem, schema->labels));
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += problem->mass[y];
@@ -326,7 +335,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
         problem->design[y] = problem->mass[y] / total;
     PV_TRY(pv_prior_parse(ctx, "`prior`", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
-    PV_TRY(read_prevalence(ctx, problem, input->labels, input->data->positive_guessed));
+    PV_TRY(read_prevalence(ctx, schema, problem));
     problem->stated_n = problem->population.prevalence_n;
     hold_if_known(problem, total);
     PV_TRY(read_intercept_prior(ctx, problem));
@@ -338,25 +347,23 @@ static pv_status problem_new(pv_ctx *ctx, const pv_fit_input *input, const pv_fi
 
 /* ---- the classifier ---------------------------------------------------------------------------------------------- */
 
-static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem *problem, pv_classifier *c) {
+static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv__problem *problem,
+                      pv_classifier *c) {
+    const pv_dataset *sample = problem->given->sample;
     size_t k = (size_t)problem->targets.classes;
     c->loss = (pv_loss)problem->options->loss;
     c->marginal = (pv_marginal)problem->options->marginal;
     c->prevalence_n = problem->stated_n;
     c->half_counts = problem->population.prevalence == problem->believed;
     c->rows = problem->n - problem->unlabelled;
-    c->dropped = input->data->dropped;
-    c->data_hash = input->data_hash;
+    c->dropped = data->dropped;
+    c->data_hash = data->hash;
     c->seed = problem->options->seed;
-    c->classes = (int)k;
-    PV_TRY(pv__copy_strings(ctx, input->labels, k, &c->labels));
-    PV_TRY(pv__copy_encoding(ctx, input->encoding, &c->encoding));
-    PV_TRY(pv__strdup(ctx, input->target ? input->target : "", &c->target));
-    PV_TRY(pv__strdup(ctx, input->source ? input->source : "", &c->source));
-    PV_TRY(pv__strdup(ctx, input->weights ? input->weights : "", &c->weights));
-    if (input->sample)
-        PV_TRY(pv__strdup(ctx, input->sample_source ? input->sample_source : "", &c->sample_source));
-    c->sample_hash = input->sample_hash;
+    PV_TRY(pv_schema_copy(ctx, schema, &c->schema));
+    PV_TRY(pv__strdup(ctx, data->source ? data->source : "", &c->source));
+    if (sample)
+        PV_TRY(pv__strdup(ctx, sample->source ? sample->source : "", &c->sample_source));
+    c->sample_hash = sample ? sample->hash : 0;
     c->sample_rows = problem->unlabelled;
     c->estimated = problem->estimated;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
@@ -367,7 +374,7 @@ static pv_status fill(pv_ctx *ctx, const pv_fit_input *input, const pv__problem 
         PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->prevalence));
         memcpy(c->prevalence, problem->prevalence, k * sizeof(double));
     }
-    return pv__record(ctx, input->command, problem->given, &c->record);
+    return pv__record(ctx, problem->given, &c->record);
 }
 
 /* Output biases, and the centre of their prior: the log prevalence of the population that the loss learns. */
@@ -391,14 +398,14 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     pv__holdout *holdout = NULL;
     pv_status status;
     if (held)
-        PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->labels, &holdout));
+        PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->schema->labels, &holdout));
     pv__solution solution = {
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
     PV_GOTO(done,
             problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
     if (problem->options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, pv__fit_posterior(ctx, problem, &solution, c));
-    for (int y = 0; problem->estimated && y < c->classes; y++)
+    for (int y = 0; problem->estimated && y < c->schema->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;
     c->best_epoch = solution.best_epoch;
@@ -415,29 +422,29 @@ done:
 }
 
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
-static pv_status fit_rows(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_fit_options *given,
-                          pv_classifier **classifier) {
+static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
+                          const pv_fit_options *given, pv_classifier **classifier) {
     pv_fit_options resolved = *given, *options = &resolved;
     if (options->rate == 0)
-        options->rate = input->data->images ? 2e-4 : 0.01;
+        options->rate = data->images ? 2e-4 : 0.01;
     double began = pv__seconds();
     pv__problem problem = {0};
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
-    PV_GOTO(done, pv_model_new(ctx, options->model, input->data->features, input->data->classes, &c->model));
-    PV_GOTO(done, problem_new(ctx, input, given, options, c->model, &problem));
-    PV_GOTO(done, pv__fit_facts(ctx, input, held, c->model, given));
+    PV_GOTO(done, pv_model_new(ctx, options->model, data->features, data->classes, &c->model));
+    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, &problem));
+    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, given));
     pv_checkpoint_tell(ctx);
-    PV_GOTO(done, fill(ctx, input, &problem, c));
+    PV_GOTO(done, fill(ctx, schema, data, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
     if (options->trace && problem.batch > 0)
-        PV_GOTO(done, pv__trace_new(ctx, c->classes, &c->trace));
+        PV_GOTO(done, pv__trace_new(ctx, c->schema->classes, &c->trace));
     c->validation_rows = held ? held->rows : 0;
     bool found;
     PV_GOTO(done, pv__fitted_recall(ctx, c, &found));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %zu rows of %d features, %zu parameters of %s; kernels %s, threads %d", problem.n,
-            input->data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
+            data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %s after %lld iterations, loss %.10g", pv_stop_name(c->stop),
@@ -454,24 +461,23 @@ done:
     return status;
 }
 
-pv_status pv_fit(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_classifier **classifier) {
+pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                 pv_classifier **classifier) {
     *classifier = NULL;
-    bool minibatches =
-        strcmp(options->batch, "full") != 0 && (input->data->images || strcmp(options->batch, "auto") != 0);
+    bool minibatches = strcmp(options->batch, "full") != 0 && (data->images || strcmp(options->batch, "auto") != 0);
     pv_dataset *learn = NULL, *held = NULL;
     pv_status status;
+    PV_GOTO(done, check_data(ctx, schema, data));
     if (!(options->validation > 0) || !minibatches) {
-        status = fit_rows(ctx, input, NULL, options, classifier);
+        status = fit_rows(ctx, schema, data, NULL, options, classifier);
         goto done;
     }
-    PV_GOTO(done, pv__holdout_split(ctx, input, options, &learn, &held));
-    pv_fit_input part = *input;
-    part.data = learn;
-    learn->dropped = input->data->dropped;
-    status = fit_rows(ctx, &part, held, options, classifier);
+    PV_GOTO(done, pv__holdout_split(ctx, schema, data, options, &learn, &held));
+    learn->dropped = data->dropped;
+    status = fit_rows(ctx, schema, learn, held, options, classifier);
 done:
-    if (status == PV_OK && input->data->images)
-        status = pv_images_unchanged(ctx, input->data->images, false);
+    if (status == PV_OK && data->images)
+        status = pv_images_unchanged(ctx, data->images, false);
     if (status != PV_OK) {
         pv_classifier_free(ctx, *classifier);
         *classifier = NULL;

@@ -50,7 +50,7 @@ enum { FIELDS = 16, DIAGNOSED = 5 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
-    size_t k = (size_t)c->classes, params = pv_model_params(c->model), n = 0;
+    size_t k = (size_t)c->schema->classes, params = pv_model_params(c->model), n = 0;
     pv_posterior *p = c->posterior;
     n = add(field, n, c->w, params);
     n = add(field, n, c->log_marginal, k);
@@ -85,7 +85,7 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
 
 /* Counts are held against the size of what is there before anything is asked for. */
 static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
-    size_t params = pv_model_params(c->model), k = (size_t)c->classes, most = bytes / sizeof(double);
+    size_t params = pv_model_params(c->model), k = (size_t)c->schema->classes, most = bytes / sizeof(double);
     if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
         (uint64_t)s->components > most || s->rank < 0 || s->rank > PV_MIXTURE_RANK_MAX ||
         pv_mixture_factor_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||

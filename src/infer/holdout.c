@@ -49,17 +49,16 @@ static void choose_folds(const pv_dataset *data, const int32_t *group, double sh
     }
 }
 
-pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_dataset **learn,
-                            pv_dataset **held) {
-    const pv_dataset *data = input->data;
+pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                            pv_dataset **learn, pv_dataset **held) {
     int64_t folds, first;
     int32_t *fold;
     size_t *row = NULL, kept = 0, out = data->rows;
-    choose_folds(data, input->group, options->validation, &folds, &first);
+    choose_folds(data, data->group, options->validation, &folds, &first);
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *fold, &fold));
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
-    status = pv_folds_make(ctx, data, input->labels, folds, input->group, (uint64_t)options->seed, SPLIT_REPEAT, fold);
+    status = pv_folds_make(ctx, schema, data, folds, (uint64_t)options->seed, SPLIT_REPEAT, fold);
     if (status == PV_ERR_INPUT) {
         pv_error why = *pv_ctx_error(ctx);
         status = pv__fail(ctx, status, "`validation` %g: %s; leave `validation` out, or add rows", options->validation,

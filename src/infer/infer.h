@@ -62,9 +62,6 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
-/* The caller frees with pv_string_list_free, also on failure. (classifier.c) */
-PV_MUST_USE pv_status pv__copy_strings(pv_ctx *ctx, char *const *from, size_t n, char ***to);
-
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);
@@ -73,8 +70,8 @@ PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *cla
 
 typedef struct pv__holdout pv__holdout;
 /* The rows to learn from and those held out; the caller frees both, also on failure. */
-pv_status pv__holdout_split(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options, pv_dataset **learn,
-                            pv_dataset **held);
+pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                            pv_dataset **learn, pv_dataset **held);
 /* Borrows problem and held. On failure *holdout holds what there is, to be freed. */
 pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, char *const *labels,
                           pv__holdout **holdout);
@@ -243,10 +240,10 @@ pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *pa
 
 /* Compares the checkpoint's work with this: first, lines of its own, then what the fits learn from and how. Nothing
  * without a checkpoint. */
-pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_fit_input *input, const pv_dataset *held,
+pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, const pv_dataset *held,
                     const pv_fit_options *options);
 /* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
-pv_status pv__fit_facts(pv_ctx *ctx, const pv_fit_input *input, const pv_dataset *held, const pv_model *model,
+pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
                         const pv_fit_options *options);
 
 /* A fit that is done: into the checkpoint, and back; nothing without one. */
@@ -254,6 +251,6 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *classifier);
 pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *classifier, bool *found);
 
 /* JSON text of version, command and options; the caller frees with pv__free. */
-pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **record);
+pv_status pv__record(pv_ctx *ctx, const pv_fit_options *options, char **record);
 
 #endif

@@ -15,7 +15,6 @@
 #include <xxhash.h>
 
 #include "data/encode.h"
-#include "infer/classifier.h"
 #include "infer/infer.h"
 #include "base/json.h"
 #include "model/model.h"
@@ -42,10 +41,10 @@ static json_t *strings(char *const *text, size_t n) {
     return list;
 }
 
-static json_t *columns(const pv_encoding *encoding) {
+static json_t *columns(const pv_schema *schema) {
     json_t *list = json_array();
-    for (size_t i = 0; i < encoding->sources; i++) {
-        const pv_source_column *s = &encoding->source[i];
+    for (size_t i = 0; i < schema->sources; i++) {
+        const pv_source_column *s = &schema->source[i];
         json_t *column = json_pack("{s:o}", "name", pv__json_text(s->name));
         int failed = 0;
         if (s->type == PV_COLUMN_TEXT)
@@ -111,17 +110,18 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     char hash[32];
     pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-        "s:I}, s:o, s:o, s:o, s:o}",
-        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-        pv_marginal_name(c->marginal), "target", pv__json_text(c->target), "weights", pv__json_text(c->weights),
-        "labels", strings(c->labels, (size_t)c->classes), "columns", columns(c->encoding), "prevalence_n", strength,
-        "data", "source", pv__json_text(c->source), "hash", hash, "rows", (json_int_t)c->rows, "dropped",
-        (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes",
-        c->passes, "loss", real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record",
-        record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
-    if (object && c->encoding->image && json_object_set_new(object, "image", image(c->encoding->image)) != 0)
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
+                  "s:I}, s:o, s:o, s:o, s:o}",
+                  "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
+                  pv_marginal_name(c->marginal), "target", pv__json_text(c->schema->target), "weights",
+                  pv__json_text(c->schema->weights), "labels", strings(c->schema->labels, (size_t)c->schema->classes),
+                  "columns", columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source),
+                  "hash", hash, "rows", (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop",
+                  pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes", c->passes, "loss",
+                  real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record", record,
+                  "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
     return object;
 }
@@ -151,7 +151,7 @@ typedef struct frame {
 } frame;
 
 static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     const pv_posterior *p = c->posterior;
     *f = (frame){.arrays = {{"weights", c->w, pv_model_params(c->model)},
                             {"prevalence", c->prevalence, k},
@@ -380,9 +380,9 @@ static double number_or(json_t *value, double otherwise) {
     return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
-static pv_status get_image(const reader *r, json_t *from, pv_encoding *encoding) {
-    PV_TRY(pv__alloc(r->ctx, 1, sizeof *encoding->image, &encoding->image));
-    pv_image_encoding *e = encoding->image;
+static pv_status get_image(const reader *r, json_t *from, pv_schema *schema) {
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *schema->image, &schema->image));
+    pv_image_encoding *e = schema->image;
     PV_TRY(get_text(r, from, "images", &e->images));
     PV_TRY(get_text(r, from, "votes", &e->votes));
     PV_TRY(get_text(r, from, "spacing", &e->spacing));
@@ -408,23 +408,35 @@ static pv_status get_image(const reader *r, json_t *from, pv_encoding *encoding)
     e->layout = (pv_image_layout)layout;
     e->views = (size_t)views;
     e->size = (size_t)size;
-    encoding->features = (int)(views * size * size);
+    schema->features = (int)(views * size * size);
     return PV_OK;
 }
 
-static pv_status get_encoding(const reader *r, pv_encoding **encoding) {
+static pv_status get_labels(const reader *r, pv_schema *schema) {
+    json_t *list = json_object_get(r->root, "labels");
+    size_t classes = 0;
+    if (json_array_size(list) > PV__LABELS_MAX)
+        return damaged(r, "it has more labels than a fit allows");
+    pv_status status = get_strings(r, list, &schema->labels, &classes);
+    schema->classes = (int)classes;
+    PV_TRY(status);
+    return classes >= 2 ? PV_OK : damaged(r, "it has fewer than two labels");
+}
+
+static pv_status get_schema(const reader *r, pv_schema *schema) {
+    PV_TRY(get_labels(r, schema));
+    PV_TRY(get_text(r, r->root, "target", &schema->target));
+    PV_TRY(get_text(r, r->root, "weights", &schema->weights));
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
-    PV_TRY(pv__alloc(r->ctx, 1, sizeof **encoding, encoding));
-    pv_encoding *e = *encoding;
     if (json_object_get(r->root, "image"))
-        return get_image(r, json_object_get(r->root, "image"), e);
-    PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *e->source, &e->source));
-    e->sources = json_array_size(list);
-    for (size_t i = 0; i < e->sources; i++)
-        PV_TRY(get_column(r, json_array_get(list, i), &e->source[i]));
-    return pv__encoding_name_features(r->ctx, e);
+        return get_image(r, json_object_get(r->root, "image"), schema);
+    PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *schema->source, &schema->source));
+    schema->sources = json_array_size(list);
+    for (size_t i = 0; i < schema->sources; i++)
+        PV_TRY(get_column(r, json_array_get(list, i), &schema->source[i]));
+    return pv__schema_name_features(r->ctx, schema);
 }
 
 static double number_or_nan(json_t *value) {
@@ -466,8 +478,6 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *strength = json_object_get(r->root, "prevalence_n");
     c->prevalence_n = json_is_string(strength) ? HUGE_VAL : json_number_value(strength);
     PV_TRY(get_text(r, data, "source", &c->source));
-    PV_TRY(get_text(r, r->root, "target", &c->target));
-    PV_TRY(get_text(r, r->root, "weights", &c->weights));
     json_t *record = json_object_get(r->root, "record");
     if (!json_is_object(record))
         return damaged(r, "its record is missing");
@@ -490,10 +500,10 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
         return PV_OK;
     const char *kind = json_string_value(json_object_get(from, "kind"));
     json_int_t count = json_integer_value(json_object_get(from, "count"));
-    size_t params = pv_model_params(c->model), k = (size_t)c->classes;
+    size_t params = pv_model_params(c->model), k = (size_t)c->schema->classes;
     /* The counts are bounded by the payload before anything is multiplied. */
     pv_posterior_kind which;
-    if (!pv_posterior_kind_find(kind, &which) || c->encoding->image || count < 1 || (size_t)count > r->payload_size ||
+    if (!pv_posterior_kind_find(kind, &which) || c->schema->image || count < 1 || (size_t)count > r->payload_size ||
         params > r->payload_size / (size_t)count || k > r->payload_size / (size_t)count)
         return damaged(r, "its posterior is damaged");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
@@ -528,25 +538,20 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(pv__json_parse(r->ctx, r->header, r->header_size, &r->root));
     if (!json_is_object(r->root))
         return damaged(r, "its header is not JSON");
-    size_t classes = 0;
-    if (json_array_size(json_object_get(r->root, "labels")) > PV__LABELS_MAX)
-        return damaged(r, "it has more labels than a fit allows");
-    pv_status status = get_strings(r, json_object_get(r->root, "labels"), &c->labels, &classes);
-    c->classes = (int)classes;
-    PV_TRY(status);
-    if (classes < 2)
-        return damaged(r, "it has fewer than two labels");
-    PV_TRY(get_encoding(r, &c->encoding));
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->schema, &c->schema));
+    PV_TRY(get_schema(r, c->schema));
     PV_TRY(get_scalars(r, c));
+    size_t classes = (size_t)c->schema->classes;
     const char *spec = json_string_value(json_object_get(r->root, "model"));
-    pv_status made = spec ? pv_model_new(r->ctx, spec, c->encoding->features, c->classes, &c->model) : PV_ERR_FORMAT;
+    pv_status made =
+        spec ? pv_model_new(r->ctx, spec, c->schema->features, c->schema->classes, &c->model) : PV_ERR_FORMAT;
     if (spec && pv__network_absent(spec))
         return pv__fail_at(r->ctx, PV_ERR_USAGE, r->path, 0, 0,
                            "is a model of images, and this prevail was built without networks for them "
                            "(PV_IMAGES=OFF)");
     if (made != PV_OK)
         return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
-    if (pv__model_takes_views(c->model) != (c->encoding->image != NULL))
+    if (pv__model_takes_views(c->model) != (c->schema->image != NULL))
         return damaged(r, "its architecture is not one for its columns");
     PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
     PV_TRY(get_array(r, "design", classes, false, &c->design));

@@ -124,11 +124,11 @@ const pv_fit_options *pv_fit_options_of(const pv_settings *settings) {
 }
 
 /* NULL: no memory. */
-static json_t *record_of(const char *command, const pv_fit_options *options) {
+static json_t *record_of(const pv_fit_options *options) {
     json_t *record = json_object(), *list = json_object();
     int failed = json_object_set_new(record, "version", json_string(PV_VERSION));
-    if (command)
-        failed |= json_object_set_new(record, "command", pv__json_text(command));
+    if (options->command)
+        failed |= json_object_set_new(record, "command", pv__json_text(options->command));
     failed |= json_object_set_new(record, "options", list);
     for (const pv_option *row = pv_fit_option_table; row->name && !failed; row++) {
         char number[64], fallback[64];
@@ -150,7 +150,6 @@ static json_t *record_of(const char *command, const pv_fit_options *options) {
     return NULL;
 }
 
-pv_status pv__record(pv_ctx *ctx, const char *command, const pv_fit_options *options, char **text) {
-    return pv__json_dump(ctx, record_of(command, options), "the command line or an option is not valid UTF-8 text",
-                         text);
+pv_status pv__record(pv_ctx *ctx, const pv_fit_options *options, char **text) {
+    return pv__json_dump(ctx, record_of(options), "the command line or an option is not valid UTF-8 text", text);
 }

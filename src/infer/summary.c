@@ -11,10 +11,10 @@ static pv_spread estimate(double value) {
     return (pv_spread){value, NAN, NAN, NAN, NAN};
 }
 
-static double feature_scale(const pv_encoding *encoding, size_t feature) {
+static double feature_scale(const pv_schema *schema, size_t feature) {
     size_t at = 0;
-    for (size_t s = 0; s < encoding->sources; s++) {
-        const pv_source_column *source = &encoding->source[s];
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
         bool text = source->type == PV_COLUMN_TEXT;
         at += text ? (size_t)source->levels - 1 : 1;
         if (feature < at)
@@ -56,7 +56,7 @@ done:
 }
 
 static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
-    size_t terms = (size_t)c->encoding->features + 1;
+    size_t terms = (size_t)c->schema->features + 1;
     if (!pv_model_has_coefficients(c->model))
         return PV_OK;
     PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
@@ -66,12 +66,12 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         pv_coefficient *k = &s->coefficient[i];
         size_t term = i % terms;
         bool slope = term > 0;
-        k->name = slope ? c->encoding->feature[term - 1] : "(Intercept)";
-        k->label = c->labels[i / terms + 1];
+        k->name = slope ? c->schema->feature[term - 1] : "(Intercept)";
+        k->label = c->schema->labels[i / terms + 1];
         k->odds_ratio = slope ? exp(k->value.mean) : (double)NAN;
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
-        k->scale = slope ? feature_scale(c->encoding, term - 1) : 1;
+        k->scale = slope ? feature_scale(c->schema, term - 1) : 1;
     }
     return PV_OK;
 }
@@ -79,7 +79,7 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
 /* ---- the marginal ------------------------------------------------------------------------------------------------ */
 
 pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *c, double level, pv_spread *spreads) {
-    size_t classes = (size_t)c->classes, count = c->posterior ? c->posterior->count : 0;
+    size_t classes = (size_t)c->schema->classes, count = c->posterior ? c->posterior->count : 0;
     double *values;
     PV_TRY(pv__alloc(ctx, count, sizeof *values, &values));
     for (size_t y = 0; y < classes; y++) {
@@ -98,7 +98,7 @@ pv_status pv_classifier_summary(pv_ctx *ctx, const pv_classifier *classifier, do
     pv_summary *s;
     PV_TRY(pv__alloc(ctx, 1, sizeof *s, &s));
     s->level = level;
-    s->classes = classifier->classes;
+    s->classes = classifier->schema->classes;
     pv_status status;
     PV_GOTO(fail, coefficients(ctx, classifier, s));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)s->classes, sizeof *s->marginal, &s->marginal));

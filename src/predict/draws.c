@@ -31,7 +31,7 @@ typedef struct worker {
 /* The logarithms of all draws, side by side for each output, row and label. */
 static void run_draws(const job *j, size_t rows, const double *x, worker *own) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->classes, draws = c->posterior->count, params = c->posterior->dims;
+    size_t k = (size_t)c->schema->classes, draws = c->posterior->count, params = c->posterior->dims;
     for (size_t s = 0; s < draws; s++) {
         pv_model_forward(c->model, own->work, c->posterior->draws + s * params, rows, x, own->loglik);
         for (size_t o = 0; o < j->outputs; o++) {
@@ -39,8 +39,8 @@ static void run_draws(const job *j, size_t rows, const double *x, worker *own) {
             const double *log_p = own->loglik;
             double *values = own->values + o * ROWS * k * draws;
             if (out->target) {
-                pv_adapt(rows, c->classes, own->loglik, c->draw_log_marginal + s * k, out->target + s * out->stride,
-                         own->moved);
+                pv_adapt(rows, c->schema->classes, own->loglik, c->draw_log_marginal + s * k,
+                         out->target + s * out->stride, own->moved);
                 log_p = own->moved;
             }
             for (size_t i = 0; i < rows * k; i++)
@@ -70,7 +70,7 @@ static void summarise(const pv__draws_output *out, double level, size_t draws, d
 
 static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->classes, draws = c->posterior->count, d = (size_t)pv_model_inputs(c->model);
+    size_t k = (size_t)c->schema->classes, draws = c->posterior->count, d = (size_t)pv_model_inputs(c->model);
     run_draws(j, rows, j->data->x + begin * d, own);
     for (size_t o = 0; o < j->outputs; o++)
         for (size_t i = 0; i < rows * k; i++)
@@ -79,7 +79,7 @@ static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
 
 static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *workers) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     for (int t = 0; t < count; t++) {
         PV_TRY(pv_model_work_new(ctx, c->model, ROWS, &workers[t].work));
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].loglik));

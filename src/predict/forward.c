@@ -16,7 +16,7 @@ static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, c
     for (size_t begin = 0; begin < data->rows && status == PV_OK; begin += chunk) {
         size_t rows = data->rows - begin < chunk ? data->rows - begin : chunk;
         pv_model_forward(model, work, classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, buffer),
-                         loglik + begin * (size_t)classifier->classes);
+                         loglik + begin * (size_t)classifier->schema->classes);
         status = pv__model_work_check(ctx, work);
         if (status == PV_OK && pv__interrupted(ctx))
             status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
@@ -31,7 +31,7 @@ static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, c
 pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
     enum { CHUNK = 512 };
     const pv_model *model = classifier->model;
-    size_t k = (size_t)classifier->classes, d = (size_t)pv_model_inputs(model),
+    size_t k = (size_t)classifier->schema->classes, d = (size_t)pv_model_inputs(model),
            chunks = (data->rows + CHUNK - 1) / CHUNK;
     if (data->features != pv_model_inputs(model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,

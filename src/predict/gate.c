@@ -89,11 +89,11 @@ static size_t farthest(const pv_dataset *data, size_t row) {
 
 pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c, const pv_dataset *data,
                              const double *value) {
-    size_t row = value ? pv__gate_stops(gate, data->rows, c->classes, value) : data->rows;
+    size_t row = value ? pv__gate_stops(gate, data->rows, c->schema->classes, value) : data->rows;
     if (row == data->rows)
         return PV_OK;
     size_t number = (data->table_row ? data->table_row[row] : row) + 1, far = farthest(data, row);
-    const char *const *feature = c->encoding ? (const char *const *)c->encoding->feature : NULL;
+    const char *const *feature = c->schema ? (const char *const *)c->schema->feature : NULL;
     if (far == SIZE_MAX || !feature)
         return pv__fail(ctx, PV_ERR_NUMERIC,
                         "row %zu: the model's probabilities overflow; its values, or the model's "

@@ -65,12 +65,12 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose true, known:P, unknown or design%s", text,
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     if (known)
-        return make_known(ctx, known, c->labels, c->classes, population);
+        return make_known(ctx, known, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted without `prevalence`, so the true population is unknown to it: use "
                         "`population` known:P, or design for that of its training data");
-    return make(ctx, kind, c->classes,
+    return make(ctx, kind, c->schema->classes,
                 kind == PV_POPULATION_TRUE     ? c->prevalence
                 : kind == PV_POPULATION_DESIGN ? c->design
                                                : NULL,

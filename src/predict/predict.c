@@ -71,7 +71,7 @@ static const double *true_target(const pv_classifier *c) {
 
 /* log p(y) of the likelihood in the true population; with a posterior, of its mean over the draws. */
 static void true_marginal(const pv_classifier *c, double *log_marginal) {
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     for (size_t y = 0; y < k; y++) {
         double sum = 0;
         if (pv_loss_of_design(c->loss)) {
@@ -95,21 +95,21 @@ static const double *target_of(const pv_classifier *c, const pv_population *popu
 /* In place is fine. target NULL: as it is. */
 static void move(const pv_classifier *c, size_t rows, const double *loglik, const double *target, double *log_p) {
     if (target)
-        pv_adapt(rows, c->classes, loglik, c->log_marginal, target, log_p);
+        pv_adapt(rows, c->schema->classes, loglik, c->log_marginal, target, log_p);
     else if (log_p != loglik)
-        memcpy(log_p, loglik, rows * (size_t)c->classes * sizeof *log_p);
+        memcpy(log_p, loglik, rows * (size_t)c->schema->classes * sizeof *log_p);
 }
 
 static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
                              const int32_t *label, const double *loglik, pv_prediction *out) {
     pv_unknown_sample sample = {.n = data->rows,
-                                .classes = c->classes,
+                                .classes = c->schema->classes,
                                 .loglik = loglik,
                                 .log_marginal = c->log_marginal,
                                 .true_marginal = true_target(c),
                                 .label = label,
                                 .weight = data->weight};
-    PV_TRY(pv_unknown_infer(ctx, &sample, c->labels, how, &out->inferred));
+    PV_TRY(pv_unknown_infer(ctx, &sample, c->schema->labels, how, &out->inferred));
     return pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
 }
 
@@ -117,7 +117,7 @@ static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_datas
 static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
-    size_t count = data->rows * (size_t)c->classes;
+    size_t count = data->rows * (size_t)c->schema->classes;
     bool unknown = population->kind == PV_POPULATION_UNKNOWN;
     double *scratch = NULL, *raw = out->loglik ? out->loglik : out->log_p;
     pv_status status;
@@ -144,7 +144,7 @@ static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dat
                                const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
     enum { ASKED, SPREAD, HOME, OUTPUTS };
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     pv__draws_output output[OUTPUTS] = {
         [ASKED] = {.p = out->p, .log_p = out->log_p, .lo = out->lo, .hi = out->hi},
         [HOME] = {.target = true_target(c), .log_p = population->kind == PV_POPULATION_TRUE ? NULL : out->loglik}};
@@ -172,9 +172,9 @@ done:
 
 static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population *population,
                        const pv_predict_options *options) {
-    if (population->classes != c->classes)
+    if (population->classes != c->schema->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the model %d", population->classes,
-                        c->classes);
+                        c->schema->classes);
     if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model has no posterior, so no intervals: fit it with `infer` laplace, vi or hmc");
@@ -190,7 +190,7 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     if (options->level > 0)
         how.level = options->level;
     pv_prediction *made;
-    PV_TRY(pv__prediction_new(ctx, data->rows, c->classes, options, &made));
+    PV_TRY(pv__prediction_new(ctx, data->rows, c->schema->classes, options, &made));
     pv_status status;
     PV_GOTO(fail, (c->posterior ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, made->p));
@@ -199,7 +199,7 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, made->lo));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_BOUNDS, c, data, made->hi));
     memcpy(made->prevalence, made->inferred ? made->inferred->value : population->prevalence,
-           (size_t)c->classes * sizeof(double));
+           (size_t)c->schema->classes * sizeof(double));
     made->elsewhere = population->kind != PV_POPULATION_TRUE;
     if (made->log_marginal)
         true_marginal(c, made->log_marginal);

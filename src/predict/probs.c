@@ -99,16 +99,16 @@ pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     double *loglik;
     if (!data->label)
         return pv__fail(ctx, PV_ERR_USAGE, "the confusion of labels is learned from labelled rows; these have none");
-    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->classes * sizeof *loglik, &loglik));
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *loglik, &loglik));
     const pv_unknown_sample sample = {.n = data->rows,
-                                      .classes = c->classes,
+                                      .classes = c->schema->classes,
                                       .loglik = loglik,
                                       .log_marginal = c->log_marginal,
                                       .label = data->label,
                                       .weight = data->weight};
     pv_status status = pv_predict_loglik(ctx, c, data, loglik);
     if (status == PV_OK)
-        status = pv_confusion(ctx, &sample, c->labels, confusion);
+        status = pv_confusion(ctx, &sample, c->schema->labels, confusion);
     pv__free(ctx, loglik);
     return status;
 }

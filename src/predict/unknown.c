@@ -46,7 +46,7 @@ typedef struct joint {
 
 static void forward(const joint *j, worker *own, size_t s) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->classes, d = (size_t)pv_model_inputs(c->model);
+    size_t k = (size_t)c->schema->classes, d = (size_t)pv_model_inputs(c->model);
     for (size_t begin = 0; begin < j->data->rows; begin += ROWS) {
         size_t rows = j->data->rows - begin < ROWS ? j->data->rows - begin : ROWS;
         pv_model_forward(c->model, own->work, c->posterior->draws + s * c->posterior->dims, rows,
@@ -93,9 +93,9 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
 
 static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->classes;
+    size_t k = (size_t)c->schema->classes;
     pv_unknown_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
-    pv__marginal_of(c->classes, &marginals, own->marginal);
+    pv__marginal_of(c->schema->classes, &marginals, own->marginal);
     forward(j, own, s);
     PV_TRY(pv__gate_predicted(own->ctx, PV__GATE_LOG, c, j->data, own->loglik));
     pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
@@ -113,13 +113,14 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
 }
 
 static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
-    size_t k = (size_t)j->classifier->classes;
+    size_t k = (size_t)j->classifier->schema->classes;
     PV_TRY(pv__ctx_child(ctx, &own->ctx));
     pv_unknown_sample shape = {
-        .n = j->data->rows, .classes = j->classifier->classes, .label = label, .weight = j->data->weight};
+        .n = j->data->rows, .classes = j->classifier->schema->classes, .label = label, .weight = j->data->weight};
     PV_TRY(pv_model_work_new(own->ctx, j->classifier->model, ROWS, &own->work));
     PV_TRY(pv__mixture_init(own->ctx, &shape, true, &own->mixture));
-    PV_TRY(pv__solver_init(own->ctx, j->options, j->classifier->labels, j->classifier->classes, &own->solver));
+    PV_TRY(pv__solver_init(own->ctx, j->options, j->classifier->schema->labels, j->classifier->schema->classes,
+                           &own->solver));
     PV_TRY(pv__alloc(own->ctx, j->data->rows * k, sizeof *own->loglik, &own->loglik));
     return pv__alloc(own->ctx, k, sizeof *own->marginal, &own->marginal);
 }
@@ -207,7 +208,7 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, pv_unknown_prevalence *o
 }
 
 static pv_status joint_new(pv_ctx *ctx, joint *j) {
-    size_t draws = j->classifier->posterior->count, k = (size_t)j->classifier->classes;
+    size_t draws = j->classifier->posterior->count, k = (size_t)j->classifier->schema->classes;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->level, &j->level));
     PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->pi)); /* all of them; freed by it */
     j->plugin = j->pi + draws * k;
@@ -230,14 +231,14 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
                             pv_unknown_prevalence **inferred) {
     *pi = NULL;
     *inferred = NULL;
-    pv_unknown_sample shape = {.n = data->rows, .classes = c->classes, .label = label, .weight = data->weight};
+    pv_unknown_sample shape = {.n = data->rows, .classes = c->schema->classes, .label = label, .weight = data->weight};
     PV_TRY(pv__unknown_check(ctx, &shape, options));
     joint j = {.classifier = c, .data = data, .options = options};
     pv_unknown_prevalence *made = NULL;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
     PV_GOTO(done, solve_draws(ctx, &j, label));
-    PV_GOTO(done, pv__unknown_new(ctx, c->classes, options, &made));
+    PV_GOTO(done, pv__unknown_new(ctx, c->schema->classes, options, &made));
     PV_GOTO(done, summarise(ctx, &j, made));
     *pi = j.pi;
     *plugin = options->method == PV_UNKNOWN_VB ? j.plugin : NULL;

@@ -242,7 +242,7 @@ static void check_posterior(pv_diagnosis *found, const pv_classifier *c) {
 /* A sample of the population stood for its prevalence: does it tell? Only a posterior knows. */
 static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const pv_spread *marginal) {
     int worst = 0;
-    for (int y = 1; y < c->classes; y++)
+    for (int y = 1; y < c->schema->classes; y++)
         if (marginal[y].hi / marginal[y].lo > marginal[worst].hi / marginal[worst].lo)
             worst = y;
     double ratio = marginal[worst].hi / marginal[worst].lo;
@@ -256,7 +256,7 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
             check,
             "Label %.100s has probability %.3g in the model, with a 90 %% interval from %.3g to %.3g; ends a factor of "
             "%.2g apart are fine.",
-            c->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
+            c->schema->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
     if (!c->posterior)
         pv__check_fail(found, check, "Fit again with `infer` hmc or vi.");
     else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
@@ -274,7 +274,7 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
 static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_spread *marginal) {
     int worst = 0, first = -1;
     double farthest = -1;
-    for (int y = 0; y < c->classes; y++) {
+    for (int y = 0; y < c->schema->classes; y++) {
         double distance = fabs(log(marginal[y].mean / c->prevalence[y]));
         if (first < 0 && distance > log(MARGINAL_RATIO))
             first = y;
@@ -289,7 +289,7 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
         check,
         "Label %.100s has probability %.4g in the model, stated was %.4g: a ratio of %.3g; within a factor of %.2g is "
         "fine.",
-        c->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
+        c->schema->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
     if (!(farthest <= log(MARGINAL_RATIO)))
         pv__check_fail(found, check,
                        "Fit again with `prevalence-n` known, or a larger `prevalence-n`, if the stated "
@@ -298,14 +298,14 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
         pv__format(
             check->warning, sizeof check->warning,
             "label %s has probability %.3g in the model, but %.3g was stated; `prevalence-n` known makes them equal",
-            c->labels[first], marginal[first].mean, c->prevalence[first]);
+            c->schema->labels[first], marginal[first].mean, c->prevalence[first]);
 }
 
 static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c) {
     if (pv_loss_of_design(c->loss) || !c->prevalence)
         return PV_OK;
     pv_spread *marginal;
-    PV_TRY(pv__alloc(ctx, (size_t)c->classes, sizeof *marginal, &marginal));
+    PV_TRY(pv__alloc(ctx, (size_t)c->schema->classes, sizeof *marginal, &marginal));
     pv_status status = pv__marginal_spreads(ctx, c, LEVEL, marginal);
     if (status == PV_OK)
         (c->estimated ? check_estimated : check_stated)(found, c, marginal);
@@ -315,12 +315,12 @@ static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_class
 
 /* "column", or "column (label)" where there are several coefficients of one column. */
 static void slope_name(const pv_classifier *c, size_t parameter, char *text, size_t size) {
-    size_t stride = (size_t)c->encoding->features + 1;
-    const char *feature = c->encoding->feature[parameter % stride - 1];
-    if (c->classes == 2)
+    size_t stride = (size_t)c->schema->features + 1;
+    const char *feature = c->schema->feature[parameter % stride - 1];
+    if (c->schema->classes == 2)
         pv__format(text, size, "%.120s", feature);
     else
-        pv__format(text, size, "%.100s (label %.60s)", feature, c->labels[parameter / stride + 1]);
+        pv__format(text, size, "%.100s (label %.60s)", feature, c->schema->labels[parameter / stride + 1]);
 }
 
 static void check_separation(pv_diagnosis *found, const pv_classifier *c, const double *mean) {

@@ -15,16 +15,16 @@ static bool same_text(const char *a, const char *b) {
 }
 
 static pv_status check_labels(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
-    if (other->classes != first->classes)
+    if (other->schema->classes != first->schema->classes)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
                            "has %d labels, the first model %d; an ensemble has the same in all: leave this one out",
-                           other->classes, first->classes);
-    for (int y = 0; y < first->classes; y++)
-        if (!same_text(first->labels[y], other->labels[y]))
+                           other->schema->classes, first->schema->classes);
+    for (int y = 0; y < first->schema->classes; y++)
+        if (!same_text(first->schema->labels[y], other->schema->labels[y]))
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
                                "has the label '%s' where the first model has '%s'; an ensemble has the same in all: "
                                "leave this one out",
-                               other->labels[y], first->labels[y]);
+                               other->schema->labels[y], first->schema->labels[y]);
     return PV_OK;
 }
 
@@ -49,7 +49,7 @@ static pv_status check_images(pv_ctx *ctx, const pv_image_encoding *first, const
     return PV_OK;
 }
 
-static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_encoding *other, const char *name) {
+static pv_status check_features(pv_ctx *ctx, const pv_schema *first, const pv_schema *other, const char *name) {
     PV_TRY(check_images(ctx, first->image, other->image, name));
     if (first->sources != other->sources)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
@@ -66,7 +66,7 @@ static pv_status check_features(pv_ctx *ctx, const pv_encoding *first, const pv_
 pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name,
                             const pv_population *population) {
     PV_TRY(check_labels(ctx, first, other, name));
-    PV_TRY(check_features(ctx, first->encoding, other->encoding, name));
+    PV_TRY(check_features(ctx, first->schema, other->schema, name));
     if (population->kind == PV_POPULATION_UNKNOWN)
         return pv__fail(
             ctx, PV_ERR_USAGE,
@@ -77,14 +77,14 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
         return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
                            "%s no prevalence; `population` known:P says where to average",
                            first->prevalence ? "states" : "joins a first model that states");
-    for (int y = 0; y < first->classes; y++)
+    for (int y = 0; y < first->schema->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
             return pv__fail_at(/* digits that show a difference of 1e-9 */
                                ctx, PV_ERR_INPUT, name, 0, 0,
                                "states the prevalence %.10g of label '%s', the first model %.10g; `population` known:P "
                                "says where to "
                                "average",
-                               other->prevalence[y], first->labels[y], first->prevalence[y]);
+                               other->prevalence[y], first->schema->labels[y], first->prevalence[y]);
     return PV_OK;
 }
 
@@ -126,9 +126,8 @@ pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_cl
     pv_status status;
     PV_GOTO(done, pv_ensemble_check(ctx, rows->first, other, name, population));
     if (population->kind != PV_POPULATION_TRUE)
-        PV_GOTO(done, pv_population_known(ctx, other->classes, population->prevalence, &same));
-    PV_GOTO(done,
-            pv_dataset_apply(ctx, rows->table, rows->roles, other->encoding, other->labels, other->classes, &data));
+        PV_GOTO(done, pv_population_known(ctx, other->schema->classes, population->prevalence, &same));
+    PV_GOTO(done, pv_schema_apply(ctx, other->schema, rows->table, rows->roles, &data));
     PV_GOTO(done, pv_predict(ctx, other, data, same, &wanted, &said));
     PV_GOTO(done, pv_ensemble_join(ctx, mean, members, said, name));
 done:

@@ -176,7 +176,7 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
         PV_TRY(take_sides(ctx, options->binarise, labels, it, j));
     size_t classes = (size_t)it->targets.classes;
     j->classes = it->targets.classes;
-    PV_TRY(pv__copy_strings(ctx, options->binarise ? sides : labels, classes, &j->labels));
+    PV_TRY(pv__names_copy(ctx, (const char *const *)(options->binarise ? sides : labels), classes, &j->labels));
     j->dropped = data->dropped;
     j->rows = data->rows - data->voteless - j->uncertain;
     if (it->prevalence) {
@@ -240,7 +240,7 @@ pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dat
     pv_prediction *said;
     *judgement = NULL;
     PV_TRY(pv_predict_in(ctx, classifier, data, population, &wanted, &said));
-    pv_status status = pv_judge(ctx, data, classifier->labels, said, options, judgement);
+    pv_status status = pv_judge(ctx, data, classifier->schema->labels, said, options, judgement);
     pv_prediction_free(ctx, said);
     return status;
 }

@@ -26,7 +26,7 @@ static void centres(const pv_classifier *c, double *centre, double *unit) {
 /* A network's parameters are not comparable from start to start, its predictions are: the log odds of each label, and
  * their standard deviation over the rows as the unit. */
 static pv_status log_odds(pv_ctx *ctx, const work *held, const pv_classifier *c, double *centre, double *unit) {
-    size_t classes = (size_t)c->classes, rows = held->data->rows;
+    size_t classes = (size_t)c->schema->classes, rows = held->data->rows;
     pv_prediction *said; /* in any population: a shift of all log odds is no change */
     pv_status status = pv_predict_in(ctx, c, held->data, c->prevalence ? "true" : "design", NULL, &said);
     for (size_t i = 0; status == PV_OK && i < rows * classes; i++)
@@ -65,16 +65,9 @@ static double change(bool linear, size_t count, const double *from, const double
 
 static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifier **refitted) {
     const pv_classifier *c = held->classifier;
-    pv_fit_input input = {.data = held->data,
-                          .encoding = c->encoding,
-                          .labels = c->labels,
-                          .target = c->target,
-                          .weights = c->weights,
-                          .source = c->source,
-                          .data_hash = c->data_hash};
     pv_fit_options options = *held->fit;
     options.seed = seed;
-    PV_TRY(pv_fit(ctx, &input, &options, refitted));
+    PV_TRY(pv_fit(ctx, c->schema, held->data, &options, refitted));
     const pv_posterior *p = (*refitted)->posterior;
     if ((*refitted)->stop == PV_STOP_INTERRUPTED || (p && p->stop == PV_STOP_INTERRUPTED))
         return PV_ERR_INTERRUPTED;
@@ -85,7 +78,7 @@ static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifie
 static pv_status seed_shift(pv_ctx *ctx, const work *held, double *shift) {
     const pv_classifier *c = held->classifier;
     bool linear = pv_model_has_coefficients(c->model);
-    size_t count = linear ? pv_model_params(c->model) : held->data->rows * (size_t)c->classes;
+    size_t count = linear ? pv_model_params(c->model) : held->data->rows * (size_t)c->schema->classes;
     double *centre = NULL;
     pv_classifier *refitted = NULL;
     pv_status status;
@@ -157,11 +150,11 @@ pv_status pv__check_data(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *
                          const pv_diagnose_options *options) {
     const pv_dataset *data = options->data;
     bool held_out = fit->validation > 0 && data->rows > c->rows; /* rows for validation are not among them */
-    bool same = options->hash == c->data_hash && (data->rows == c->rows || held_out);
+    bool same = data->hash == c->data_hash && (data->rows == c->rows || held_out);
     pv_check *check = pv__check_add(found, "data", "Whether these are the data of the fit", NAN);
     pv__check_say(check,
                   "%.200s has hash %016" PRIx64 " and %zu rows; the fit was on hash %016" PRIx64 " and %zu rows%s.%s",
-                  options->source ? options->source : c->source, options->hash, data->rows, c->data_hash, c->rows,
+                  data->source ? data->source : c->source, data->hash, data->rows, c->data_hash, c->rows,
                   held_out ? ", the others being for validation" : "",
                   same ? "" : " The sensitivity to the seed was not checked.");
     if (!same)

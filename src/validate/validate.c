@@ -16,7 +16,8 @@
 
 /* What all fits share; each writes to the rows and the slots of its own fold. */
 typedef struct work {
-    const pv_fit_input *input;
+    const pv_schema *schema;
+    const pv_dataset *data; /* to learn from */
     const pv_fit_options *options;
     const pv_validation_options *how;
     pv_validation *v;
@@ -25,7 +26,7 @@ typedef struct work {
 } work;
 
 static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, size_t *rows, pv_dataset **part) {
-    const pv_dataset *data = w->input->data;
+    const pv_dataset *data = w->data;
     const int32_t *fold = w->v->fold + at / w->v->folds * data->rows;
     size_t count = 0;
     for (size_t i = 0; i < data->rows; i++)
@@ -52,7 +53,7 @@ static pv_stop last_stop(const pv_classifier *c) {
 /* What the fit of a fold says of its rows, each to its own place in the validation (place NULL: in their order). */
 static void keep(const work *w, const pv_classifier *c, pv_prediction *said, const size_t *place, size_t at) {
     pv_validation *v = w->v;
-    size_t classes = (size_t)c->classes, repeat = at / v->folds;
+    size_t classes = (size_t)c->schema->classes, repeat = at / v->folds;
     for (size_t i = 0; i < said->rows; i++) {
         size_t to = (repeat * v->data->rows + (place ? place[i] : i)) * classes;
         memcpy(v->loglik + to, said->loglik + i * classes, classes * sizeof *v->loglik);
@@ -69,14 +70,15 @@ static void keep(const work *w, const pv_classifier *c, pv_prediction *said, con
     v->stop[at] = last_stop(c);
 }
 
-static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_fit_input *input, const pv_dataset *part,
-                                 const size_t *place, size_t at) {
+static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_schema *schema, const pv_dataset *data,
+                                 const pv_fit_options *options, const pv_dataset *part, const size_t *place,
+                                 size_t at) {
     const pv_predict_options wanted = {.likelihood = true};
     pv_classifier *c = NULL;
     pv_population *population = NULL;
     pv_prediction *said = NULL;
     pv_status status;
-    PV_GOTO(done, pv_fit(ctx, input, w->options, &c));
+    PV_GOTO(done, pv_fit(ctx, schema, data, options, &c));
     if (pv__interrupted(ctx)) /* c may be half a fit */
         PV_GOTO(done,
                 pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));
@@ -99,24 +101,9 @@ static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status stat
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
-/* Groups of the rows that a fold learns from, for validation rows; NULL: there are none. */
-static pv_status take_groups(pv_ctx *ctx, const work *w, size_t at, int32_t **group) {
-    const pv_dataset *data = w->input->data;
-    const int32_t *fold = w->v->fold + at / w->v->folds * data->rows;
-    size_t count = 0;
-    *group = NULL;
-    if (!w->input->group)
-        return PV_OK;
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof **group, group));
-    for (size_t i = 0; i < data->rows; i++)
-        if ((size_t)fold[i] != at % w->v->folds)
-            (*group)[count++] = w->input->group[i];
-    return PV_OK;
-}
-
 /* All rows of the population sample, on the fold's scale. *sample is NULL where there is none. */
-static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_encoding *scaled, pv_dataset **sample) {
-    const pv_dataset *all = w->input->sample;
+static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_schema *scaled, pv_dataset **sample) {
+    const pv_dataset *all = w->options->sample;
     size_t *rows;
     *sample = NULL;
     if (!all)
@@ -126,41 +113,32 @@ static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_encoding *scal
         rows[i] = i;
     pv_status status = pv_dataset_take(ctx, all, all->rows, rows, sample);
     if (status == PV_OK)
-        pv_dataset_rescale(w->input->encoding, scaled, *sample);
+        pv_dataset_rescale(w->schema, scaled, *sample);
     pv__free(ctx, rows);
     return status;
 }
 
 static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     const work *w = state;
-    const pv_encoding *encoding = w->input->encoding;
     pv_dataset *learn = NULL, *judge = NULL, *sample = NULL;
+    pv_schema *scaled = NULL;
     size_t *rows = NULL;
-    int32_t *group = NULL;
-    pv_encoding scaled = *encoding;
-    scaled.source = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, w->input->data->rows, sizeof *rows, &rows));
-    PV_GOTO(done, pv__alloc(ctx, encoding->sources, sizeof *scaled.source, &scaled.source));
+    PV_GOTO(done, pv__alloc(ctx, w->data->rows, sizeof *rows, &rows));
     PV_GOTO(done, take_fold(ctx, w, at, false, rows, &learn));
     PV_GOTO(done, take_fold(ctx, w, at, true, rows, &judge)); /* rows are now those of judge */
-    PV_GOTO(done, pv_dataset_scales(ctx, encoding, learn, scaled.source));
-    pv_dataset_rescale(encoding, &scaled, learn);
-    pv_dataset_rescale(encoding, &scaled, judge);
-    PV_GOTO(done, take_sample(ctx, w, &scaled, &sample));
-    PV_GOTO(done, take_groups(ctx, w, at, &group));
-    pv_fit_input input = *w->input;
-    input.group = group;
-    input.data = learn;
-    input.sample = sample;
-    input.encoding = &scaled;
-    PV_GOTO(done, fit_and_predict(ctx, w, &input, judge, rows, at));
+    PV_GOTO(done, pv_schema_rescale(ctx, w->schema, learn, &scaled));
+    pv_dataset_rescale(w->schema, scaled, learn);
+    pv_dataset_rescale(w->schema, scaled, judge);
+    PV_GOTO(done, take_sample(ctx, w, scaled, &sample));
+    pv_fit_options options = *w->options;
+    options.sample = sample;
+    PV_GOTO(done, fit_and_predict(ctx, w, scaled, learn, &options, judge, rows, at));
 done:
     pv_dataset_free(ctx, learn);
     pv_dataset_free(ctx, judge);
     pv_dataset_free(ctx, sample);
-    pv__free(ctx, scaled.source);
-    pv__free(ctx, group);
+    pv_schema_free(ctx, scaled);
     pv__free(ctx, rows);
     return name_fold(ctx, w, at, status);
 }
@@ -169,7 +147,7 @@ done:
 static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
     pv_validation *v = w->v;
     PV_TRY(pv__alloc(ctx, (size_t)v->data->classes, sizeof *v->stated, &v->stated));
-    pv_status status = pv__stated_read(ctx, w->how->stated_for, w->input->labels, v->data->classes, stated, v->stated);
+    pv_status status = pv__stated_read(ctx, w->how->stated_for, w->schema->labels, v->data->classes, stated, v->stated);
     if (*stated == PV__STATED_ROWS) {
         pv__free(ctx, v->stated);
         v->stated = NULL;
@@ -192,7 +170,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_unknown_prevalence *), &v->target));
     if (hold_out) {
         size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);
-        status = fit_and_predict(ctx, w, w->input, v->data, NULL, 0);
+        status = fit_and_predict(ctx, w, w->schema, w->data, w->options, v->data, NULL, 0);
         pv_checkpoint_leave(ctx, entered);
     } else {
         status = pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished);
@@ -223,25 +201,25 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
                "`seed`)=%016llx\n",
                v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,
                (unsigned long long)XXH3_64bits(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
-    pv_status status = pv__facts(ctx, first, w->input, NULL, w->options);
+    pv_status status = pv__facts(ctx, first, w->data, NULL, w->options);
     pv__free(ctx, first);
     if (status == PV_OK)
         pv_checkpoint_tell(ctx);
     return status;
 }
 
-static pv_status validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *learn, const pv_fit_options *options,
                           const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
     double began = pv__seconds();
-    const pv_dataset *data = held_out ? held_out : input->data;
+    const pv_dataset *data = held_out ? held_out : learn;
     pv_validation *v = NULL;
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, data, held_out ? 1 : (size_t)how->folds, held_out ? 1 : (size_t)how->repeats,
-                                     options->prevalence || input->sample, &v));
+                                     options->prevalence || options->sample, &v));
     for (size_t r = 0; r < v->repeats && !held_out; r++)
-        PV_GOTO(fail, pv_folds_make(ctx, data, input->labels, how->folds, how->group, (uint64_t)options->seed, r,
-                                    v->fold + r * data->rows));
-    work w = {.input = input, .options = options, .how = how, .v = v};
+        PV_GOTO(fail,
+                pv_folds_make(ctx, schema, data, how->folds, (uint64_t)options->seed, r, v->fold + r * data->rows));
+    work w = {.schema = schema, .data = learn, .options = options, .how = how, .v = v};
     PV_GOTO(fail, facts(ctx, &w, held_out != NULL));
     PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
     v->seconds = pv__seconds() - began;
@@ -252,18 +230,18 @@ fail:
     return status;
 }
 
-pv_status pv_cross_validate(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+pv_status pv_cross_validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                             const pv_validation_options *how, pv_validation **validation) {
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
-    return validate(ctx, input, options, how, NULL, validation);
+    return validate(ctx, schema, data, options, how, NULL, validation);
 }
 
-pv_status pv_hold_out(pv_ctx *ctx, const pv_fit_input *input, const pv_fit_options *options,
+pv_status pv_hold_out(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                       const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation) {
     *validation = NULL;
-    return validate(ctx, input, options, how, rows, validation);
+    return validate(ctx, schema, data, options, how, rows, validation);
 }
 
 /* ---- mixtures ---------------------------------------------------------------------------------------------------- */

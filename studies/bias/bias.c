@@ -59,18 +59,14 @@ static pv_fit_options fit_options(pv_loss loss, pv_marginal marginal, const char
 
 /* p(y=1|x) of other tables by a model of one. */
 typedef struct model {
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
     pv_classifier *fit;
 } model;
 
 static void model_free(pv_ctx *ctx, model *m) {
     pv_classifier_free(ctx, m->fit);
-    if (m->labels)
-        pv_string_list_free(ctx, m->labels, 2);
-    if (m->encoding)
-        pv_encoding_free(ctx, m->encoding);
+    pv_schema_free(ctx, m->schema);
     pv_dataset_free(ctx, m->data);
 }
 
@@ -78,18 +74,15 @@ static void model_free(pv_ctx *ctx, model *m) {
 static pv_status model_new(pv_ctx *ctx, size_t index, const pv_table *table, const char *target,
                            const pv_fit_options *options, model *m) {
     pv_roles roles = {.target = target};
-    pv_status status = pv_dataset_learn(ctx, table, &roles, &m->encoding, &m->labels, &m->data);
+    pv_status status = pv_schema_learn(ctx, table, &roles, &m->schema, &m->data);
     if (status != PV_OK)
         return status;
-    pv_fit_input input = {
-        .data = m->data, .encoding = m->encoding, .labels = m->labels, .target = target, .source = "study bias"};
-    return study_fit(ctx, index, &input, options, &m->fit);
+    return study_fit(ctx, index, m->schema, m->data, options, &m->fit);
 }
 
 static pv_status predict(pv_ctx *ctx, const model *m, const pv_table *table, const char *population, double *p) {
-    pv_roles roles = {0};
     pv_dataset *rows = NULL;
-    pv_status status = pv_dataset_apply(ctx, table, &roles, m->encoding, m->labels, 2, &rows);
+    pv_status status = pv_schema_apply(ctx, m->schema, table, NULL, &rows);
     pv_prediction *said = NULL;
     if (status == PV_OK)
         status = pv_predict_in(ctx, m->fit, rows, population, NULL, &said);

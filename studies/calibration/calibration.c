@@ -67,8 +67,7 @@ pv_fit_options cal_fit_options(const calibration_options *options, int method, c
 /* The rows of one data set, all on the scale of its training rows. */
 typedef struct sample {
     pv_table *table;
-    pv_encoding *encoding, scaled;
-    char **labels;
+    pv_schema *schema, *scaled;
     pv_dataset *data, *training, *testing;
     pv_dataset population; /* its own x, other fields unused */
 } sample;
@@ -76,13 +75,10 @@ typedef struct sample {
 static void sample_free(pv_ctx *ctx, sample *s) {
     pv_dataset_free(ctx, s->training);
     pv_dataset_free(ctx, s->testing);
-    if (s->labels)
-        pv_string_list_free(ctx, s->labels, 2);
-    if (s->encoding)
-        pv_encoding_free(ctx, s->encoding);
+    pv_schema_free(ctx, s->schema);
+    pv_schema_free(ctx, s->scaled);
     pv_dataset_free(ctx, s->data);
     pv_table_free(ctx, s->table);
-    free(s->scaled.source);
     free(s->population.x);
 }
 
@@ -104,7 +100,7 @@ static void scale_population(const pv_table *population, sample *s) {
     for (size_t i = 0; i < population->rows; i++)
         for (size_t j = 0; j < CAL_FEATURES; j++)
             s->population.x[i * CAL_FEATURES + j] =
-                (population->column[j].number[i] - s->scaled.source[j].mean) / s->scaled.source[j].sd;
+                (population->column[j].number[i] - s->scaled->source[j].mean) / s->scaled->source[j].sd;
 }
 
 static pv_status sample_new(pv_ctx *ctx, const calibration *c, size_t replicate, size_t k, sample *s) {
@@ -115,18 +111,15 @@ static pv_status sample_new(pv_ctx *ctx, const calibration *c, size_t replicate,
     pv_roles roles = {.target = "malignant"};
     pv_status status = pv_simulate(ctx, "nodules", &what, &s->table, NULL);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, s->table, &roles, &s->encoding, &s->labels, &s->data);
+        status = pv_schema_learn(ctx, s->table, &roles, &s->schema, &s->data);
     if (status == PV_OK)
         status = split_rows(ctx, (uint64_t)c->options->shared.seed, replicate, s);
+    if (status == PV_OK)
+        status = pv_schema_rescale(ctx, s->schema, s->training, &s->scaled);
     if (status != PV_OK)
         return status;
-    s->scaled = *s->encoding;
-    s->scaled.source = cli_alloc(s->encoding->sources, sizeof *s->scaled.source);
-    status = pv_dataset_scales(ctx, s->encoding, s->training, s->scaled.source);
-    if (status != PV_OK)
-        return status;
-    pv_dataset_rescale(s->encoding, &s->scaled, s->training);
-    pv_dataset_rescale(s->encoding, &s->scaled, s->testing);
+    pv_dataset_rescale(s->schema, s->scaled, s->training);
+    pv_dataset_rescale(s->schema, s->scaled, s->testing);
     scale_population(c->population[k], s);
     return PV_OK;
 }
@@ -326,13 +319,8 @@ static pv_status run_method(pv_ctx *ctx, const calibration *c, size_t replicate,
     pv_fit_options options =
         cal_fit_options(c->options, method, stated, c->prevalence_n, c->prior,
                         (int64_t)(((uint64_t)c->options->shared.seed + replicate * 1000003) % 9007199254740992));
-    pv_fit_input input = {.data = s->training,
-                          .encoding = &s->scaled,
-                          .labels = s->labels,
-                          .target = "malignant",
-                          .source = "study calibration"};
     pv_classifier *fit = NULL;
-    pv_status status = study_fit(ctx, (size_t)method, &input, &options, &fit);
+    pv_status status = study_fit(ctx, (size_t)method, s->scaled, s->training, &options, &fit);
     if (status == PV_OK)
         status = predict(ctx, fit, s, p);
     if (status == PV_OK)

@@ -34,8 +34,7 @@ typedef struct work {
     const calibration_options *options;
     const char *prevalence_n;
     pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
     nodules *result;
 } work;
@@ -44,13 +43,13 @@ typedef struct work {
 
 typedef struct halves {
     pv_dataset *training, *judging;
-    pv_encoding scaled;
+    pv_schema *scaled;
 } halves;
 
 static void halves_free(pv_ctx *ctx, halves *h) {
     pv_dataset_free(ctx, h->training);
     pv_dataset_free(ctx, h->judging);
-    free(h->scaled.source);
+    pv_schema_free(ctx, h->scaled);
 }
 
 /* Rows of one half: positives first, negatives in random order behind them. */
@@ -72,8 +71,7 @@ static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64
 static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
     size_t rows = w->data->rows, positives, n, *row = cli_alloc(rows, sizeof *row);
     int32_t *fold = cli_alloc(rows, sizeof *fold), half = (int32_t)(index % 2);
-    pv_status status =
-        pv_folds_make(ctx, w->data, w->labels, 2, NULL, (uint64_t)w->options->shared.seed, index / 2, fold);
+    pv_status status = pv_folds_make(ctx, w->schema, w->data, 2, (uint64_t)w->options->shared.seed, index / 2, fold);
     if (status == PV_OK) {
         n = list_half(w, fold, half, index, row, &positives);
         status = pv_dataset_take(ctx, w->data, 2 * positives < n ? 2 * positives : n, row, &h->training);
@@ -84,15 +82,12 @@ static pv_status split(pv_ctx *ctx, const work *w, size_t index, halves *h) {
     }
     free(row);
     free(fold);
+    if (status == PV_OK)
+        status = pv_schema_rescale(ctx, w->schema, h->training, &h->scaled);
     if (status != PV_OK)
         return status;
-    h->scaled = *w->encoding;
-    h->scaled.source = cli_alloc(w->encoding->sources, sizeof *h->scaled.source);
-    status = pv_dataset_scales(ctx, w->encoding, h->training, h->scaled.source);
-    if (status != PV_OK)
-        return status;
-    pv_dataset_rescale(w->encoding, &h->scaled, h->training);
-    pv_dataset_rescale(w->encoding, &h->scaled, h->judging);
+    pv_dataset_rescale(w->schema, h->scaled, h->training);
+    pv_dataset_rescale(w->schema, h->scaled, h->judging);
     return PV_OK;
 }
 
@@ -139,18 +134,13 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
     char stated[64]; /* of both labels, in their order */
     snprintf(stated, sizeof stated, "%.17g,%.17g", 1 - result->prevalence, result->prevalence);
     pv_status status = split(ctx, w, index, &h);
-    pv_fit_input input = {.data = h.training,
-                          .encoding = &h.scaled,
-                          .labels = w->labels,
-                          .target = w->options->target,
-                          .source = "study calibration"};
     for (int m = 0; m < CAL_FITTED && status == PV_OK; m++) {
         pv_fit_options options = cal_fit_options(w->options, m, stated, w->prevalence_n, "normal:2.5",
                                                  (int64_t)((uint64_t)w->options->shared.seed + index));
         options.intercept_prior = pv_fit_options_default().intercept_prior;
         pv_classifier *fit = NULL;
         size_t at = index * NOD_METHODS;
-        status = study_fit(ctx, (size_t)m, &input, &options, &fit);
+        status = study_fit(ctx, (size_t)m, h.scaled, h.training, &options, &fit);
         if (status == PV_OK)
             status = judge(ctx, w, &h, fit, true, result->value + (at + (size_t)m) * NOD_QUANTITIES,
                            &result->bins[at + (size_t)m]);
@@ -194,13 +184,13 @@ static bool sound(const void *state, size_t index) {
 /* The column that R puts before the others numbers rows; it is no measurement. */
 static int read_file(cli_call *call, work *w) {
     pv_roles roles = {.target = w->options->target};
-    int code = cli_read_for_fit(call, w->options->data, &roles, &w->table);
+    int code = cli_read(call, NULL, w->options->data, &roles, &w->table);
     if (code != CLI_OK)
         return code;
     for (size_t c = 0; c < w->table->columns; c++)
         if (strcmp(w->table->column[c].name, "rownames") == 0)
             roles.id = "rownames";
-    pv_status status = pv_dataset_learn(call->ctx, w->table, &roles, &w->encoding, &w->labels, &w->data);
+    pv_status status = pv_schema_learn(call->ctx, w->table, &roles, &w->schema, &w->data);
     if (status != PV_OK)
         return cli_fail(call, status);
     if (w->data->classes != 2)
@@ -230,10 +220,7 @@ int calibration_nodules(cli_call *call, const calibration_options *options, cons
         result->bins = cli_alloc(result->splits * NOD_METHODS, sizeof *result->bins);
         code = study_parallel(call, "splits", result->splits, run_split, outcome, sound, &w);
     }
-    if (w.labels)
-        pv_string_list_free(call->ctx, w.labels, 2);
-    if (w.encoding)
-        pv_encoding_free(call->ctx, w.encoding);
+    pv_schema_free(call->ctx, w.schema);
     pv_dataset_free(call->ctx, w.data);
     pv_table_free(call->ctx, w.table);
     return code;

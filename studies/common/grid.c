@@ -37,7 +37,9 @@ const pv_option grid_option_table[] = {
      "prior correction; fitted once for all prevalences). Default: all."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 20, NULL, NULL, "Folds of the cross-validation."},
     {"fold", PV_OPTION_TEXT, AT(fold), NULL, 0, 0, NULL, "LIST", "Which of them, from 1. Default: all."},
-    CLI_OPTION_GROUP(grid_options, roles.group),
+    {"group", PV_OPTION_TEXT, AT(roles.roles.group), NULL, 0, 0, NULL, "COL",
+     "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of --validation. "
+     "Never a feature."},
     {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
      "nodules: the label that prevalences refer to, as in fit."},
     CLI_OPTION_MISSING(grid_options, roles.roles.drop_missing),
@@ -196,7 +198,9 @@ static int read_data(grid *g, const grid_kind *kind) {
         int code = grid_simulate(g, kind->grades);
         return code == CLI_OK ? check_data(g, kind) : code;
     }
-    int code = cli_training_prepare_file(g->call, g->path, &g->roles, NULL, model, &g->training);
+    pv_fit_options fit = options->fit;
+    fit.model = model;
+    int code = cli_training_prepare(g->call, g->path, &fit, &g->roles);
     if (code == CLI_OK && !kind->grades && g->roles.image.votes && !cli_given(g->call, "binarise"))
         g->roles.image.binarise = 3;
     if (code == CLI_OK)
@@ -204,19 +208,12 @@ static int read_data(grid *g, const grid_kind *kind) {
     return code == CLI_OK ? check_data(g, kind) : code;
 }
 
-static int32_t *take_groups(const grid *g, size_t n, const size_t *row) {
-    int32_t *group = cli_alloc(n, sizeof *group);
-    for (size_t i = 0; i < n; i++)
-        group[i] = g->training.group[row[i]];
-    return group;
-}
-
 /* The rows to learn from and those held out, for each fold. */
 static int make_folds(grid *g) {
     const pv_dataset *data = g->training.data;
     size_t *row = cli_alloc(data->rows, sizeof *row);
     int32_t *fold = cli_alloc(data->rows, sizeof *fold);
-    pv_status status = pv_folds_make(g->call->ctx, data, g->training.labels, (int64_t)g->folds, g->training.group,
+    pv_status status = pv_folds_make(g->call->ctx, g->training.schema, data, (int64_t)g->folds,
                                      (uint64_t)g->options->shared.seed, 0, fold);
     for (size_t f = 0; f < g->folds && status == PV_OK; f++)
         for (int inside = 0; inside < 2 && status == PV_OK; inside++) {
@@ -225,8 +222,6 @@ static int make_folds(grid *g) {
                 if (((size_t)fold[i] == f) == (inside == 1))
                     row[n++] = i;
             status = pv_dataset_take(g->call->ctx, data, n, row, inside ? &g->held_out[f] : &g->learned[f]);
-            if (!inside && g->training.group)
-                g->learned_group[f] = take_groups(g, n, row);
         }
     free(row);
     free(fold);
@@ -344,15 +339,13 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
         return PV_OK;
     pv_fit_options options = grid_fit_options(g, cell, stated);
     options.trace = grid_traced(cell);
-    pv_fit_input input = cli_training_input(g->call, &g->roles, &g->training);
+    options.command = g->call->line;
     pv_classifier *fit = NULL;
-    input.data = g->learned[cell->fold];
-    input.group = g->learned_group[cell->fold];
-    pv_status status = pv_fit(ctx, &input, &options, &fit);
+    pv_status status = pv_fit(ctx, g->training.schema, g->learned[cell->fold], &options, &fit);
     if (status == PV_OK && cli_was_stopped(fit, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK) {
-        size_t k = (size_t)fit->classes;
+        size_t k = (size_t)fit->schema->classes;
         cell->loglik = cli_alloc(grid_rows(g, cell->fold) * k, sizeof *cell->loglik);
         memcpy(cell->log_marginal, fit->log_marginal, k * sizeof *fit->log_marginal);
         cell->stop = fit->stop;
@@ -419,7 +412,6 @@ void grid_clear(grid *g) {
     for (size_t f = 0; f < GRID_FOLDS_MAX; f++) {
         pv_dataset_free(g->call->ctx, g->learned[f]);
         pv_dataset_free(g->call->ctx, g->held_out[f]);
-        free(g->learned_group[f]);
     }
     cli_training_clear(g->call, &g->training);
     pv_archive_free(g->call->ctx, g->archive);

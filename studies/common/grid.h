@@ -77,7 +77,6 @@ typedef struct grid {
     double prevalence[GRID_PREVALENCES_MAX][GRID_CLASSES_MAX];      /* stated */
     char model[GRID_NETWORKS][256];                                 /* the networks' specs */
     pv_dataset *learned[GRID_FOLDS_MAX], *held_out[GRID_FOLDS_MAX]; /* of each fold */
-    int32_t *learned_group[GRID_FOLDS_MAX];                         /* of the rows learned from; NULL: none */
     grid_cell *cell;
     size_t cells;
 } grid;

@@ -55,8 +55,8 @@ static json_t *settings_of(const grid *g, const grid_cell *cell) {
     set_options(settings, pv_fit_option_table, &fit);
     set_options(settings, pv_image_option_table, &g->roles.image);
     cli_json_set(settings, "target", cli_json_text(g->roles.roles.target));
-    cli_json_set(settings, "positive", cli_json_text(g->training.labels[g->training.data->classes - 1]));
-    cli_json_set(settings, "group", cli_json_text(g->roles.group ? g->roles.group : ""));
+    cli_json_set(settings, "positive", cli_json_text(g->training.schema->labels[g->training.data->classes - 1]));
+    cli_json_set(settings, "group", cli_json_text(g->roles.roles.group ? g->roles.roles.group : ""));
     cli_json_set(settings, "fold", cli_json_text(folds));
     cli_json_set(settings, "data", cli_json_text(hash));
     cli_json_set(settings, "version", cli_json_text(PV_VERSION));

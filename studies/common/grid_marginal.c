@@ -89,7 +89,7 @@ static void draw_cell(const grid *g, study_canvas *canvas, const grid_cell *cell
     pv_panel panel = {.title = study_text(canvas, "%s, prevalence %s", grid_method_text[cell->method],
                                           g->prevalence_name[cell->prevalence]),
                       .x = {.label = "epoch"},
-                      .y = {.label = study_text(canvas, "marginal of label %s", g->training.labels[label])}};
+                      .y = {.label = study_text(canvas, "marginal of label %s", g->training.schema->labels[label])}};
     study_panel(canvas, &panel);
     free(x);
 }

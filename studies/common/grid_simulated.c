@@ -13,8 +13,6 @@
 
 int grid_simulate(grid *g, bool grades) {
     enum { SIDE = 40, QUICK_SIDE = 20 };
-    static const char *const text[] = {"labels", "group"};
-    static const pv_csv_options read = {.text = text, .n_text = 2};
     const grid_options *options = g->options;
     pv_simulation what = {.rows = options->cases + options->controls,
                           .cases = options->cases,
@@ -26,10 +24,11 @@ int grid_simulate(grid *g, bool grades) {
                           .seed = (uint64_t)options->shared.seed};
     g->roles.roles.target = grades ? "votes" : "labels";
     g->roles.image.votes = grades ? "votes" : NULL;
-    g->roles.group = "group";
+    g->roles.roles.group = "group";
     if (!g->roles.image.window)
         g->roles.image.window = "-1000,400";
     g->roles.roles.image = &g->roles.image;
+    const pv_csv_options read = {.roles = &g->roles.roles};
     pv_image_options *image = &g->roles.image;
     pv_status status = pv_model_views(g->call->ctx, g->model[g->networks.index[0]], &image->views, &image->size);
     if (status == PV_OK)

@@ -77,8 +77,8 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv
 #define STUDY_LARGEST 1e12
 bool study_within(const double *value, size_t n, double low, double high, bool undefined);
 /* pv_fit, with a place of its own among the fits of a job. */
-PV_MUST_USE pv_status study_fit(pv_ctx *ctx, size_t index, const pv_fit_input *input, const pv_fit_options *options,
-                                pv_classifier **fit);
+PV_MUST_USE pv_status study_fit(pv_ctx *ctx, size_t index, const pv_schema *schema, const pv_dataset *data,
+                                const pv_fit_options *options, pv_classifier **fit);
 bool study_fit_failed(pv_status status); /* on these data, which a study counts; anything else ends it */
 
 /* Refuses a folder that has what another study wrote, or in which one is at work; *lock is for study_folder_leave,

@@ -150,7 +150,8 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     pv_source_column source[FEATURES];
     for (int j = 0; j < FEATURES; j++)
         source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = s->mean[j], .sd = s->sd[j]};
-    pv_encoding encoding = {.sources = FEATURES, .source = source, .features = FEATURES, .feature = names};
+    pv_schema schema = {
+        .labels = labels, .classes = 2, .sources = FEATURES, .source = source, .features = FEATURES, .feature = names};
     pv_dataset data = {
         .rows = c->cases + c->controls, .features = FEATURES, .x = s->x, .label = s->label, .classes = 2};
     pv_fit_options options = pv_fit_options_default();
@@ -172,10 +173,8 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
         options.warmup = c->options->warmup;
     }
     options.seed = (int64_t)((c->seed + replicate * 1000003) % 9007199254740992);
-    pv_fit_input input = {
-        .data = &data, .encoding = &encoding, .labels = labels, .target = "y", .source = "study coverage"};
     pv_classifier *fit = NULL;
-    pv_status status = study_fit(ctx, (size_t)infer * METHODS + (size_t)method, &input, &options, &fit);
+    pv_status status = study_fit(ctx, (size_t)infer * METHODS + (size_t)method, &schema, &data, &options, &fit);
     if (status == PV_OK && fit->posterior)
         measure(c, s, fit, method, out);
     pv_classifier_free(ctx, fit);

@@ -6,23 +6,20 @@
 
 typedef struct problem {
     pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    const char *target;
 } problem;
 
 /* Takes the table. */
 static inline problem learn(pv_ctx *own, pv_table *table, const pv_roles *roles) {
-    problem p = {.table = table, .target = roles->target};
-    CHECK_OK(own, pv_dataset_learn(own, table, roles, &p.encoding, &p.labels, &p.data));
+    problem p = {.table = table};
+    CHECK_OK(own, pv_schema_learn(own, table, roles, &p.schema, &p.data));
     return p;
 }
 
 static inline void problem_free(pv_ctx *own, problem *p) {
-    pv_string_list_free(own, p->labels, (size_t)p->data->classes);
     pv_dataset_free(own, p->data);
-    pv_encoding_free(own, p->encoding);
+    pv_schema_free(own, p->schema);
     pv_table_free(own, p->table);
 }
 
@@ -45,22 +42,16 @@ static inline problem discs(pv_ctx *own, pv_image_options *image) {
     return learn(own, table, &(pv_roles){.target = "labels", .image = image});
 }
 
-static inline pv_fit_input input_of(const problem *p) {
-    return (pv_fit_input){.data = p->data, .encoding = p->encoding, .labels = p->labels, .target = p->target};
-}
-
 static inline pv_status try_fit(pv_ctx *own, const problem *p, const pv_fit_options *options) {
-    pv_fit_input input = input_of(p);
     pv_classifier *classifier;
-    pv_status status = pv_fit(own, &input, options, &classifier);
+    pv_status status = pv_fit(own, p->schema, p->data, options, &classifier);
     pv_classifier_free(own, classifier);
     return status;
 }
 
 static inline pv_classifier *fit(pv_ctx *own, const problem *p, const pv_fit_options *options) {
-    pv_fit_input input = input_of(p);
     pv_classifier *classifier;
-    CHECK_OK(own, pv_fit(own, &input, options, &classifier));
+    CHECK_OK(own, pv_fit(own, p->schema, p->data, options, &classifier));
     return classifier;
 }
 

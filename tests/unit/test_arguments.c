@@ -91,11 +91,9 @@ static void wrong_tables(void **state) {
     int32_t label[2];
     REFUSED(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 2, NULL, label), PV_ERR_USAGE,
             "column 'y' was not read as text");
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data;
-    char **learned;
-    REFUSED(pv_dataset_learn(ctx, table, &(pv_roles){0}, &encoding, &learned, &data), PV_ERR_USAGE,
-            "`target` is needed");
+    REFUSED(pv_schema_learn(ctx, table, &(pv_roles){0}, &schema, &data), PV_ERR_USAGE, "`target` is missing");
     pv_table_free(ctx, table);
     pv_simulation within = {.rows = 10, .cases = -1, .controls = -1, .prevalence = 0.5, .within = "age", .high = 99};
     within.within_label = 2;
@@ -112,8 +110,8 @@ static void too_many(void **state) {
             "column 'x' has more than 2147483646 different texts");
     pv_source_column sources[] = {{.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX},
                                   {.name = name, .type = PV_COLUMN_TEXT, .levels = INT32_MAX}};
-    pv_encoding encoding = {.sources = 2, .source = sources};
-    REFUSED(pv__encoding_name_features(ctx, &encoding), PV_ERR_INPUT, "too many features: 4294967292");
+    pv_schema schema = {.sources = 2, .source = sources};
+    REFUSED(pv__schema_name_features(ctx, &schema), PV_ERR_INPUT, "too many features: 4294967292");
     const double log_p[] = {-1, -1};
     const int32_t label[] = {0};
     pv_targets targets = {.n = (size_t)1 << 32, .classes = 2, .label = label};
@@ -131,13 +129,13 @@ static void wrong_samples(void **state) {
     problem p = nodules(ctx, 30, 1);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.01";
-    pv_fit_input input = input_of(&p);
     pv_dataset sample = {.rows = 4, .features = 3};
     pv_classifier *c;
-    input.sample = &sample;
-    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE, "the population sample has 3 features, the data 7");
+    options.sample = &sample;
+    REFUSED(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE,
+            "the population sample has 3 features, the data 7");
     sample = (pv_dataset){.rows = 0, .features = p.data->features};
-    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT, "the population sample has no rows");
+    REFUSED(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_INPUT, "the population sample has no rows");
     double *frequency = calloc(2 * p.data->rows, sizeof *frequency);
     assert_non_null(frequency);
     for (size_t i = 0; i < 2 * p.data->rows; i++)
@@ -145,15 +143,20 @@ static void wrong_samples(void **state) {
     pv_dataset soft = *p.data;
     soft.label = NULL;
     soft.frequency = frequency;
-    input.data = &soft;
     sample.rows = 4;
-    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE, "goes with hard labels only");
+    REFUSED(pv_fit(ctx, p.schema, &soft, &options, &c), PV_ERR_USAGE, "goes with hard labels only");
     free(frequency);
     pv_dataset fewer = *p.data;
     fewer.classes = 3;
-    char other[] = "other", *labels[] = {p.labels[0], p.labels[1], other};
-    input = (pv_fit_input){.data = &fewer, .encoding = p.encoding, .labels = labels, .target = "y"};
-    REFUSED(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT, "class 'other' has a prevalence but no row in the data");
+    char other[] = "other", *labels[] = {p.schema->labels[0], p.schema->labels[1], other};
+    pv_schema three = *p.schema;
+    options.sample = NULL;
+    REFUSED(pv_fit(ctx, &three, &fewer, &options, &c), PV_ERR_USAGE,
+            "the data have 7 features and 3 classes, their schema 7 and 2");
+    three.labels = labels;
+    three.classes = 3;
+    REFUSED(pv_fit(ctx, &three, &fewer, &options, &c), PV_ERR_INPUT,
+            "class 'other' has a prevalence but no row in the data");
     assert_null(c);
     problem_free(ctx, &p);
 }
@@ -192,10 +195,10 @@ static void wrong_questions(void **state) {
     REFUSED(predict_in(ctx, c, &narrow, "true", NULL, NULL, &said), PV_ERR_USAGE, "the data have 3 features");
     pv_classifier_free(ctx, c);
     pv_validation_options how = pv_validation_options_default();
-    pv_fit_input input = input_of(&p);
     pv_validation *v;
     how.folds = 1;
-    REFUSED(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_USAGE, "two folds and one repeat at least");
+    REFUSED(pv_cross_validate(ctx, p.schema, p.data, &options, &how, &v), PV_ERR_USAGE,
+            "two folds and one repeat at least");
     REFUSED(pv_validation_mix(ctx, 0, NULL, NULL, &v), PV_ERR_USAGE, "a mixture needs members");
     problem_free(ctx, &p);
 }
@@ -225,25 +228,28 @@ static void wrong_ensembles(void **state) {
     const double prevalence[] = {0.9, 0.1};
     pv_source_column mine = {.name = x, .type = PV_COLUMN_NUMBER}, yours = {.name = z, .type = PV_COLUMN_NUMBER};
     pv_image_encoding pixels = {.images = none, .votes = none}, scans = {.images = x, .votes = none};
-    pv_encoding one = {.sources = 1, .source = &mine}, two = {.sources = 1, .source = &yours},
-                image = {.image = &pixels}, scan = {.image = &scans};
+    pv_schema one = {.labels = labels, .classes = 2, .sources = 1, .source = &mine}, two = one, more = one,
+              image = {.labels = labels, .classes = 2, .image = &pixels}, scan = image;
+    two.source = &yours;
+    more.classes = 3;
+    scan.image = &scans;
     double stated[] = {0.9, 0.1};
     const pv_population home = {.kind = PV_POPULATION_TRUE}, unknown = {.kind = PV_POPULATION_UNKNOWN};
-    pv_classifier first = {.classes = 2, .labels = labels, .encoding = &one, .prevalence = stated}, other = first;
+    pv_classifier first = {.schema = &one, .prevalence = stated}, other = first;
     ok(pv_ensemble_check(ctx, &first, &other, "b.model", &home));
     assert_memory_equal(stated, prevalence, sizeof stated);
-    other.classes = 3;
+    other.schema = &more;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "has 3 labels, the first model 2; an ensemble has the same in all");
     other = first;
-    other.encoding = &two;
+    other.schema = &two;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "uses the column 'z' where the first model uses 'x'");
-    other.encoding = &image;
+    other.schema = &image;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
             "was fitted to images, the first model to a table");
     pv_classifier third = first;
-    third.encoding = &scan;
+    third.schema = &scan;
     REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
             "was fitted to other arrays than the first model");
     scans = pixels;
@@ -302,7 +308,8 @@ static void everything_stops(void **state) {
             "interrupted while intervals were computed");
     for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_EM; method++) {
         target.method = method;
-        REFUSED(pv_unknown_infer(ctx, &sample, c->labels, &target, &found), PV_ERR_INTERRUPTED, "stopped on request");
+        REFUSED(pv_unknown_infer(ctx, &sample, c->schema->labels, &target, &found), PV_ERR_INTERRUPTED,
+                "stopped on request");
         REFUSED(predict_in(ctx, c, p.data, "unknown", &target, NULL, &said), PV_ERR_INTERRUPTED, "stopped on request");
     }
     pv_ctx_clear_interrupt(ctx);

@@ -120,21 +120,18 @@ static void a_yes_stops_jobs(void **state) {
 static pv_stop fit(pv_ctx *own, const char *batch) {
     pv_table *table = read_text("x,y\n1,0\n2,1\n3,0\n4,1\n2.5,1\n1.5,0\n3.5,1\n4.5,0\n");
     pv_roles roles = {.target = "y"};
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
     options.batch = batch;
     pv_classifier *made;
-    CHECK_OK(own, pv_fit(own, &input, &options, &made));
+    CHECK_OK(own, pv_fit(own, schema, data, &options, &made));
     pv_stop stop = made->stop;
     pv_classifier_free(own, made);
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     return stop;
 }

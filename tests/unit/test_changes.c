@@ -230,10 +230,9 @@ static void test_changed_between(void **state) {
     write_images(); /* the same bytes, but who knows */
     pv_image_options image = {.views = 1, .size = 4};
     pv_roles roles = {.target = "labels", .image = &image};
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL;
-    char **labels = NULL;
-    refuses_changed(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    refuses_changed(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_table_free(ctx, table);
 }
 
@@ -253,10 +252,9 @@ static void test_images_of_other_length(void **state) {
     assert_int_equal(table->rows, 2);
     pv_image_options image = {.images = "many", .votes = "votes", .views = 1, .size = 4};
     pv_roles roles = {.target = "votes", .image = &image};
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL;
-    char **labels = NULL;
-    assert_int_equal(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data), PV_ERR_INPUT);
+    assert_int_equal(pv_schema_learn(ctx, table, &roles, &schema, &data), PV_ERR_INPUT);
     says("array 'many' has 4 rows, the other arrays 2");
     pv_table_free(ctx, table);
     pv_archive_free(ctx, a);

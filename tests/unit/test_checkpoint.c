@@ -204,14 +204,13 @@ static bool is_interrupted(const pv_classifier *c) {
 /* Interrupted after every `calls` steps until it is done; each time in a new context, of one or two threads. Returns
  * how often. */
 static int fit_in_pieces(const problem *p, const pv_fit_options *options, int64_t calls) {
-    pv_fit_input input = input_of(p);
     for (int piece = 0;; piece++) {
         assert_true(piece < 2000);
         pv_ctx *ctx = check_ctx(1 + piece % 2);
         pv_classifier *c = NULL;
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
         pv__checkpoint_interrupt_after(ctx, calls + piece % 3);
-        pv_status status = pv_fit(ctx, &input, options, &c);
+        pv_status status = pv_fit(ctx, p->schema, p->data, options, &c);
         bool again = status == PV_ERR_INTERRUPTED || (status == PV_OK && is_interrupted(c));
         if (again) {
             CHECK_OK(ctx, pv_checkpoint_write(ctx));
@@ -229,9 +228,8 @@ static int fit_in_pieces(const problem *p, const pv_fit_options *options, int64_
 
 static void check_resumes(const problem *p, const pv_fit_options *options, int64_t calls, int least) {
     pv_ctx *ctx = check_ctx(2);
-    pv_fit_input input = input_of(p);
     pv_classifier *c;
-    CHECK_OK(ctx, pv_fit(ctx, &input, options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p->schema, p->data, options, &c));
     CHECK_OK(ctx, pv_classifier_save(ctx, c, model_path));
     pv_classifier_free(ctx, c);
     pv_ctx_free(ctx);
@@ -316,15 +314,15 @@ static void resumes_posteriors(void **state) {
 }
 
 /* Interrupted after every few steps until it is done. Returns how often. */
-static int validate_in_pieces(const pv_fit_input *input, const pv_fit_options *options,
-                              const pv_validation_options *how, int64_t calls, pv_validation **v) {
+static int validate_in_pieces(const problem *p, const pv_fit_options *options, const pv_validation_options *how,
+                              int64_t calls, pv_validation **v) {
     int pieces = 0;
     for (*v = NULL; !*v; pieces++) {
         assert_true(pieces < 1000);
         pv_ctx *own = check_ctx(1 + pieces % 2);
         CHECK_OK(own, pv_checkpoint_open(own, checkpoint_path, 1e9, true));
         pv__checkpoint_interrupt_after(own, calls);
-        pv_status status = pv_cross_validate(own, input, options, how, v);
+        pv_status status = pv_cross_validate(own, p->schema, p->data, options, how, v);
         if (status == PV_ERR_INTERRUPTED)
             CHECK_OK(own, pv_checkpoint_write(own));
         else
@@ -344,10 +342,8 @@ static void resumes_validations(void **state) {
     for (size_t i = 0; i < p.data->rows; i++)
         group[i] = (int32_t)(i / 3);
     pv_validation_options how = pv_validation_options_default();
-    how.group = group;
     how.bootstrap = 0;
-    pv_fit_input input = input_of(&p);
-    input.group = group;
+    p.data->group = group;
     const int engines[] = {PV_INFER_MAP, PV_INFER_VI, PV_INFER_HMC};
     for (int i = 0; i < 3; i++) {
         pv_fit_options options = pv_fit_options_default();
@@ -360,14 +356,14 @@ static void resumes_validations(void **state) {
         options.epochs = 6;
         options.validation = i ? 0 : 0.25;
         pv_validation *whole, *v, *none;
-        CHECK_OK(ctx, pv_cross_validate(ctx, &input, &options, &how, &whole));
-        assert_true(validate_in_pieces(&input, &options, &how, i ? 3 : 7, &v) > 3);
+        CHECK_OK(ctx, pv_cross_validate(ctx, p.schema, p.data, &options, &how, &whole));
+        assert_true(validate_in_pieces(&p, &options, &how, i ? 3 : 7, &v) > 3);
         size_t cells = p.data->rows * 2 * sizeof(double);
         assert_memory_equal(v->loglik, whole->loglik, cells);
         assert_memory_equal(v->log_p, whole->log_p, cells);
         how.folds = 4; /* another validation */
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
-        assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &none), PV_ERR_USAGE);
+        assert_int_equal(pv_cross_validate(ctx, p.schema, p.data, &options, &how, &none), PV_ERR_USAGE);
         assert_non_null(strstr(pv_ctx_error(ctx)->message, "`folds` is 4 here and was 3 there"));
         how.folds = 3;
         pv_checkpoint_close(ctx);
@@ -375,6 +371,7 @@ static void resumes_validations(void **state) {
         pv_validation_free(ctx, whole);
         pv_validation_free(ctx, v);
     }
+    p.data->group = NULL;
     free(group);
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
@@ -388,11 +385,10 @@ static void refuses_other_work(void **state) {
     options.prevalence = "0.05";
     options.batch = "16";
     options.epochs = 5;
-    pv_fit_input input = input_of(&p), other = input_of(&q);
     pv_classifier *c;
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
     pv__checkpoint_interrupt_after(ctx, 5);
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     assert_true(is_interrupted(c));
     pv_classifier_free(ctx, c);
     CHECK_OK(ctx, pv_checkpoint_write(ctx));
@@ -406,7 +402,7 @@ static void refuses_other_work(void **state) {
         changed.seed = i == 0 ? 2 : 1;
         changed.model = i == 1 ? "mlp:3" : "linear";
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
-        assert_int_equal(pv_fit(ctx, i == 2 ? &other : &input, &changed, &c), PV_ERR_USAGE);
+        assert_int_equal(pv_fit(ctx, p.schema, i == 2 ? q.data : p.data, &changed, &c), PV_ERR_USAGE);
         assert_non_null(strstr(pv_ctx_error(ctx)->message, named[i]));
         assert_null(c);
         pv_checkpoint_close(ctx);
@@ -422,14 +418,14 @@ static void refuses_other_work(void **state) {
     options.infer = PV_INFER_VI;
     options.draws = 100;
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
-    input.sample = q.data;
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    options.sample = q.data;
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     pv_classifier_free(ctx, c);
     CHECK_OK(ctx, pv_checkpoint_write(ctx));
     pv_checkpoint_close(ctx);
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
     q.data->x[0] += 1;
-    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "the population sample"));
     pv_checkpoint_close(ctx);
     unlink(checkpoint_path);
@@ -479,9 +475,8 @@ static void traces_and_stops_early(void **state) {
     options.batch = "30";
     options.epochs = 12;
     options.trace = true;
-    pv_fit_input input = input_of(&p);
     pv_classifier *c;
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     assert_int_equal(c->trace->count, 12);
     assert_int_equal(c->trace->row[11].step, c->iterations);
     for (size_t y = 0; y < 2; y++)
@@ -497,7 +492,7 @@ static void traces_and_stops_early(void **state) {
     options.rate = 0.05;
     options.schedule = "constant";
     options.prior = "none";
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     assert_int_equal(c->stop, PV_STOP_EARLY);
     assert_int_equal(c->validation_rows, 90);
     assert_int_equal(c->rows, 210);
@@ -512,11 +507,11 @@ static void traces_and_stops_early(void **state) {
     pv_classifier_free(ctx, c);
     options.rate = 1000;
     options.prior = "normal:2.5";
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     assert_int_equal(c->stop, PV_STOP_DIVERGED);
     pv_classifier_free(ctx, c);
     options.validation = 0;
-    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE); /* patience without rows to judge by */
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE); /* patience without rows to judge by */
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }

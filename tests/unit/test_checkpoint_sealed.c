@@ -35,12 +35,12 @@ static void write_sealed(unsigned char *bytes, size_t size, size_t entries) {
     assert_int_equal(fclose(stream), 0);
 }
 
-static void resume_damaged(const pv_fit_input *input, const pv_fit_options *options, bool *seen) {
+static void resume_damaged(const problem *p, const pv_fit_options *options, bool *seen) {
     pv_ctx *own = check_ctx(1);
     pv_classifier *c = NULL;
     pv_status status = pv_checkpoint_open(own, path, 1e9, true);
     if (status == PV_OK)
-        status = pv_fit(own, input, options, &c);
+        status = pv_fit(own, p->schema, p->data, options, &c);
     if (status == PV_ERR_FORMAT) {
         assert_non_null(strstr(pv_ctx_error(own)->message, "is not a usable checkpoint"));
         for (int i = 0; i < DAMAGES; i++)
@@ -55,7 +55,7 @@ static void resume_damaged(const pv_fit_input *input, const pv_fit_options *opti
 }
 
 /* Numbers of every entry changed, and every entry shortened: the fit ends, or is refused. */
-static void damage_entries(unsigned char *bytes, size_t size, const pv_fit_input *input, const pv_fit_options *options,
+static void damage_entries(unsigned char *bytes, size_t size, const problem *p, const pv_fit_options *options,
                            bool *seen) {
     enum { WORDS = 32 }; /* of an entry at its beginning, and as many of the rest */
     size_t entries = strtoul((char *)second_line(bytes), NULL, 10);
@@ -71,7 +71,7 @@ static void damage_entries(unsigned char *bytes, size_t size, const pv_fit_input
                 memcpy(&was, data + 8 * word, 8);
                 memcpy(data + 8 * word, &becomes, 8);
                 write_sealed(bytes, size, entries);
-                resume_damaged(input, options, seen);
+                resume_damaged(p, options, seen);
                 memcpy(data + 8 * word, &was, 8);
             }
         if (sizes[1] >= 8) {
@@ -80,7 +80,7 @@ static void damage_entries(unsigned char *bytes, size_t size, const pv_fit_input
             memcpy(at + 8, &shorter, 8);
             memmove(next - 8, next, size - (size_t)(next - bytes));
             write_sealed(bytes, size - 8, entries);
-            resume_damaged(input, options, seen);
+            resume_damaged(p, options, seen);
             memcpy(bytes, kept, size);
         }
         at = next;
@@ -92,7 +92,6 @@ static void survives_sealed_damage(void **state) {
     (void)state;
     unlink(path);
     problem p = nodules(ctx, 20, 6);
-    pv_fit_input input = input_of(&p);
     bool seen[DAMAGES] = {0};
     const int engines[] = {PV_INFER_MAP, PV_INFER_VI, PV_INFER_HMC};
     for (int i = 0; i < 6; i++) { /* each interrupted, and each done but for the end */
@@ -110,7 +109,7 @@ static void survives_sealed_damage(void **state) {
         CHECK_OK(ctx, pv_checkpoint_open(ctx, path, 1e9, false));
         if (i % 2 == 0)
             pv__checkpoint_interrupt_after(ctx, i / 2 ? 2 : 7);
-        pv_status status = pv_fit(ctx, &input, &options, &c);
+        pv_status status = pv_fit(ctx, p.schema, p.data, &options, &c);
         assert_true(status == PV_OK || status == PV_ERR_INTERRUPTED);
         pv_classifier_free(ctx, c);
         CHECK_OK(ctx, pv_checkpoint_write(ctx));
@@ -118,7 +117,7 @@ static void survives_sealed_damage(void **state) {
         pv_ctx_clear_interrupt(ctx);
         size_t size;
         unsigned char *bytes = read_all(path, &size);
-        damage_entries(bytes, size, &input, &options, seen);
+        damage_entries(bytes, size, &p, &options, seen);
         free(bytes);
         unlink(path);
     }

@@ -347,18 +347,16 @@ static void memory_is_as_good_as_a_file(void **state) {
     double x[2][2][3 * 8 * 8];
     for (int file = 0; file < 2; file++) {
         pv_table *table;
-        pv_encoding *encoding;
+        pv_schema *schema;
         pv_dataset *data;
-        char **labels;
         ok(file ? pv_table_read(ctx, path, &options, &table) : pv_table_of(ctx, made, &options, &table));
         assert_int_equal(table->rows, 24);
-        ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+        ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
         assert_int_equal(data->classes, 2);
-        assert_string_equal(labels[1], "1");
+        assert_string_equal(schema->labels[1], "1");
         memcpy(x[file], pv_dataset_rows(ctx, data, 5, 2, x[file][0]), sizeof x[file]);
-        pv_string_list_free(ctx, labels, 2);
         pv_dataset_free(ctx, data);
-        pv_encoding_free(ctx, encoding);
+        pv_schema_free(ctx, schema);
         pv_table_free(ctx, table);
     }
     assert_memory_equal(x[0], x[1], sizeof x[0]);

@@ -45,7 +45,7 @@ static void summaries_are_those_of_the_draws(void **state) {
     size_t params = pv_model_params(c->model);
     double *each = malloc(params * sizeof *each), values[101];
     assert_non_null(each);
-    assert_int_equal(s->terms, c->encoding->features + 1);
+    assert_int_equal(s->terms, c->schema->features + 1);
     assert_int_equal(s->terms, params);
     for (size_t j = 0; j < params; j++) {
         for (size_t i = 0; i < 101; i++) {
@@ -55,7 +55,7 @@ static void summaries_are_those_of_the_draws(void **state) {
         const pv_coefficient *k = &s->coefficient[j];
         check_spread(&k->value, values);
         assert_string_equal(k->label, "1");
-        assert_string_equal(k->name, j ? c->encoding->feature[j - 1] : "(Intercept)");
+        assert_string_equal(k->name, j ? c->schema->feature[j - 1] : "(Intercept)");
         if (j == 0) {
             assert_true(isnan(k->odds_ratio) && isnan(k->odds_ratio_lo) && isnan(k->odds_ratio_hi));
             continue;
@@ -91,8 +91,8 @@ static void estimates_have_no_spread(void **state) {
         const pv_coefficient *k = &s->coefficient[i];
         near(k->value.mean, values[i], 0);
         assert_true(isnan(k->value.sd) && isnan(k->value.lo) && isnan(k->value.hi) && isnan(k->odds_ratio_lo));
-        assert_string_equal(k->label, c->labels[1 + i / 3]);
-        near(k->scale, i % 3 == 1 ? c->encoding->source[0].sd : 1, 0);
+        assert_string_equal(k->label, c->schema->labels[1 + i / 3]);
+        near(k->scale, i % 3 == 1 ? c->schema->source[0].sd : 1, 0);
     }
     for (int y = 0; y < 3; y++) {
         near(s->marginal[y].mean, exp(c->log_marginal[y]), 0);
@@ -250,18 +250,18 @@ static void other_seeds_are_tried_with_the_data_of_the_fit(void **state) {
     pv_classifier *c = fit(ctx, &p, &options);
     assert_true(heard > 0);
     size_t before = heard;
-    pv_diagnose_options how = {.data = p.data, .hash = c->data_hash, .source = "study"};
+    pv_diagnose_options how = {.data = p.data};
     pv_diagnosis *found = diagnose(c, &how);
     assert_true(found->refitted && find(found, "data")->ok && find(found, "seed")->ok);
     near(find(found, "seed")->value, 0, 1e-3); /* a convex fit has one end */
     assert_int_equal(heard, before);
     pv_diagnosis_free(ctx, found);
-    how.hash++;
+    p.data->hash++;
     found = diagnose(c, &how);
     assert_false(found->refitted || find(found, "data")->ok);
     assert_null(find(found, "seed"));
     pv_diagnosis_free(ctx, found);
-    how.hash--;
+    p.data->hash--;
     pv_ctx_interrupt(ctx);
     assert_int_equal(pv_diagnose(ctx, c, &how, &found), PV_ERR_INTERRUPTED);
     assert_null(found);

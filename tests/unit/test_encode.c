@@ -4,31 +4,25 @@
 /* Everything learned from one table. */
 typedef struct learned {
     pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
 } learned;
 
-static pv_table *table_of(const char *text, char **as_text, size_t n_text) {
+static pv_table *table_of(const char *text, const pv_roles *roles, const pv_schema *schema) {
     put(text, strlen(text));
-    return must_read(&(pv_csv_options){.text = (const char *const *)as_text, .n_text = n_text});
+    return must_read(&(pv_csv_options){.roles = roles, .schema = schema});
 }
 
 /* As the command does it: the roles say which columns are text. */
 static pv_status learn(const char *text, pv_roles roles, learned *l) {
     memset(l, 0, sizeof *l);
-    char **as_text;
-    size_t n;
-    ok(pv_roles_text_columns(ctx, &roles, &as_text, &n));
-    l->table = table_of(text, as_text, n);
-    pv_string_list_free(ctx, as_text, n);
-    return pv_dataset_learn(ctx, l->table, &roles, &l->encoding, &l->labels, &l->data);
+    l->table = table_of(text, &roles, NULL);
+    return pv_schema_learn(ctx, l->table, &roles, &l->schema, &l->data);
 }
 
 static void forget(learned *l) {
-    pv_string_list_free(ctx, l->labels, l->data ? (size_t)l->data->classes : 0);
     pv_dataset_free(ctx, l->data);
-    pv_encoding_free(ctx, l->encoding);
+    pv_schema_free(ctx, l->schema);
     pv_table_free(ctx, l->table);
     memset(l, 0, sizeof *l);
 }
@@ -37,8 +31,7 @@ static void refused(const char *text, pv_roles roles, const char *part, const ch
     learned l;
     pv_status status = learn(text, roles, &l);
     assert_true(status == PV_ERR_INPUT || status == PV_ERR_USAGE);
-    assert_null(l.encoding);
-    assert_null(l.labels);
+    assert_null(l.schema);
     assert_null(l.data);
     forget(&l);
     says(part);
@@ -46,12 +39,8 @@ static void refused(const char *text, pv_roles roles, const char *part, const ch
 }
 
 static pv_status apply(const char *text, const learned *l, pv_roles roles, pv_table **table, pv_dataset **data) {
-    char **as_text;
-    size_t n;
-    ok(pv_encoding_text_columns(ctx, l->encoding, roles.target, &as_text, &n));
-    *table = table_of(text, as_text, n);
-    pv_string_list_free(ctx, as_text, n);
-    return pv_dataset_apply(ctx, *table, &roles, l->encoding, l->labels, l->data->classes, data);
+    *table = table_of(text, &roles, l->schema);
+    return pv_schema_apply(ctx, l->schema, *table, &roles, data);
 }
 
 static void apply_refused(const char *text, const learned *l, pv_roles roles, const char *part, const char *other) {
@@ -81,13 +70,13 @@ static void standardises(void **state) {
     ok(learn("a,y,b\n1,0,10\n2,1,30\n3,0,20\n6,1,80\n", plain, &l));
     assert_int_equal(l.data->rows, 4);
     assert_int_equal(l.data->features, 2);
-    assert_int_equal(l.encoding->sources, 2);
-    assert_string_equal(l.encoding->feature[0], "a");
-    assert_string_equal(l.encoding->feature[1], "b");
-    near(l.encoding->source[0].mean, 3, 1e-15);
-    near(l.encoding->source[0].sd, sqrt(3.5), 1e-15);
+    assert_int_equal(l.schema->sources, 2);
+    assert_string_equal(l.schema->feature[0], "a");
+    assert_string_equal(l.schema->feature[1], "b");
+    near(l.schema->source[0].mean, 3, 1e-15);
+    near(l.schema->source[0].sd, sqrt(3.5), 1e-15);
     near(x(l.data, 3, 0), 3 / sqrt(3.5), 1e-15);
-    near(l.encoding->source[1].mean, 35, 1e-14);
+    near(l.schema->source[1].mean, 35, 1e-14);
     for (int f = 0; f < 2; f++) {
         double sum = 0, square = 0;
         for (size_t i = 0; i < 4; i++) {
@@ -115,8 +104,8 @@ static void weights_repeat_rows(void **state) {
     learned l, repeated;
     ok(learn("a,y,n\n1,0,3\n2,1,1\n5,0,2\n9,1,0\n", ROLES(.weights = "n"), &l));
     ok(learn("a,y\n1,0\n1,0\n1,0\n2,1\n5,0\n5,0\n", plain, &repeated));
-    near(l.encoding->source[0].mean, repeated.encoding->source[0].mean, 1e-15);
-    near(l.encoding->source[0].sd, repeated.encoding->source[0].sd, 1e-15);
+    near(l.schema->source[0].mean, repeated.schema->source[0].mean, 1e-15);
+    near(l.schema->source[0].sd, repeated.schema->source[0].sd, 1e-15);
     assert_int_equal(l.data->rows, 3);
     assert_int_equal(l.data->zero_weight, 1);
     assert_int_equal(l.data->dropped, 0);
@@ -147,11 +136,11 @@ static void makes_indicators(void **state) {
     learned l;
     ok(learn("g,k,y\nb,10,0\na,9,1\nc,9,0\nb,10,1\na,2,0\nb,2,0\n", ROLES(.categorical = "k"), &l));
     assert_int_equal(l.data->features, 4);
-    assert_string_equal(l.encoding->feature[0], "g=b");
-    assert_string_equal(l.encoding->feature[1], "g=c");
-    assert_string_equal(l.encoding->feature[2], "k=9"); /* sorted as numbers: 2, 9, 10 */
-    assert_string_equal(l.encoding->feature[3], "k=10");
-    assert_string_equal(l.encoding->source[1].level[0], "2");
+    assert_string_equal(l.schema->feature[0], "g=b");
+    assert_string_equal(l.schema->feature[1], "g=c");
+    assert_string_equal(l.schema->feature[2], "k=9"); /* sorted as numbers: 2, 9, 10 */
+    assert_string_equal(l.schema->feature[3], "k=10");
+    assert_string_equal(l.schema->source[1].level[0], "2");
     static const double wanted[6][4] = {{1, 0, 0, 1}, {0, 0, 1, 0}, {0, 1, 1, 0},
                                         {1, 0, 0, 1}, {0, 0, 0, 0}, {1, 0, 0, 0}};
     for (size_t i = 0; i < 6; i++)
@@ -165,23 +154,23 @@ static void sorts_labels(void **state) {
     learned l;
     ok(learn("a,y\n1,10\n2,9\n3,-1\n5,10\n", plain, &l));
     assert_int_equal(l.data->classes, 3);
-    assert_string_equal(l.labels[0], "-1");
-    assert_string_equal(l.labels[1], "9");
-    assert_string_equal(l.labels[2], "10");
+    assert_string_equal(l.schema->labels[0], "-1");
+    assert_string_equal(l.schema->labels[1], "9");
+    assert_string_equal(l.schema->labels[2], "10");
     assert_int_equal(l.data->label[0], 2);
     assert_int_equal(l.data->label[2], 0);
     forget(&l);
     ok(learn("a,y\n1,yes\n2,no\n4,yes\n", plain, &l));
-    assert_string_equal(l.labels[0], "no");
-    assert_string_equal(l.labels[1], "yes");
+    assert_string_equal(l.schema->labels[0], "no");
+    assert_string_equal(l.schema->labels[1], "yes");
     forget(&l);
     ok(learn("a,y\n1,yes\n2,no\n4,yes\n", ROLES(.positive = "no"), &l));
-    assert_string_equal(l.labels[1], "no");
+    assert_string_equal(l.schema->labels[1], "no");
     assert_int_equal(l.data->label[0], 0);
     assert_int_equal(l.data->label[1], 1);
     forget(&l);
     ok(learn("a,y\n1,1\n2,0\n4,1\n", ROLES(.positive = "0.0"), &l)); /* as numbers */
-    assert_string_equal(l.labels[1], "0");
+    assert_string_equal(l.schema->labels[1], "0");
     forget(&l);
     refused("a,y\n1,yes\n2,no\n4,yes\n", ROLES(.positive = "yse"), "'yse'", "did you mean 'yes'");
     refused("a,y\n1,p\n2,q\n4,r\n", ROLES(.positive = "p"), "two classes", "p, q, r");
@@ -192,29 +181,26 @@ static void takes_number_targets(void **state) {
     (void)state;
     pv_table *table;
     ok(pv_table_read(ctx, "builtin:contingency", NULL, &table));
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
     pv_roles roles = {.target = "y", .weights = "count"};
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    assert_string_equal(labels[0], "0");
-    assert_string_equal(labels[1], "1");
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    assert_string_equal(schema->labels[0], "0");
+    assert_string_equal(schema->labels[1], "1");
     assert_int_equal(data->rows, 4);
-    near(encoding->source[0].mean, 0.09, 1e-15);
-    near(encoding->source[0].sd, sqrt(0.09 * 0.91), 1e-15);
+    near(schema->source[0].mean, 0.09, 1e-15);
+    near(schema->source[0].sd, sqrt(0.09 * 0.91), 1e-15);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     roles.categorical = "x"; /* a number column of the table as categories */
-    pv_string_list_free(ctx, labels, 2);
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    assert_string_equal(encoding->feature[0], "x=1");
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    assert_string_equal(schema->feature[0], "x=1");
     near(x(data, 2, 0), 1, 0);
-    pv_string_list_free(ctx, labels, 2);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     pv_dataset_free(ctx, NULL);
-    pv_encoding_free(ctx, NULL);
+    pv_schema_free(ctx, NULL);
     pv_string_list_free(ctx, NULL, 0);
 }
 
@@ -224,12 +210,12 @@ static void follows_roles(void **state) {
     learned l;
     ok(learn(text, ROLES(.id = "id", .exclude = "a"), &l));
     assert_int_equal(l.data->features, 2);
-    assert_string_equal(l.encoding->feature[0], "b");
-    assert_string_equal(l.encoding->feature[1], "c,d");
+    assert_string_equal(l.schema->feature[0], "b");
+    assert_string_equal(l.schema->feature[1], "c,d");
     forget(&l);
     ok(learn(text, ROLES(.features = " \"c,d\" , a "), &l));
     assert_int_equal(l.data->features, 2);
-    assert_string_equal(l.encoding->feature[0], "a");
+    assert_string_equal(l.schema->feature[0], "a");
     forget(&l);
     refused(text, ROLES(.exclude = "id,aa"), "`exclude`", "'aa'");
     refused(text, ROLES(.features = "a,y"), "`features`", "target");
@@ -243,7 +229,7 @@ static void follows_roles(void **state) {
     refused(text, ROLES(.id = "nope"), "`id`", "'nope'");
     refused(text, ROLES(.features = "a", .exclude = "a"), "no column is left", "`exclude`");
     refused(text, (pv_roles){.target = "yy"}, "`target`", "did you mean 'y'");
-    refused(text, (pv_roles){0}, "`target`", "needed");
+    refused(text, (pv_roles){0}, "`target`", "missing");
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -261,7 +247,7 @@ static void refuses_missing(void **state) {
     assert_int_equal(l.data->table_row[0], 0);
     assert_int_equal(l.data->table_row[1], 4);
     assert_int_equal(l.data->table_row[2], 5);
-    near(l.encoding->source[0].mean, 13.0 / 3, 1e-14);
+    near(l.schema->source[0].mean, 13.0 / 3, 1e-14);
     forget(&l);
     ok(learn(text, ROLES(.drop_missing = true, .exclude = "b"), &l)); /* unused columns may have gaps */
     assert_int_equal(l.data->dropped, 2);
@@ -270,7 +256,7 @@ static void refuses_missing(void **state) {
     /* levels and labels that only dropped rows have are not learned */
     ok(learn("a,b,y\n1,u,0\n2,v,1\n,w,2\n3,v,0\n", ROLES(.drop_missing = true), &l));
     assert_int_equal(l.data->classes, 2);
-    assert_int_equal(l.encoding->source[1].levels, 2);
+    assert_int_equal(l.schema->source[1].levels, 2);
     forget(&l);
 }
 
@@ -373,18 +359,16 @@ static void looks_at_all_rows(void **state) {
         b[i] = 3 - 2 * a[i];
         y[i] = i % 2;
     }
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    assert_int_equal(pv_dataset_learn(ctx, &table, &plain, &encoding, &labels, &data), PV_ERR_INPUT);
+    assert_int_equal(pv_schema_learn(ctx, &table, &plain, &schema, &data), PV_ERR_INPUT);
     says("'b' is collinear");
     for (int odd = 1; odd < 4; odd++) {
         b[ROWS - 1000 + odd] += 1;
-        ok(pv_dataset_learn(ctx, &table, &plain, &encoding, &labels, &data));
+        ok(pv_schema_learn(ctx, &table, &plain, &schema, &data));
         b[ROWS - 1000 + odd] -= 1;
-        pv_string_list_free(ctx, labels, 2);
         pv_dataset_free(ctx, data);
-        pv_encoding_free(ctx, encoding);
+        pv_schema_free(ctx, schema);
     }
 }
 
@@ -401,7 +385,7 @@ static void applies(void **state) {
     ok(apply("extra,k,g,a,y\nz,2.0,v,3,yes\nz,1,u,-1,no\n", &l, plain, &table, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->features, l.data->features);
-    near(x(data, 0, 0), (3 - l.encoding->source[0].mean) / l.encoding->source[0].sd, 0);
+    near(x(data, 0, 0), (3 - l.schema->source[0].mean) / l.schema->source[0].sd, 0);
     near(x(data, 0, 1), 1, 0); /* g=v */
     near(x(data, 0, 2), 0, 0);
     near(x(data, 0, 3), 1, 0); /* k=2 from 2.0 */
@@ -465,29 +449,119 @@ static void apply_refuses(void **state) {
     forget(&l);
 }
 
-static void lists_text_columns(void **state) {
+static pv_column_type type_of(const pv_table *table, const char *name) {
+    size_t c = 0;
+    ok(pv_table_find(ctx, table, "a test", name, &c));
+    return table->column[c].type;
+}
+
+/* What roles and a schema tell the reader. */
+static void tables_are_read_for_them(void **state) {
     (void)state;
-    char **list;
-    size_t n;
-    ok(pv_roles_text_columns(ctx, &ROLES(.categorical = "k,\"a,b\",y,k"), &list, &n));
-    assert_int_equal(n, 3);
-    assert_string_equal(list[0], "y");
-    assert_string_equal(list[1], "k");
-    assert_string_equal(list[2], "a,b");
-    pv_string_list_free(ctx, list, n);
-    ok(pv_roles_text_columns(ctx, &(pv_roles){0}, &list, &n));
-    assert_int_equal(n, 0);
-    pv_string_list_free(ctx, list, n);
-    assert_int_equal(pv_roles_text_columns(ctx, &ROLES(.categorical = ","), &list, &n), PV_ERR_USAGE);
-    learned l;
-    ok(learn(training, ROLES(.categorical = "k"), &l));
-    ok(pv_encoding_text_columns(ctx, l.encoding, "y", &list, &n));
-    assert_int_equal(n, 3);
-    assert_string_equal(list[0], "y");
-    assert_string_equal(list[1], "g");
-    assert_string_equal(list[2], "k");
-    pv_string_list_free(ctx, list, n);
-    forget(&l);
+    static const char text[] = "y,k,\"a,b\",g,id,w,n\n0,1,2,3,4,5,6\n1,2,3,4,5,6,7\n0,2,4,4,6,7,9\n1,1,1,1,1,1,2\n";
+    static const char *const texts[] = {"y", "k", "a,b", "g", "id"}, *const numbers[] = {"w", "n"};
+    pv_roles roles = {
+        .target = "y", .categorical = "k,k", .exclude = "\"a,b\",y", .group = "g", .id = "id", .weights = "w"};
+    pv_table *table = table_of(text, &roles, NULL);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(type_of(table, texts[i]), PV_COLUMN_TEXT);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(type_of(table, numbers[i]), PV_COLUMN_NUMBER);
+    pv_schema *schema;
+    pv_dataset *data;
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    assert_string_equal(schema->group, "g");
+    assert_int_equal(schema->sources, 2); /* k and n */
+    const int32_t groups[] = {0, 1, 1, 2};
+    assert_memory_equal(data->group, groups, sizeof groups);
+    assert_string_equal(data->source, table->source);
+    assert_true(data->hash == table->hash);
+    pv_table_free(ctx, table);
+    pv_dataset_free(ctx, data);
+
+    /* For the schema all else is read over, whatever it holds; what the caller keeps is kept. */
+    static const char other[] = "n,junk,k,kept,y,w\n1,2,1,3,0,1\nx,x,2,4,0,1\n";
+    static const char *const keep[] = {"kept"};
+    put(other, strlen(other));
+    assert_int_equal(pv_table_read(ctx, path, &(pv_csv_options){.schema = schema}, &table), PV_ERR_INPUT);
+    says("'x'"); /* in column n */
+    static const char fine[] = "n,junk,k,kept,y,w\n1,2,1,3,0,1\n3,x,2,4,0,1\n";
+    put(fine, strlen(fine));
+    table = must_read(&(pv_csv_options){.schema = schema, .keep = keep, .n_keep = 1});
+    assert_true(pv_table_text(table, 1, 0) == NULL && pv_table_text(table, 1, 1) == NULL);
+    assert_true(pv_table_number(table, 3, 1) == 4);
+    assert_int_equal(type_of(table, "k"), PV_COLUMN_TEXT);
+    assert_null(pv_table_text(table, 4, 0)); /* no roles, no target */
+    pv_table_free(ctx, table);
+    pv_roles as_learned = pv_schema_roles(schema);
+    ok(pv_dataset_read(ctx, schema, path, &as_learned, &data));
+    assert_int_equal(data->rows, 2);
+    assert_int_equal(data->label[1], 0);
+    assert_true(data->weight[0] == 1);
+    assert_null(data->group); /* only what is learned from has any */
+    pv_dataset_free(ctx, data);
+    ok(pv_dataset_read(ctx, schema, path, NULL, &data));
+    assert_true(!data->label && !data->weight);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    roles.categorical = ",";
+    assert_int_equal(pv_table_read(ctx, path, &(pv_csv_options){.roles = &roles}, &table), PV_ERR_USAGE);
+}
+
+static void groups_are_checked(void **state) {
+    (void)state;
+    static const char text[] = "x,g,w,y\n1,a,1,0\n2,,2,1\n3,b,1,0\n5,b,3,1\n";
+    refused(text, (pv_roles){.target = "y", .group = "g"}, "no group in column 'g'; every row needs one", "");
+    assert_int_equal(pv_ctx_error(ctx)->line, 3);
+    refused(text, (pv_roles){.target = "y", .group = "y"}, "this is the target", "");
+    refused(text, (pv_roles){.target = "y", .group = "w", .weights = "w"}, "these are the weights", "");
+    refused(text, (pv_roles){.target = "y", .group = ""}, "needs the name of a column", "");
+    refused(text, (pv_roles){.target = "y", .group = "h"}, "there is no column 'h'", "");
+    /* Of numbers in memory: by value. */
+    const double x[] = {1, 2, 3, 5}, g[] = {7, 7, 2, 7}, y[] = {0, 1, 0, 1};
+    const int32_t groups[] = {0, 0, 1, 0};
+    pv_table *table;
+    pv_schema *schema;
+    pv_dataset *data;
+    ok(pv_table_new(ctx, "memory", 4, &table));
+    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "g", PV_ARRAY_F64, g, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+    ok(pv_schema_learn(ctx, table, &(pv_roles){.target = "y", .group = "g"}, &schema, &data));
+    assert_int_equal(schema->features, 1);
+    assert_memory_equal(data->group, groups, sizeof groups);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+}
+
+/* By hand, and copied: the same to a fit as learned. */
+static void schemas_by_hand(void **state) {
+    (void)state;
+    static const char *const labels[] = {"no", "yes"}, *const names[] = {"a", "b"};
+    pv_schema *schema, *copy;
+    assert_int_equal(pv_schema_new(ctx, "y", labels, 1, names, 2, &schema), PV_ERR_USAGE);
+    assert_null(schema);
+    ok(pv_schema_new(ctx, "y", labels, 2, NULL, 2, &schema));
+    assert_string_equal(schema->feature[1], "x2");
+    pv_schema_free(ctx, schema);
+    ok(pv_schema_new(ctx, "y", labels, 2, names, 2, &schema));
+    ok(pv_schema_copy(ctx, schema, &copy));
+    pv_schema_free(ctx, schema);
+    assert_string_equal(copy->target, "y");
+    assert_string_equal(copy->labels[1], "yes");
+    assert_string_equal(copy->feature[0], "a");
+    assert_true(copy->source[1].mean == 0 && copy->source[1].sd == 1);
+    pv_roles roles = pv_schema_roles(copy);
+    assert_string_equal(roles.target, "y");
+    assert_null(roles.weights);
+    pv_table *table = table_of("b,a,y\n3,4,yes\n", &roles, copy);
+    pv_dataset *data;
+    ok(pv_schema_apply(ctx, copy, table, &roles, &data));
+    assert_true(x(data, 0, 0) == 4 && x(data, 0, 1) == 3 && data->label[0] == 1);
+    pv_dataset_free(ctx, data);
+    pv_table_free(ctx, table);
+    pv_schema_free(ctx, copy);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -496,22 +570,20 @@ static const pv_table *learn_from;
 
 static pv_status learn_and_apply(pv_ctx *poor) {
     pv_roles roles = {.target = "y", .categorical = "k", .positive = "no", .exclude = "g"};
-    pv_encoding *encoding = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL, *again = NULL;
-    char **labels = NULL;
-    pv_status status = pv_dataset_learn(poor, learn_from, &roles, &encoding, &labels, &data);
+    pv_status status = pv_schema_learn(poor, learn_from, &roles, &schema, &data);
     if (status == PV_OK)
-        status = pv_dataset_apply(poor, learn_from, &roles, encoding, labels, data->classes, &again);
-    pv_string_list_free(poor, labels, data ? (size_t)data->classes : 0);
+        status = pv_schema_apply(poor, schema, learn_from, &roles, &again);
     pv_dataset_free(poor, data);
     pv_dataset_free(poor, again);
-    pv_encoding_free(poor, encoding);
+    pv_schema_free(poor, schema);
     return status;
 }
 
 static void survives_lack_of_memory(void **state) {
     (void)state;
-    pv_table *table = table_of(training, NULL, 0);
+    pv_table *table = table_of(training, NULL, NULL);
     learn_from = table;
     sweep_memory(learn_and_apply);
     pv_table_free(ctx, table);
@@ -536,7 +608,9 @@ int main(void) {
         cmocka_unit_test(applies),
         cmocka_unit_test(applies_to_itself),
         cmocka_unit_test(apply_refuses),
-        cmocka_unit_test(lists_text_columns),
+        cmocka_unit_test(tables_are_read_for_them),
+        cmocka_unit_test(groups_are_checked),
+        cmocka_unit_test(schemas_by_hand),
         cmocka_unit_test(survives_lack_of_memory),
     };
     return cmocka_run_group_tests_name("encode", tests, setup, teardown);

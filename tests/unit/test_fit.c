@@ -17,9 +17,10 @@ static void test_separation(void **state) {
     }
     char name[] = "x", zero[] = "0", one[] = "1", *feature[] = {name}, *labels[] = {zero, one};
     pv_source_column source = {.name = name, .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
-    pv_encoding encoding = {.sources = 1, .source = &source, .features = 1, .feature = feature};
+    pv_schema schema = {
+        .labels = labels, .classes = 2, .sources = 1, .source = &source, .features = 1, .feature = feature};
     pv_dataset data = {.rows = 12, .features = 1, .x = x, .label = label, .classes = 2};
-    problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
+    problem p = {.schema = &schema, .data = &data};
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.1";
     for (int loss = 0; loss < 3; loss++) {
@@ -139,11 +140,11 @@ static void test_refused_rows(void **state) {
     int32_t *group = calloc(n, sizeof *group);
     double *frequency = calloc(2 * n, sizeof *frequency);
     assert_true(group && frequency);
-    pv_fit_input input = input_of(&p);
     pv_classifier *c;
-    input.group = group; /* all in one */
-    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_INPUT);
+    p.data->group = group; /* all in one */
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation` 0.25: "));
+    p.data->group = NULL;
     for (size_t i = 0; i < n; i++) {
         frequency[2 * i] = 0.8;
         frequency[2 * i + 1] = 0.2;
@@ -248,9 +249,9 @@ static void test_model_file(void **state) {
     CHECK_OK(ctx, pv_classifier_load(ctx, path, &again));
     assert_memory_equal(again->w, c->w, pv_model_params(c->model) * sizeof *c->w);
     assert_memory_equal(again->log_marginal, c->log_marginal, 2 * sizeof(double));
-    assert_string_equal(again->labels[1], c->labels[1]);
-    assert_string_equal(again->encoding->feature[6], c->encoding->feature[6]);
-    CHECK_NEAR(again->encoding->source[0].mean, c->encoding->source[0].mean, 0);
+    assert_string_equal(again->schema->labels[1], c->schema->labels[1]);
+    assert_string_equal(again->schema->feature[6], c->schema->feature[6]);
+    CHECK_NEAR(again->schema->source[0].mean, c->schema->source[0].mean, 0);
     CHECK_NEAR(again->loss_value, c->loss_value, 0);
     CHECK_OK(ctx, pv_classifier_save(ctx, again, copy));
     check_same_files(path, copy);

@@ -10,9 +10,9 @@ static void folds_are_stratified(void **state) {
     int32_t fold[201], again[201], other[201];
     for (int64_t folds = 2; folds <= 7; folds++) {
         size_t count[7][2] = {{0}};
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, fold));
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 0, again));
-        ok(pv_folds_make(ctx, s.data, s.labels, folds, NULL, 9, 1, other));
+        ok(pv_folds_make(ctx, s.schema, s.data, folds, 9, 0, fold));
+        ok(pv_folds_make(ctx, s.schema, s.data, folds, 9, 0, again));
+        ok(pv_folds_make(ctx, s.schema, s.data, folds, 9, 1, other));
         assert_memory_equal(fold, again, sizeof fold);
         assert_memory_not_equal(fold, other, sizeof fold);
         for (size_t i = 0; i < 201; i++) {
@@ -35,7 +35,9 @@ static void folds_keep_groups(void **state) {
     size_t count[4][2] = {{0}};
     for (size_t i = 0; i < 300; i++)
         group[i] = (int32_t)(random_bits() % 60);
-    ok(pv_folds_make(ctx, s.data, s.labels, 4, group, 1, 0, fold));
+    s.data->group = group;
+    ok(pv_folds_make(ctx, s.schema, s.data, 4, 1, 0, fold));
+    s.data->group = NULL;
     for (size_t i = 0; i < 60; i++)
         of_group[i] = -1;
     for (size_t i = 0; i < 300; i++) {
@@ -54,25 +56,27 @@ static void folds_refuse(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 4, 20, 0.02, 7);
     int32_t fold[24], group[24];
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 1, NULL, 1, 0, fold), PV_ERR_USAGE);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 1, 1, 0, fold), PV_ERR_USAGE);
     says("two at least");
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 25, NULL, 1, 0, fold), PV_ERR_USAGE);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 25, 1, 0, fold), PV_ERR_USAGE);
     says("only 24 rows");
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 5, 1, 0, fold), PV_ERR_INPUT);
     says("label '1' has 4 rows, fewer than the 5 folds");
-    assert_int_equal(pv_folds_make(ctx, s.data, NULL, 5, NULL, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, NULL, s.data, 5, 1, 0, fold), PV_ERR_INPUT);
     says("label 2 has 4 rows");
+    s.data->group = group;
     for (size_t i = 0; i < 24; i++)
         group[i] = s.data->label[i] ? 0 : (int32_t)i;
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 3, 1, 0, fold), PV_ERR_INPUT);
     says("label '1' is in 1 group, all in one fold");
     for (size_t i = 0; i < 24; i++)
         group[i] = (int32_t)(i % 2);
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 3, group, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 3, 1, 0, fold), PV_ERR_INPUT);
     says("there are 2 groups, fewer than the 3 folds");
     group[3] = -1;
-    assert_int_equal(pv_folds_make(ctx, s.data, s.labels, 2, group, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 2, 1, 0, fold), PV_ERR_INPUT);
     says("row 4 has no group");
+    s.data->group = NULL;
     problem_free(ctx, &s);
 }
 
@@ -83,8 +87,8 @@ static void folds_are_filled(void **state) {
         for (uint64_t seed = 0; seed < 50; seed++) {
             int32_t label[] = {0, 0, 0, 0, 1, 1, 1, 1}, group[] = {0, 0, 1, 1, 2, 2, 3, 3}, fold[8];
             size_t count[4] = {0};
-            pv_dataset data = {.rows = 8, .label = label, .classes = 2};
-            ok(pv_folds_make(ctx, &data, NULL, folds, group, seed, 0, fold));
+            pv_dataset data = {.rows = 8, .label = label, .classes = 2, .group = group};
+            ok(pv_folds_make(ctx, NULL, &data, folds, seed, 0, fold));
             for (size_t i = 0; i < 8; i++)
                 count[fold[i]]++;
             for (int32_t f = 0; f < folds; f++)
@@ -97,16 +101,15 @@ static void folds_need_labels(void **state) {
     (void)state;
     int32_t label[] = {0, 0, 2, 2}, fold[4];
     pv_dataset data = {.rows = 4, .label = label, .classes = 3};
-    ok(pv_folds_make(ctx, &data, NULL, 2, NULL, 1, 0, fold));
+    ok(pv_folds_make(ctx, NULL, &data, 2, 1, 0, fold));
     problem s = nodules_of(ctx, 6, 6, 0.02, 7);
     int32_t *kept = s.data->label;
     s.data->label = NULL;
-    pv_fit_input input = input_of(&s);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.02";
     pv_validation_options how = pv_validation_options_default();
     pv_validation *v;
-    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_USAGE);
+    assert_int_equal(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &v), PV_ERR_USAGE);
     says("folds need rows with labels");
     s.data->label = kept;
     problem_free(ctx, &s);
@@ -122,22 +125,19 @@ static void taken_rows_are_learned_alike(void **state) {
                                                                                          "0\n9,2,u,1\n";
     pv_roles some = {.target = "y", .keep_collinear = true};
     pv_table *table = read_text(whole), *other;
-    pv_encoding *encoding, *wanted;
-    char **labels, **labels2;
+    pv_schema *schema, *wanted;
     pv_dataset *data, *taken, *learned;
-    ok(pv_dataset_learn(ctx, table, &some, &encoding, &labels, &data));
+    ok(pv_schema_learn(ctx, table, &some, &schema, &data));
     other = read_text(part);
-    ok(pv_dataset_learn(ctx, other, &some, &wanted, &labels2, &learned));
+    ok(pv_schema_learn(ctx, other, &some, &wanted, &learned));
     const size_t rows[] = {1, 3, 4};
     ok(pv_dataset_take(ctx, data, 3, rows, &taken));
-    pv_source_column source[3];
-    ok(pv_dataset_scales(ctx, encoding, taken, source));
-    pv_encoding scaled = {
-        .sources = encoding->sources, .source = source, .features = encoding->features, .feature = encoding->feature};
-    pv_dataset_rescale(encoding, &scaled, taken);
+    pv_schema *scaled, *none;
+    ok(pv_schema_rescale(ctx, schema, taken, &scaled));
+    pv_dataset_rescale(schema, scaled, taken);
     for (size_t j = 0; j < 2; j++) {
-        CHECK_NEAR(source[j].mean, wanted->source[j].mean, 1e-9 * fabs(wanted->source[j].mean));
-        CHECK_NEAR(source[j].sd, wanted->source[j].sd, 1e-12 * wanted->source[j].sd);
+        CHECK_NEAR(scaled->source[j].mean, wanted->source[j].mean, 1e-9 * fabs(wanted->source[j].mean));
+        CHECK_NEAR(scaled->source[j].sd, wanted->source[j].sd, 1e-12 * wanted->source[j].sd);
         for (size_t i = 0; i < 3; i++)
             CHECK_NEAR(taken->x[i * 4 + j], learned->x[i * (size_t)learned->features + j], 1e-9);
     }
@@ -158,16 +158,16 @@ static void taken_rows_are_learned_alike(void **state) {
     pv_dataset_free(ctx, weighted);
     const size_t one[] = {2, 2};
     ok(pv_dataset_take(ctx, data, 2, one, &constant));
-    assert_int_equal(pv_dataset_scales(ctx, encoding, constant, source), PV_ERR_INPUT);
+    assert_int_equal(pv_schema_rescale(ctx, schema, constant, &none), PV_ERR_INPUT);
     says("column 'a' has one value only");
+    assert_null(none);
+    pv_schema_free(ctx, scaled);
     pv_dataset_free(ctx, constant);
     pv_dataset_free(ctx, taken);
     pv_dataset_free(ctx, data);
     pv_dataset_free(ctx, learned);
-    pv_encoding_free(ctx, encoding);
-    pv_encoding_free(ctx, wanted);
-    pv_string_list_free(ctx, labels, 2);
-    pv_string_list_free(ctx, labels2, 2);
+    pv_schema_free(ctx, schema);
+    pv_schema_free(ctx, wanted);
     pv_table_free(ctx, table);
     pv_table_free(ctx, other);
 }

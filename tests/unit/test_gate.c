@@ -153,7 +153,7 @@ static void far_cells(void **state) {
         put(text, strlen(text));
         pv_table *table = must_read(NULL);
         pv_dataset *data;
-        assert_int_equal(pv_dataset_apply(ctx, table, &(pv_roles){0}, p.encoding, p.labels, 2, &data), PV_ERR_INPUT);
+        assert_int_equal(pv_schema_apply(ctx, p.schema, table, &(pv_roles){0}, &data), PV_ERR_INPUT);
         says("in column 'z' is too far from the mean 3 ");
         at(3, 2);
         pv_table_free(ctx, table);

@@ -27,15 +27,15 @@ static void test_esoph(void **state) {
         if (line[0] == '#' || sscanf(line, "%127s %lf", name, &value) != 2)
             continue;
         int at = strcmp(name, "(Intercept)") == 0 ? 0 : -1;
-        for (int j = 0; j < c->encoding->features; j++)
-            if (strcmp(c->encoding->feature[j], name) == 0)
+        for (int j = 0; j < c->schema->features; j++)
+            if (strcmp(c->schema->feature[j], name) == 0)
                 at = j + 1;
         assert_true(at >= 0);
         CHECK_NEAR(coefficients[at], value, 1e-6 * (1 + fabs(value)));
         compared++;
     }
     fclose(stream);
-    assert_int_equal(compared, c->encoding->features + 1);
+    assert_int_equal(compared, c->schema->features + 1);
     pv_classifier_free(ctx, c);
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
@@ -54,7 +54,7 @@ static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, doubl
 static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem *p, double scale, double tolerance) {
     size_t n = p->data->rows, d = (size_t)p->data->features;
     pv_targets targets = pv_dataset_targets(p->data);
-    pv_prevalence population = {c->classes, c->prevalence, c->prevalence_n};
+    pv_prevalence population = {c->schema->classes, c->prevalence, c->prevalence_n};
     pv_full_loss *loss;
     double *loglik = calloc(2 * n, sizeof *loglik), *dloglik = calloc(2 * n, sizeof *dloglik), value;
     double *gradient = calloc(d + 1, sizeof *gradient);
@@ -265,9 +265,10 @@ static void test_more_classes(void **state) {
     pv_source_column source[D];
     for (int j = 0; j < D; j++)
         source[j] = (pv_source_column){.name = names[j], .type = PV_COLUMN_NUMBER, .mean = 0, .sd = 1};
-    pv_encoding encoding = {.sources = D, .source = source, .features = D, .feature = feature};
+    pv_schema schema = {
+        .labels = labels, .classes = K, .sources = D, .source = source, .features = D, .feature = feature};
     pv_dataset data = {.rows = N, .features = D, .x = x, .label = label, .classes = K};
-    problem p = {.encoding = &encoding, .labels = labels, .data = &data, .target = "y"};
+    problem p = {.schema = &schema, .data = &data};
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "p=0.7,s=0.001,q=0.199,r=0.1";
     options.prevalence_n = "known";
@@ -422,14 +423,13 @@ static void test_population_sample(void **state) {
     problem p = learn(ctx, table, &(pv_roles){.target = "malignant"});
     pv_dataset *sample;
     pv_roles none = {0};
-    CHECK_OK(ctx, pv_dataset_apply(ctx, other, &none, p.encoding, p.labels, 2, &sample));
+    CHECK_OK(ctx, pv_schema_apply(ctx, p.schema, other, &none, &sample));
     pv_fit_options options = pv_fit_options_default();
-    pv_fit_input input = {
-        .data = p.data, .sample = sample, .encoding = p.encoding, .labels = p.labels, .target = "malignant"};
+    options.sample = sample;
     for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
         pv_classifier *c;
         options.marginal = marginal;
-        CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+        CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
         assert_int_equal(c->stop, PV_STOP_CONVERGED);
         assert_int_equal(c->rows, 2000);
         CHECK_NEAR(log(c->prevalence[1] / 0.05), 0, 0.25);
@@ -440,7 +440,7 @@ static void test_population_sample(void **state) {
     options.marginal = PV_MARGINAL_PROFILE;
     options.infer = PV_INFER_LAPLACE;
     pv_classifier *c;
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     double mean = 0, squares = 0;
     for (size_t i = 0; i < c->posterior->count; i++)
         mean += c->draw_log_marginal[2 * i + 1] / (double)c->posterior->count;
@@ -452,15 +452,15 @@ static void test_population_sample(void **state) {
     options.infer = PV_INFER_MAP;
     options.prevalence = "0.05";
     options.prevalence_n = "1000000";
-    CHECK_OK(ctx, pv_fit(ctx, &input, &options, &c));
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
     CHECK_NEAR(exp(c->log_marginal[1]), 0.05, 0.0005);
     CHECK_NEAR(c->prevalence[1], 0.05, 0);
     pv_classifier_free(ctx, c);
     options.batch = "100";
-    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE);
     options.batch = "full";
     options.loss = PV_LOSS_IW;
-    assert_int_equal(pv_fit(ctx, &input, &options, &c), PV_ERR_USAGE);
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE);
     pv_dataset_free(ctx, sample);
     pv_table_free(ctx, other);
     problem_free(ctx, &p);

@@ -7,8 +7,7 @@
 #include "fixture.h"
 
 static pv_table *table;
-static pv_encoding *encoding;
-static char **labels;
+static pv_schema *schema;
 static pv_dataset *data;
 
 static int setup_images(void **state) {
@@ -19,14 +18,13 @@ static int setup_images(void **state) {
     const char *text[] = {"labels"};
     const pv_csv_options options = {.text = text, .n_text = 1};
     ok(pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", &options, &table));
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     return 0;
 }
 
 static int teardown_images(void **state) {
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     return teardown(state);
 }
@@ -39,9 +37,8 @@ static pv_classifier *fit(const char *design, int64_t epochs) {
     options.design = design;
     options.seed = 3;
     options.prevalence = "0.1";
-    const pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .data_hash = table->hash};
     pv_classifier *classifier;
-    ok(pv_fit(ctx, &input, &options, &classifier));
+    ok(pv_fit(ctx, schema, data, &options, &classifier));
     return classifier;
 }
 

@@ -193,17 +193,15 @@ static void refuses_unsound_outcomes(void **state) {
 
 typedef struct training {
     pv_dataset *data;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_fit_options options;
 } training;
 
 static pv_status fit_without_end(pv_ctx *own, void *state, size_t index) {
     (void)index;
     const training *t = state;
-    pv_fit_input input = {.data = t->data, .encoding = t->encoding, .labels = t->labels, .target = "malignant"};
     pv_classifier *fit = NULL;
-    pv_status status = pv_fit(own, &input, &t->options, &fit);
+    pv_status status = pv_fit(own, t->schema, t->data, &t->options, &fit);
     pv_classifier_free(own, fit);
     return status;
 }
@@ -228,7 +226,7 @@ static void fits_keep_what_they_have(void **state) {
         training t = {.options = pv_fit_options_default()};
         size_t finished;
         CHECK_OK(own, pv_simulate(own, "nodules", &what, &table, NULL));
-        CHECK_OK(own, pv_dataset_learn(own, table, &roles, &t.encoding, &t.labels, &t.data));
+        CHECK_OK(own, pv_schema_learn(own, table, &roles, &t.schema, &t.data));
         t.options.prevalence = "0.1";
         t.options.infer = i == 1 ? PV_INFER_VI : i == 2 ? PV_INFER_HMC : t.options.infer;
         t.options.epochs = t.options.steps = t.options.warmup = 100000000; /* each reads one of them */
@@ -244,8 +242,7 @@ static void fits_keep_what_they_have(void **state) {
         }
         pv_checkpoint_close(own);
         pv_dataset_free(own, t.data);
-        pv_encoding_free(own, t.encoding);
-        pv_string_list_free(own, t.labels, 2);
+        pv_schema_free(own, t.schema);
         pv_table_free(own, table);
         pv_ctx_free(own);
     }

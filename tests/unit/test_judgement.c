@@ -261,15 +261,14 @@ static void validations_are_one_sample(void **state) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.02";
     pv_validation_options how = pv_validation_options_default();
-    pv_fit_input input = input_of(&study);
     for (int i = 0; i < 3; i++) {
         how.population = i == 1 ? "unknown" : "design";
         how.stated_for = i == 2 ? "0.3" : "rows";
         pv_validation *v;
         pv_judgement *j;
-        ok(pv_cross_validate(ctx, &input, &options, &how, &v));
+        ok(pv_cross_validate(ctx, study.schema, study.data, &options, &how, &v));
         near(v->observed[1], 0.5, 1e-15);
-        ok(pv_validation_judge(ctx, v, study.labels, 1, &j));
+        ok(pv_validation_judge(ctx, v, study.schema->labels, 1, &j));
         near(j->stated[1], i == 2 ? 0.3 : i == 1 ? 0.5 : v->population[1], 1e-15);
         near(j->found.value.auc, v->pooled->auc, 1e-12);
         near(j->offset, pv_logit(v->population[1]), 1e-12); /* what the probabilities have in them, not the rows */
@@ -314,7 +313,7 @@ static pv_validation *validated;
 
 static pv_status validation_poorly(pv_ctx *poor) {
     pv_judgement *j;
-    pv_status status = pv_validation_judge(poor, validated, study.labels, 1, &j);
+    pv_status status = pv_validation_judge(poor, validated, study.schema->labels, 1, &j);
     pv_judgement_free(poor, j);
     return status;
 }
@@ -324,10 +323,9 @@ static void survives_lack_of_memory(void **state) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.02";
     pv_validation_options how = pv_validation_options_default();
-    pv_fit_input input = input_of(&study);
     put(table_text, strlen(table_text));
     sweep_memory(judge_poorly);
-    ok(pv_cross_validate(ctx, &input, &options, &how, &validated));
+    ok(pv_cross_validate(ctx, study.schema, study.data, &options, &how, &validated));
     sweep_memory(validation_poorly);
     pv_validation_free(ctx, validated);
 }

@@ -62,10 +62,8 @@ static void write_table(void) {
 
 /* Begun in one locale and interrupted, resumed in the other; saved, loaded and saved again. */
 static void write_model(const problem *p, const char *first, const char *second) {
-    pv_fit_input input = input_of(p);
-    input.source = "a.csv";
-    input.command = "fit `rate` 0.05";
     pv_fit_options options = pv_fit_options_default();
+    options.command = "fit --rate 0.05";
     options.prevalence = "0.125";
     options.prevalence_n = "37.5";
     options.marginal = PV_MARGINAL_PROFILE;
@@ -80,7 +78,7 @@ static void write_model(const problem *p, const char *first, const char *second)
         CHECK_OK(ctx, pv_checkpoint_open(ctx, path, 1e9, piece == 1));
         pv__checkpoint_interrupt_after(ctx, piece == 0 ? 5 : 0);
         pv_classifier *trained = NULL;
-        CHECK_OK(ctx, pv_fit(ctx, &input, &options, &trained));
+        CHECK_OK(ctx, pv_fit(ctx, p->schema, p->data, &options, &trained));
         assert_int_equal(trained->stop == PV_STOP_INTERRUPTED, piece == 0);
         if (piece == 0)
             CHECK_OK(ctx, pv_checkpoint_write(ctx));

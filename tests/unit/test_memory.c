@@ -11,14 +11,9 @@
 /* ---- a small problem, made with memory to spare ------------------------------------------------------------------ */
 
 static pv_table *table;
-static pv_encoding *encoding;
-static char **labels;
+static pv_schema *schema;
 static pv_dataset *data;
 static pv_classifier *fitted;
-
-static pv_fit_input input_of(void) {
-    return (pv_fit_input){.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
-}
 
 static pv_fit_options options_of(void) {
     pv_fit_options options = pv_fit_options_default();
@@ -34,35 +29,44 @@ static int prepare(void **state) {
         return 1;
     table = read_text("x,g,y\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n2,a,1\n1,b,0\n3,b,1\n4,a,0\n");
     pv_roles roles = {.target = "y"};
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    pv_fit_input input = input_of();
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_fit_options options = options_of();
-    ok(pv_fit(ctx, &input, &options, &fitted));
+    ok(pv_fit(ctx, schema, data, &options, &fitted));
     return 0;
 }
 
 static int tidy(void **state) {
     pv_classifier_free(ctx, fitted);
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     return teardown(state);
 }
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-static pv_status texts_poorly(pv_ctx *poor) {
-    pv_roles roles = {.target = "y", .categorical = "g"};
-    char **list = NULL;
-    size_t n = 0;
-    pv_status status = pv_roles_text_columns(poor, &roles, &list, &n);
-    if (status != PV_OK)
-        return status;
-    pv_string_list_free(poor, list, n);
-    status = pv_encoding_text_columns(poor, encoding, "y", &list, &n);
-    if (status == PV_OK)
-        pv_string_list_free(poor, list, n);
+static pv_status read_poorly(pv_ctx *poor) {
+    pv_roles roles = {.target = "y", .categorical = "g", .exclude = "x"};
+    pv_table *read = NULL;
+    pv_dataset *applied = NULL;
+    pv_schema *scaled = NULL;
+    put("x,g,y\n1,a,0\n2,b,1\n", 18);
+    pv_status status = pv_table_read(poor, path, &(pv_csv_options){.roles = &roles}, &read);
+    pv_table_free(poor, read);
+    TRY(pv_dataset_read(poor, schema, path, &roles, &applied));
+    TRY(pv_schema_rescale(poor, schema, data, &scaled));
+    pv_dataset_free(poor, applied);
+    pv_schema_free(poor, scaled);
+    return status;
+}
+
+static pv_status schema_poorly(pv_ctx *poor) {
+    static const char *const labels[] = {"no", "yes"};
+    pv_schema *made = NULL, *copy = NULL;
+    pv_status status = pv_schema_new(poor, "y", labels, 2, NULL, 3, &made);
+    TRY(pv_schema_copy(poor, schema, &copy));
+    pv_schema_free(poor, made);
+    pv_schema_free(poor, copy);
     return status;
 }
 
@@ -137,10 +141,9 @@ static void json_release(void *block) {
 /* Jansson's memory fails as well. */
 static pv_status fit_poorly(pv_ctx *poor) {
     json_set_alloc_funcs(json_alloc, json_release);
-    pv_fit_input input = input_of();
     pv_fit_options options = options_of();
     pv_classifier *made = NULL, *loaded = NULL;
-    pv_status status = pv_fit(poor, &input, &options, &made);
+    pv_status status = pv_fit(poor, schema, data, &options, &made);
     TRY(pv_classifier_save(poor, made, path));
     TRY(pv_classifier_load(poor, path, &loaded));
     pv_classifier_free(poor, loaded);
@@ -149,8 +152,25 @@ static pv_status fit_poorly(pv_ctx *poor) {
     return status;
 }
 
+static pv_status learn_poorly(pv_ctx *poor) {
+    json_set_alloc_funcs(json_alloc, json_release);
+    pv_settings *settings = NULL;
+    pv_classifier *made = NULL;
+    static const char text[] = "x,g,p,y\n1,1,a,0\n2,2,b,1\n3,1,c,1\n4,2,d,0\n";
+    put(text, sizeof text - 1);
+    pv_status status = pv_fit_settings_new(poor, &settings);
+    TRY(pv_settings_set(poor, settings, "target", "y"));
+    TRY(pv_settings_set(poor, settings, "categorical", "g"));
+    TRY(pv_settings_set(poor, settings, "group", "p"));
+    TRY(pv_settings_set(poor, settings, "prevalence", "1=0.1"));
+    TRY(pv_learn(poor, path, settings, &made));
+    pv_classifier_free(poor, made);
+    pv_settings_free(poor, settings);
+    json_set_alloc_funcs(malloc, free);
+    return status;
+}
+
 static pv_status fit_batches_poorly(pv_ctx *poor) {
-    pv_fit_input input = input_of();
     pv_fit_options options = options_of();
     options.infer = PV_INFER_MAP;
     options.model = "mlp:3";
@@ -158,7 +178,7 @@ static pv_status fit_batches_poorly(pv_ctx *poor) {
     options.epochs = 2;
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
     pv_classifier *made = NULL;
-    pv_status status = pv_fit(poor, &input, &options, &made);
+    pv_status status = pv_fit(poor, schema, data, &options, &made);
     pv_classifier_free(poor, made);
     return status;
 }
@@ -183,19 +203,18 @@ static pv_status predict_poorly(pv_ctx *poor) {
 }
 
 static pv_status hold_out_poorly(pv_ctx *poor) {
-    pv_fit_input input = input_of();
     pv_fit_options options = options_of();
     pv_validation_options how = pv_validation_options_default();
     how.bootstrap = 2;
     pv_validation *validation = NULL;
-    pv_status status = pv_hold_out(poor, &input, &options, &how, data, &validation);
+    pv_status status = pv_hold_out(poor, schema, data, &options, &how, data, &validation);
     pv_validation_free(poor, validation);
     return status;
 }
 
 static pv_status diagnose_poorly(pv_ctx *poor) {
     json_set_alloc_funcs(json_alloc, json_release);
-    pv_diagnose_options how = {.data = data, .hash = fitted->data_hash};
+    pv_diagnose_options how = {.data = data};
     pv_summary *summary = NULL;
     pv_fit_options *options = NULL;
     pv_diagnosis *found = NULL;
@@ -229,7 +248,9 @@ static pv_status checkpoint_poorly(pv_ctx *poor) {
         (void)state;                                                                                                   \
         sweep_memory(what##_poorly);                                                                                   \
     }
-SWEEP(texts)
+SWEEP(read)
+SWEEP(schema)
+SWEEP(learn)
 SWEEP(take)
 SWEEP(arrays)
 SWEEP(core)
@@ -256,9 +277,10 @@ static void sweeps_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_context),  cmocka_unit_test(sweeps_texts),       cmocka_unit_test(sweeps_take),
-        cmocka_unit_test(sweeps_arrays),   cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),
-        cmocka_unit_test(sweeps_predict),  cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),
-        cmocka_unit_test(sweeps_diagnose), cmocka_unit_test(sweeps_checkpoint)};
+        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),     cmocka_unit_test(sweeps_schema),
+        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),     cmocka_unit_test(sweeps_arrays),
+        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),      cmocka_unit_test(sweeps_predict),
+        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out), cmocka_unit_test(sweeps_diagnose),
+        cmocka_unit_test(sweeps_checkpoint)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -51,27 +51,19 @@ static void same_table(const pv_table *a, const pv_table *b) {
 /* The bytes of a model learned from it. */
 static unsigned char *model_of(const pv_table *table, size_t *size) {
     pv_roles roles = {.target = "ill", .weights = "weight"};
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
     pv_classifier *fitted;
     unsigned char *bytes;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    pv_fit_input input = {.data = data,
-                          .encoding = encoding,
-                          .labels = labels,
-                          .target = "ill",
-                          .weights = "weight",
-                          .source = table->source,
-                          .data_hash = 7};
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    data->hash = 7; /* a file's is of its bytes */
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
-    ok(pv_fit(ctx, &input, &options, &fitted));
+    ok(pv_fit(ctx, schema, data, &options, &fitted));
     ok(pv_classifier_to_bytes(ctx, fitted, &bytes, size));
     pv_classifier_free(ctx, fitted);
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     return bytes;
 }
 
@@ -211,19 +203,17 @@ static void parts_by_function(void **state) {
     assert_null(pv_table_text(table, 1, 0));
     assert_null(pv_table_text(table, 3, ROWS));
     pv_roles roles = {.target = "ill"};
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     assert_int_equal(pv_dataset_count(data), ROWS);
     assert_int_equal(pv_dataset_features(data), data->features);
     assert_int_equal(pv_dataset_classes(data), 2);
     assert_int_equal(pv_dataset_dropped(data), 0);
     assert_ptr_equal(pv_dataset_labels(data), data->label);
     assert_ptr_equal(pv_dataset_sources(data), data->table_row);
-    pv_string_list_free(ctx, labels, 2);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 }
 

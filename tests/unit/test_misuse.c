@@ -8,8 +8,7 @@
 
 typedef struct fitted {
     pv_table *table;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
     pv_classifier *model;
 } fitted;
@@ -23,16 +22,14 @@ static pv_status fit(pv_ctx *ctx, fitted *f) {
     memset(f, 0, sizeof *f);
     pv_status status = pv_table_read(ctx, "builtin:esoph", &csv, &f->table);
     if (status == PV_OK)
-        status = pv_dataset_learn(ctx, f->table, &roles, &f->encoding, &f->labels, &f->data);
-    pv_fit_input input = {.data = f->data, .encoding = f->encoding, .labels = f->labels, .target = "cancer"};
-    return status == PV_OK ? pv_fit(ctx, &input, &options, &f->model) : status;
+        status = pv_schema_learn(ctx, f->table, &roles, &f->schema, &f->data);
+    return status == PV_OK ? pv_fit(ctx, f->schema, f->data, &options, &f->model) : status;
 }
 
 /* What was made first goes first: nothing that is left may look at it. */
 static void drop(pv_ctx *ctx, fitted *f) {
     pv_table_free(ctx, f->table);
-    pv_encoding_free(ctx, f->encoding);
-    pv_string_list_free(ctx, f->labels, f->data ? (size_t)f->data->classes : 0);
+    pv_schema_free(ctx, f->schema);
     pv_dataset_free(ctx, f->data);
     pv_classifier_free(ctx, f->model);
 }

@@ -10,11 +10,9 @@ static int prepare(void **state) {
         return 1;
     pv_table *table = read_text("x,g,y\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n2,a,1\n1,b,0\n3,b,1\n4,a,0\n");
     pv_roles roles = {.target = "y"};
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     for (int i = 0; i < 3; i++) {
         pv_fit_options options = pv_fit_options_default();
         options.prevalence = i == 2 ? NULL : "0.2";
@@ -24,11 +22,10 @@ static int prepare(void **state) {
         options.draws = 100;
         options.warmup = 50;
         options.max_iter = 20;
-        ok(pv_fit(ctx, &input, &options, &fitted[i]));
+        ok(pv_fit(ctx, schema, data, &options, &fitted[i]));
     }
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
     return 0;
 }
@@ -127,7 +124,7 @@ static void parts_by_function(void **state) {
         assert_string_equal(pv_classifier_label(c, 1), "1");
         assert_null(pv_classifier_label(c, 2));
         assert_null(pv_classifier_label(c, -1));
-        assert_ptr_equal(pv_classifier_labels(c), c->labels);
+        assert_ptr_equal(pv_classifier_labels(c), c->schema->labels);
         assert_int_equal(pv_classifier_features(c), 2);
         assert_string_equal(pv_classifier_feature(c, 1), "g=b");
         assert_null(pv_classifier_feature(c, 2));
@@ -135,7 +132,7 @@ static void parts_by_function(void **state) {
         assert_string_equal(pv_classifier_column(c, 1, &type), "g");
         assert_int_equal(type, PV_COLUMN_TEXT);
         assert_null(pv_classifier_column(c, 2, NULL));
-        assert_ptr_equal(pv_classifier_encoding(c), c->encoding);
+        assert_ptr_equal(pv_classifier_schema(c), c->schema);
         assert_ptr_equal(pv_classifier_model(c), c->model);
         assert_ptr_equal(pv_classifier_parameters(c), c->w);
         assert_ptr_equal(pv_classifier_prevalence(c), c->prevalence);

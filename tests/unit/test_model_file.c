@@ -15,22 +15,19 @@ static void save_good(int infer) {
     put(text, sizeof text - 1);
     pv_table *table = must_read(&as_text);
     pv_roles roles = {.target = "y"};
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data;
-    char **labels;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
     options.infer = infer;
     options.draws = 100;
-    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "a.csv"};
     pv_classifier *classifier;
-    ok(pv_fit(ctx, &input, &options, &classifier));
+    ok(pv_fit(ctx, schema, data, &options, &classifier));
     ok(pv_classifier_save(ctx, classifier, path));
     pv_classifier_free(ctx, classifier);
     pv_dataset_free(ctx, data);
-    pv_string_list_free(ctx, labels, 2);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 }
 

@@ -203,12 +203,12 @@ static pv_status lost_sum(pv_ctx *own, void *state, size_t groups, size_t width,
     return pv__fail(own, PV_ERR_INTERNAL, "the connection was lost");
 }
 
-static pv_status fit(pv_ctx *own, const pv_fit_input *input, int loss, double *w) {
+static pv_status fit(pv_ctx *own, const pv_schema *schema, const pv_dataset *data, int loss, double *w) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
     options.loss = loss;
     pv_classifier *made = NULL;
-    pv_status status = pv_fit(own, input, &options, &made);
+    pv_status status = pv_fit(own, schema, data, &options, &made);
     if (status == PV_OK)
         memcpy(w, made->w, 2 * sizeof *w);
     pv_classifier_free(own, made);
@@ -219,21 +219,19 @@ static void fits_sum_by_it(void **state) {
     (void)state;
     pv_table *table = read_text("x,y\n1,0\n2,1\n3,0\n4,1\n2.5,1\n1.5,0\n3.5,1\n4.5,0\n");
     pv_roles roles = {.target = "y"};
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    ok(pv_dataset_learn(ctx, table, &roles, &encoding, &labels, &data));
-    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "y", .source = "small"};
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     for (int loss = PV_LOSS_IG; loss <= PV_LOSS_PLAIN; loss++) {
         double alone[2] = {0}, summed[2] = {0};
         pv__reduce counting = pv__reduce_alone, lost = pv__reduce_alone;
         counting.sum = count_sum;
         lost.sum = lost_sum;
-        ok(fit(ctx, &input, loss, alone));
+        ok(fit(ctx, schema, data, loss, alone));
         pv_ctx *own = check_ctx(1);
         own->reduce = &counting;
         counted = 0;
-        CHECK_OK(own, fit(own, &input, loss, summed));
+        CHECK_OK(own, fit(own, schema, data, loss, summed));
         assert_true(counted >= 3); /* one for each evaluation at least */
         same_bits(alone[0], summed[0]);
         same_bits(alone[1], summed[1]);
@@ -241,13 +239,12 @@ static void fits_sum_by_it(void **state) {
         own = check_ctx(1);
         own->reduce = &lost;
         counted = 2;
-        assert_int_equal(fit(own, &input, loss, summed), PV_ERR_INTERNAL);
+        assert_int_equal(fit(own, schema, data, loss, summed), PV_ERR_INTERNAL);
         assert_string_equal(pv_ctx_error(own)->message, "the connection was lost");
         pv_ctx_free(own);
     }
-    pv_string_list_free(ctx, labels, (size_t)data->classes);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 }
 

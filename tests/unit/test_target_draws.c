@@ -22,21 +22,22 @@ static fitted fit_nodules(int classes) {
     ok(pv_simulate(ctx, "nodules", &study, &table, NULL));
     fitted f = {.of = learn(ctx, table, &roles)};
     ok(pv_simulate(ctx, "nodules", &clinic, &other, NULL));
-    ok(pv_dataset_apply(ctx, other, &none, f.of.encoding, f.of.labels, 2, &f.target));
+    ok(pv_schema_apply(ctx, f.of.schema, other, &none, &f.target));
     pv_table_free(ctx, other);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
     options.infer = PV_INFER_LAPLACE;
     options.draws = 200;
+    pv_schema schema = *f.of.schema;
+    schema.labels = labels;
+    schema.classes = classes;
     if (classes > 2) { /* a third label at random, so that there is something to sample */
         options.prevalence = "0.5,0.3,0.2";
         for (size_t i = 0; i < f.of.data->rows; i += 5)
             f.of.data->label[i] = 2;
         f.of.data->classes = 3;
     }
-    pv_fit_input input = {.data = f.of.data, .encoding = f.of.encoding, .labels = labels, .target = "y"};
-    ok(pv_fit(ctx, &input, &options, &f.classifier));
-    f.of.data->classes = 2; /* as many as there are names of */
+    ok(pv_fit(ctx, &schema, f.of.data, &options, &f.classifier));
     return f;
 }
 

@@ -71,7 +71,6 @@ static void jobs_stop_on_request(void **state) {
 static void job_warnings_are_told_once(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 30, 30, 0.02, 14);
-    pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     options.chains = 7;
     pv_validation_options how = pv_validation_options_default();
@@ -81,7 +80,7 @@ static void job_warnings_are_told_once(void **state) {
         assert_int_equal(pv_ctx_new(&own, &listening), PV_OK);
         pv_validation *v;
         heard[0] = '\0';
-        CHECK_OK(listening, pv_cross_validate(listening, &input, &options, &how, &v));
+        CHECK_OK(listening, pv_cross_validate(listening, s.schema, s.data, &options, &how, &v));
         assert_string_equal(heard, "`chains` has no effect with this `infer`;");
         pv_validation_free(listening, v);
         pv_ctx_free(listening);
@@ -111,7 +110,7 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
     }
     problem outside = learn(ctx, &parts[0], &roles);
     pv_dataset *judge;
-    ok(pv_dataset_apply(ctx, &parts[1], &roles, outside.encoding, outside.labels, 2, &judge));
+    ok(pv_schema_apply(ctx, outside.schema, &parts[1], &roles, &judge));
     pv_classifier *c = fit(ctx, &outside, options);
     pv_prediction *said;
     ok(pv_predict(ctx, c, judge, NULL, NULL, &said));
@@ -145,12 +144,11 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
 static void cross_validation_by_hand(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 90, 110, 0.02, 8);
-    pv_fit_input input = input_of(&s);
     pv_validation_options how = pv_validation_options_default();
     for (pv_loss loss = PV_LOSS_IG; loss <= PV_LOSS_PLAIN; loss++) {
         pv_fit_options options = options_of(loss);
         pv_validation *v;
-        ok(pv_cross_validate(ctx, &input, &options, &how, &v));
+        ok(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &v));
         assert_int_equal(v->folds, 3);
         CHECK_NEAR(v->prevalence[1], 0.02, 1e-15);
         for (int32_t f = 0; f < 3; f++)
@@ -187,33 +185,31 @@ static void folds_rescale_the_population_sample(void **state) {
     pv_table *people;
     pv_dataset *rows;
     ok(pv_simulate(ctx, "nodules", &what, &people, NULL));
-    ok(pv_dataset_apply(ctx, people, &(pv_roles){0}, s.encoding, s.labels, 2, &rows));
-    pv_fit_input input = input_of(&s);
-    input.sample = rows;
+    ok(pv_schema_apply(ctx, s.schema, people, &(pv_roles){0}, &rows));
     pv_fit_options options = pv_fit_options_default();
+    options.sample = rows;
     pv_validation_options how = pv_validation_options_default();
     pv_validation *v, *moved;
-    ok(pv_cross_validate(ctx, &input, &options, &how, &v));
+    ok(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &v));
     assert_non_null(v->prevalence);
     CHECK_NEAR(v->prevalence[0] + v->prevalence[1], 1, 1e-12);
     double mean = 0;
     for (size_t f = 0; f < 3; f++)
         mean += exp(v->log_marginal[2 * f + 1]) / 3;
     CHECK_NEAR(v->prevalence[1], mean, 1e-12);
-    /* The same rows under an encoding with other means and sds: all of it is the folds' to set right. */
+    /* The same rows under a schema with other means and sds: all of it is the folds' to set right. */
     pv_source_column source[16];
-    pv_encoding other = *s.encoding;
-    memcpy(source, s.encoding->source, s.encoding->sources * sizeof *source);
+    pv_schema other = *s.schema;
+    memcpy(source, s.schema->source, s.schema->sources * sizeof *source);
     for (size_t c = 0; c < other.sources; c++)
         if (source[c].type == PV_COLUMN_NUMBER) {
             source[c].mean += 2 * source[c].sd;
             source[c].sd *= 3;
         }
     other.source = source;
-    pv_dataset_rescale(s.encoding, &other, s.data);
-    pv_dataset_rescale(s.encoding, &other, rows);
-    input.encoding = &other;
-    ok(pv_cross_validate(ctx, &input, &options, &how, &moved));
+    pv_dataset_rescale(s.schema, &other, s.data);
+    pv_dataset_rescale(s.schema, &other, rows);
+    ok(pv_cross_validate(ctx, &other, s.data, &options, &how, &moved));
     for (size_t i = 0; i < 400; i++)
         CHECK_NEAR(moved->log_p[i], v->log_p[i], 1e-5);
     CHECK_NEAR(moved->prevalence[1], v->prevalence[1], 1e-6);
@@ -228,7 +224,6 @@ static void folds_rescale_the_population_sample(void **state) {
 static void folds_report_the_posterior(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 60, 60, 0.02, 17);
-    pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     options.batch = "20";
     options.epochs = 3;
@@ -237,10 +232,10 @@ static void folds_report_the_posterior(void **state) {
     pv_validation *v;
     pv_validation_options how = pv_validation_options_default();
     pv_classifier *c;
-    ok(pv_fit(ctx, &input, &options, &c));
+    ok(pv_fit(ctx, s.schema, s.data, &options, &c));
     assert_int_equal(c->stop, PV_STOP_COMPLETED);
     assert_int_equal(c->posterior->stop, PV_STOP_CONVERGED);
-    ok(pv_hold_out(ctx, &input, &options, &how, s.data, &v));
+    ok(pv_hold_out(ctx, s.schema, s.data, &options, &how, s.data, &v));
     assert_int_equal(v->stop[0], PV_STOP_CONVERGED);
     pv_classifier_free(ctx, c);
     pv_validation_free(ctx, v);
@@ -250,26 +245,24 @@ static void folds_report_the_posterior(void **state) {
 static void too_many_repeats_are_refused(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 8, 8, 0.02, 18);
-    pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     pv_validation_options how = {.folds = 4, .repeats = (int64_t)1 << 58, .population = "true"};
     pv_validation *v;
-    assert_int_equal(pv_cross_validate(ctx, &input, &options, &how, &v), PV_ERR_MEMORY);
+    assert_int_equal(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &v), PV_ERR_MEMORY);
     problem_free(ctx, &s);
 }
 
 static void threads_change_nothing(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 60, 60, 0.02, 9);
-    pv_fit_input input = input_of(&s);
     pv_validation_options how = {.folds = 4, .repeats = 3, .population = "known:0.3"};
     pv_fit_options options = options_of(PV_LOSS_IG);
     options.infer = PV_INFER_LAPLACE;
     options.draws = 200;
     pv_validation *one, *four;
     pv_ctx *single = check_ctx(1), *many = check_ctx(4);
-    CHECK_OK(single, pv_cross_validate(single, &input, &options, &how, &one));
-    CHECK_OK(many, pv_cross_validate(many, &input, &options, &how, &four));
+    CHECK_OK(single, pv_cross_validate(single, s.schema, s.data, &options, &how, &one));
+    CHECK_OK(many, pv_cross_validate(many, s.schema, s.data, &options, &how, &four));
     assert_memory_equal(one->log_p, four->log_p, 3 * 120 * 2 * sizeof(double));
     assert_memory_equal(one->metrics, four->metrics, 12 * sizeof(pv_metrics));
     assert_memory_equal(one->pooled, four->pooled, 3 * sizeof(pv_metrics));
@@ -285,13 +278,12 @@ static void threads_change_nothing(void **state) {
 static void mixtures_average(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 60, 60, 0.02, 10);
-    pv_fit_input input = input_of(&s);
     pv_validation_options how = pv_validation_options_default();
     pv_fit_options options = options_of(PV_LOSS_IG);
     pv_validation *a, *b, *mixed, *alone, *elsewhere;
-    ok(pv_cross_validate(ctx, &input, &options, &how, &a));
+    ok(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &a));
     options.prevalence = "0.2";
-    ok(pv_cross_validate(ctx, &input, &options, &how, &b));
+    ok(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &b));
     const pv_validation *members[] = {a, b};
     const double weights[] = {3, 1}, first[] = {1, 0}, bad[] = {1, -1}, none[] = {0, 0};
     ok(pv_validation_mix(ctx, 2, members, weights, &mixed));
@@ -306,7 +298,7 @@ static void mixtures_average(void **state) {
     says("weight 2");
     assert_int_equal(pv_validation_mix(ctx, 2, members, none, &refused), PV_ERR_USAGE);
     options.seed = 2;
-    ok(pv_cross_validate(ctx, &input, &options, &how, &elsewhere));
+    ok(pv_cross_validate(ctx, s.schema, s.data, &options, &how, &elsewhere));
     members[1] = elsewhere;
     assert_int_equal(pv_validation_mix(ctx, 2, members, weights, &refused), PV_ERR_USAGE);
     says("different rows or folds");
@@ -322,16 +314,15 @@ static void mixtures_average(void **state) {
 static void interruption_is_no_result(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 80, 80, 0.02, 11);
-    pv_fit_input input = input_of(&s);
     pv_fit_options options = options_of(PV_LOSS_IG);
     pv_validation_options how = pv_validation_options_default();
     pv_ctx *own = check_ctx(1);
     pv_validation *v;
     pv_ctx_interrupt(own);
-    assert_int_equal(pv_hold_out(own, &input, &options, &how, s.data, &v), PV_ERR_INTERRUPTED);
+    assert_int_equal(pv_hold_out(own, s.schema, s.data, &options, &how, s.data, &v), PV_ERR_INTERRUPTED);
     assert_null(v);
     assert_non_null(strstr(pv_ctx_error(own)->message, "stopped on request"));
-    assert_int_equal(pv_cross_validate(own, &input, &options, &how, &v), PV_ERR_INTERRUPTED);
+    assert_int_equal(pv_cross_validate(own, s.schema, s.data, &options, &how, &v), PV_ERR_INTERRUPTED);
     assert_null(v);
     pv_ctx_free(own);
     problem_free(ctx, &s);
@@ -341,14 +332,13 @@ static void hold_out_is_fit_and_predict(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 80, 80, 0.02, 11), rest = nodules_of(ctx, 40, 50, 0.02, 12);
     pv_dataset *rows;
-    ok(pv_dataset_apply(ctx, rest.table, &roles, s.encoding, s.labels, 2, &rows));
-    pv_fit_input input = input_of(&s);
+    ok(pv_schema_apply(ctx, s.schema, rest.table, &roles, &rows));
     pv_fit_options options = options_of(PV_LOSS_IG);
     pv_validation_options how = pv_validation_options_default();
     pv_validation *v;
-    ok(pv_hold_out(ctx, &input, &options, &how, rows, &v));
+    ok(pv_hold_out(ctx, s.schema, s.data, &options, &how, rows, &v));
     pv_classifier *c;
-    ok(pv_fit(ctx, &input, &options, &c));
+    ok(pv_fit(ctx, s.schema, s.data, &options, &c));
     double loglik[180];
     ok(pv_predict_loglik(ctx, c, rows, loglik));
     for (size_t i = 0; i < 180; i++)
@@ -369,10 +359,11 @@ static pv_status validate_poorly(pv_ctx *poor) {
     int32_t group[24], fold[24];
     for (int32_t i = 0; i < 24; i++)
         group[i] = i / 2;
-    pv_status status = pv_folds_make(poor, small.data, NULL, 2, group, 1, 0, fold);
+    small.data->group = group;
+    pv_status status = pv_folds_make(poor, NULL, small.data, 2, 1, 0, fold);
+    small.data->group = NULL;
     if (status != PV_OK)
         return status;
-    pv_fit_input input = input_of(&small);
     pv_validation_options how = pv_validation_options_default();
     how.folds = 2;
     how.population = "unknown";
@@ -381,7 +372,7 @@ static pv_status validate_poorly(pv_ctx *poor) {
     pv_fit_options options = options_of(PV_LOSS_PLAIN);
     options.max_iter = 3;
     pv_validation *v = NULL, *mixed = NULL;
-    status = pv_cross_validate(poor, &input, &options, &how, &v);
+    status = pv_cross_validate(poor, small.schema, small.data, &options, &how, &v);
     const pv_validation *members[] = {v, v};
     const double weights[] = {1, 1};
     if (status == PV_OK)

@@ -193,12 +193,12 @@ static void test_identity(void **state) {
 
 /* ---- what is learned --------------------------------------------------------------------------------------------- */
 
-static void learn(const pv_image_options *options, pv_encoding **encoding, char ***labels, pv_dataset **data) {
+static void learn(const pv_image_options *options, pv_schema **schema, pv_dataset **data) {
     pv_table *table;
     ok(pv_table_read(ctx, PV_TEST_DIR "/arrays/discs.npz", NULL, &table));
     assert_true(table->arrays);
     pv_roles roles = {.target = "labels", .image = options};
-    ok(pv_dataset_learn(ctx, table, &roles, encoding, labels, data));
+    ok(pv_schema_learn(ctx, table, &roles, schema, data));
     pv_table_free(ctx, table);
 }
 
@@ -209,13 +209,12 @@ static void test_learned(void **state) {
     options.views = 2;
     options.size = 6;
     options.window = "40,100";
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    learn(&options, &encoding, &labels, &data);
+    learn(&options, &schema, &data);
     assert_int_equal(data->rows, 48);
     assert_int_equal(data->features, 72);
-    near(encoding->image->field, 12 / (sqrt(2) * 1.1 + 0.1), 1e-12);
+    near(schema->image->field, 12 / (sqrt(2) * 1.1 + 0.1), 1e-12);
     double sum = 0, square = 0, n = 48 * 144;
     float pixels[144];
     for (size_t i = 0; i < 48; i++) {
@@ -226,8 +225,8 @@ static void test_learned(void **state) {
             square += value * value;
         }
     }
-    near(encoding->image->mean, sum / n, 1e-9);
-    near(encoding->image->sd, sqrt(square / n - sum / n * sum / n), 1e-9);
+    near(schema->image->mean, sum / n, 1e-9);
+    near(schema->image->sd, sqrt(square / n - sum / n * sum / n), 1e-9);
     /* Rows taken for a fold show the same views. */
     size_t rows[2] = {7, 3};
     pv_dataset *taken;
@@ -239,9 +238,8 @@ static void test_learned(void **state) {
     assert_memory_equal(some + 72, whole + 3 * 72, 72 * sizeof(double));
     assert_int_equal(taken->label[0], data->label[7]);
     pv_dataset_free(ctx, taken);
-    pv_string_list_free(ctx, labels, 2);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
 }
 
 /* The model file keeps how views are cut: predictions after loading are the same bytes. */
@@ -251,29 +249,26 @@ static void test_round_trip(void **state) {
     pv_options_default(pv_image_option_table, &options);
     options.views = 2;
     options.size = 6;
-    pv_encoding *encoding;
-    char **labels;
+    pv_schema *schema;
     pv_dataset *data;
-    learn(&options, &encoding, &labels, &data);
+    learn(&options, &schema, &data);
     pv_fit_options fit = pv_fit_options_default();
     fit.model = "convnet:views=2,size=6,low=4,channels=8,features=8";
     fit.prevalence = "0.1";
     fit.epochs = 1;
-    pv_fit_input input = {.data = data, .encoding = encoding, .labels = labels, .target = "labels"};
     pv_classifier *made, *loaded;
-    ok(pv_fit(ctx, &input, &fit, &made));
+    ok(pv_fit(ctx, schema, data, &fit, &made));
     ok(pv_classifier_save(ctx, made, path));
     ok(pv_classifier_load(ctx, path, &loaded));
     double before[96], after[96];
     ok(pv_predict_loglik(ctx, made, data, before));
-    data->image = loaded->encoding->image;
+    data->image = loaded->schema->image;
     ok(pv_predict_loglik(ctx, loaded, data, after));
     assert_memory_equal(before, after, sizeof before);
     pv_classifier_free(ctx, made);
     pv_classifier_free(ctx, loaded);
-    pv_string_list_free(ctx, labels, 2);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
 }
 
 /* The three input channels are summed, either set of names is taken, and other sizes are refused. */
@@ -312,18 +307,16 @@ static pv_status learn_poor(pv_ctx *poor) {
     options.votes = "votes";
     pv_roles roles = {.target = "votes", .image = &options};
     pv_table *table = NULL;
-    pv_encoding *encoding = NULL;
-    char **labels = NULL;
+    pv_schema *schema = NULL;
     pv_dataset *data = NULL, *applied = NULL;
     pv_status status = pv_table_read(poor, PV_TEST_DIR "/arrays/discs.npz", NULL, &table);
     if (status == PV_OK)
-        status = pv_dataset_learn(poor, table, &roles, &encoding, &labels, &data);
+        status = pv_schema_learn(poor, table, &roles, &schema, &data);
     if (status == PV_OK)
-        status = pv_dataset_apply(poor, table, &roles, encoding, labels, 3, &applied);
-    pv_string_list_free(poor, labels, labels ? 3 : 0);
+        status = pv_schema_apply(poor, schema, table, &roles, &applied);
     pv_dataset_free(poor, applied);
     pv_dataset_free(poor, data);
-    pv_encoding_free(poor, encoding);
+    pv_schema_free(poor, schema);
     pv_table_free(poor, table);
     return status;
 }

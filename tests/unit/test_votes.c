@@ -30,8 +30,7 @@ static made make(size_t labelled) {
 }
 
 /* Learns, with votes as the target or labels. */
-static pv_status learn(const made *m, const char *votes, bool drop, pv_encoding **encoding, char ***labels,
-                       pv_dataset **data) {
+static pv_status learn(const made *m, const char *votes, bool drop, pv_schema **schema, pv_dataset **data) {
     pv_image_options image;
     pv_options_default(pv_image_option_table, &image);
     image.views = 1;
@@ -44,16 +43,15 @@ static pv_status learn(const made *m, const char *votes, bool drop, pv_encoding 
     pv_status status = pv_table_of(ctx, m->archive, &options, &table);
     if (status != PV_OK)
         return status;
-    status = pv_dataset_learn(ctx, table, &roles, encoding, labels, data);
+    status = pv_schema_learn(ctx, table, &roles, schema, data);
     pv_table_free(ctx, table);
     return status;
 }
 
 static void refuses(const made *m, const char *votes, const char *why) {
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data;
-    char **labels;
-    assert_int_equal(learn(m, votes, false, &encoding, &labels, &data), PV_ERR_INPUT);
+    assert_int_equal(learn(m, votes, false, &schema, &data), PV_ERR_INPUT);
     says(why);
     assert_string_equal(pv_ctx_error(ctx)->file, "made");
     pv_archive_free(ctx, m->archive);
@@ -84,26 +82,24 @@ static void votes_are_matched(void **state) {
     made m = make(ROWS);
     for (size_t r = 0; r < READERS; r++)
         m.votes[7 * READERS + r] = 0;
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data, *other;
-    char **labels;
-    ok(learn(&m, "votes", true, &encoding, &labels, &data));
+    ok(learn(&m, "votes", true, &schema, &data));
     assert_int_equal(data->rows, ROWS - 1);
     assert_int_equal(data->classes, 5);
-    assert_string_equal(labels[4], "5");
+    assert_string_equal(schema->labels[4], "5");
     near(data->frequency[0], 1.0 / 3, 1e-15);
     made wrong = make(ROWS);
     wrong.votes[4 * READERS + 1] = 6;
     pv_table *table;
     ok(pv_table_of(ctx, wrong.archive, NULL, &table));
     pv_roles roles = {.target = "votes"};
-    assert_int_equal(pv_dataset_apply(ctx, table, &roles, encoding, labels, 5, &other), PV_ERR_INPUT);
+    assert_int_equal(pv_schema_apply(ctx, schema, table, &roles, &other), PV_ERR_INPUT);
     says("array 'votes' has a vote of 6 for image [4]; the model's grades end at 5");
     pv_table_free(ctx, table);
     pv_archive_free(ctx, wrong.archive);
-    pv_string_list_free(ctx, labels, 5);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_archive_free(ctx, m.archive);
 }
 
@@ -154,32 +150,29 @@ static void columns_of_other_files(void **state) {
 static void layouts_are_matched(void **state) {
     (void)state;
     made m = make(ROWS), other;
-    pv_encoding *encoding, *none;
+    pv_schema *schema, *none;
     pv_dataset *data, *applied;
-    char **labels, **no_labels;
     pv_table *table;
-    ok(learn(&m, NULL, false, &encoding, &labels, &data));
+    ok(learn(&m, NULL, false, &schema, &data));
     ok(pv_table_of(ctx, m.archive, NULL, &table));
     pv_image_options image;
     pv_options_default(pv_image_option_table, &image);
-    assert_int_equal(pv_dataset_learn(ctx, table, &(pv_roles){.image = &image}, &none, &no_labels, &applied),
-                     PV_ERR_USAGE);
-    says("`target` is needed");
+    assert_int_equal(pv_schema_learn(ctx, table, &(pv_roles){.image = &image}, &none, &applied), PV_ERR_USAGE);
+    says("`target` is missing");
     pv_table_free(ctx, table);
     ok(pv_archive_new(ctx, "other", &other.archive));
     ok(pv_archive_add(ctx, other.archive, "images", PV_ARRAY_F32, 4, (const size_t[]){ROWS, 2, SIDE, SIDE},
                       &other.images));
     ok(pv_table_of(ctx, other.archive, NULL, &table));
-    assert_int_equal(pv_dataset_apply(ctx, table, &(pv_roles){0}, encoding, labels, 2, &applied), PV_ERR_INPUT);
+    assert_int_equal(pv_schema_apply(ctx, schema, table, &(pv_roles){0}, &applied), PV_ERR_INPUT);
     says("array 'images' holds volumes [N][D][H][W]; the model was fitted to images [N][H][W]");
-    encoding->image->layout = PV_IMAGES_VIEWS; /* of one view, where there are two */
-    assert_int_equal(pv_dataset_apply(ctx, table, &(pv_roles){0}, encoding, labels, 2, &applied), PV_ERR_INPUT);
+    schema->image->layout = PV_IMAGES_VIEWS; /* of one view, where there are two */
+    assert_int_equal(pv_schema_apply(ctx, schema, table, &(pv_roles){0}, &applied), PV_ERR_INPUT);
     says("array 'images' has 2 views of 4 x 4, the model takes 1 of 4 x 4");
     pv_table_free(ctx, table);
     pv_archive_free(ctx, other.archive);
-    pv_string_list_free(ctx, labels, 2);
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_archive_free(ctx, m.archive);
 }
 
@@ -187,21 +180,21 @@ static void layouts_are_matched(void **state) {
 static void groups_of_one_class(void **state) {
     (void)state;
     made m = make(ROWS);
-    pv_encoding *encoding;
+    pv_schema *schema;
     pv_dataset *data;
-    char **labels;
     int32_t group[ROWS], fold[ROWS];
-    ok(learn(&m, NULL, false, &encoding, &labels, &data));
+    ok(learn(&m, NULL, false, &schema, &data));
+    data->group = group;
     for (int i = 0; i < ROWS; i++)
         group[i] = i % 2 ? 6 + i / 4 : i / 2; /* each of one class */
-    ok(pv_folds_make(ctx, data, labels, 2, group, 1, 0, fold));
+    ok(pv_folds_make(ctx, schema, data, 2, 1, 0, fold));
     for (int i = 0; i < ROWS; i++)
         group[i] = i % 2 ? 6 : i / 2; /* one patient has all that are malignant */
-    assert_int_equal(pv_folds_make(ctx, data, labels, 2, group, 1, 0, fold), PV_ERR_INPUT);
+    assert_int_equal(pv_folds_make(ctx, schema, data, 2, 1, 0, fold), PV_ERR_INPUT);
     says("label '1' is in 1 group");
-    pv_string_list_free(ctx, labels, 2);
+    data->group = NULL;
     pv_dataset_free(ctx, data);
-    pv_encoding_free(ctx, encoding);
+    pv_schema_free(ctx, schema);
     pv_archive_free(ctx, m.archive);
 }
 

@@ -1,0 +1,218 @@
+/* Schemas: made by hand, copied, freed; and what a reader must keep for one, or for roles that it is learned by. */
+#include <string.h>
+
+#include "base/number.h"
+#include "data/encode.h"
+
+void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
+    if (!schema)
+        return;
+    pv__free(ctx, schema->target);
+    pv__free(ctx, schema->weights);
+    pv__free(ctx, schema->group);
+    pv_string_list_free(ctx, schema->labels, schema->labels ? (size_t)schema->classes : 0);
+    for (size_t s = 0; schema->source && s < schema->sources; s++) {
+        pv__free(ctx, schema->source[s].name);
+        pv_string_list_free(ctx, schema->source[s].level, (size_t)schema->source[s].levels);
+    }
+    pv__free(ctx, schema->source);
+    pv_string_list_free(ctx, schema->feature, schema->feature ? (size_t)schema->features : 0);
+    pv__image_encoding_free(ctx, schema->image);
+    pv__free(ctx, schema);
+}
+
+/* ---- copies; a failed one is freed with the whole -----------------------------------------------------------------
+ */
+
+static pv_status copy_text(pv_ctx *ctx, const char *from, char **to) {
+    return pv__strdup(ctx, from ? from : "", to);
+}
+
+static pv_status copy_source(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to) {
+    to->type = from->type;
+    to->mean = from->mean;
+    to->sd = from->sd;
+    PV_TRY(pv__strdup(ctx, from->name, &to->name));
+    to->levels = from->levels;
+    return from->levels > 0 ? pv__names_copy(ctx, (const char *const *)from->level, (size_t)from->levels, &to->level)
+                            : PV_OK;
+}
+
+pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema) {
+    PV_TRY(copy_text(ctx, roles->target, &schema->target));
+    PV_TRY(copy_text(ctx, roles->weights, &schema->weights));
+    return copy_text(ctx, roles->group, &schema->group);
+}
+
+static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
+    pv_roles names = {.target = from->target, .weights = from->weights, .group = from->group};
+    PV_TRY(pv__schema_name(ctx, &names, to));
+    to->classes = from->classes;
+    to->positive_guessed = from->positive_guessed;
+    PV_TRY(pv__names_copy(ctx, (const char *const *)from->labels, (size_t)from->classes, &to->labels));
+    PV_TRY(pv__alloc(ctx, from->sources, sizeof *to->source, &to->source));
+    to->sources = from->sources;
+    for (size_t i = 0; i < from->sources; i++)
+        PV_TRY(copy_source(ctx, &from->source[i], &to->source[i]));
+    to->features = from->features;
+    if (from->image)
+        return pv__image_encoding_copy(ctx, from->image, &to->image);
+    return pv__names_copy(ctx, (const char *const *)from->feature, (size_t)from->features, &to->feature);
+}
+
+pv_status pv_schema_copy(pv_ctx *ctx, const pv_schema *schema, pv_schema **copy) {
+    pv_schema *made;
+    *copy = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    pv_status status = copy_parts(ctx, schema, made);
+    if (status == PV_OK)
+        *copy = made;
+    else
+        pv_schema_free(ctx, made);
+    return status;
+}
+
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
+
+static pv_status fill_by_hand(pv_ctx *ctx, const char *target, const char *const *labels, int classes,
+                              const char *const *feature, int features, pv_schema *schema) {
+    pv_roles names = {.target = target};
+    PV_TRY(pv__schema_name(ctx, &names, schema));
+    schema->classes = classes;
+    PV_TRY(pv__names_copy(ctx, labels, (size_t)classes, &schema->labels));
+    PV_TRY(pv__alloc(ctx, (size_t)features, sizeof *schema->source, &schema->source));
+    schema->sources = (size_t)features;
+    for (int j = 0; j < features; j++) {
+        char number[32];
+        schema->source[j] = (pv_source_column){.type = PV_COLUMN_NUMBER, .sd = 1};
+        pv__format(number, sizeof number, "x%d", j + 1);
+        PV_TRY(pv__strdup(ctx, feature ? feature[j] : number, &schema->source[j].name));
+    }
+    return pv__schema_name_features(ctx, schema);
+}
+
+pv_status pv_schema_new(pv_ctx *ctx, const char *target, const char *const *labels, int classes,
+                        const char *const *feature, int features, pv_schema **schema) {
+    pv_schema *made;
+    *schema = NULL;
+    if (classes < 2 || classes > PV__LABELS_MAX || features < 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "a schema has 2 to %d labels, and one feature at least", PV__LABELS_MAX);
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    pv_status status = fill_by_hand(ctx, target, labels, classes, feature, features, made);
+    if (status == PV_OK)
+        *schema = made;
+    else
+        pv_schema_free(ctx, made);
+    return status;
+}
+
+static const char *or_none(const char *name) {
+    return name && *name ? name : NULL;
+}
+
+pv_roles pv_schema_roles(const pv_schema *schema) {
+    return (pv_roles){
+        .target = or_none(schema->target), .weights = or_none(schema->weights), .group = or_none(schema->group)};
+}
+
+/* ---- what a reader must keep ------------------------------------------------------------------------------------- */
+
+/* Whether the schema reads the column as numbers. It may name the rows all the same. */
+static bool is_number(const pv_schema *schema, const char *name) {
+    for (size_t s = 0; s < schema->sources; s++)
+        if (strcmp(schema->source[s].name, name) == 0)
+            return schema->source[s].type == PV_COLUMN_NUMBER;
+    return false;
+}
+
+static void add(const char **list, size_t *n, const char *name) {
+    if (name && *name)
+        list[(*n)++] = name;
+}
+
+/* Text columns of a table to learn from. The target of votes is read with the images: no column. */
+static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const char **text, size_t *n) {
+    if (!roles->image || !roles->image->votes)
+        add(text, n, roles->target);
+    for (size_t i = 0; i < r->n_categorical; i++)
+        add(text, n, r->categorical[i]);
+    for (size_t i = 0; i < r->n_excluded; i++)
+        add(text, n, r->excluded[i]);
+    add(text, n, roles->id);
+    add(text, n, roles->group);
+}
+
+/* Of a table to apply the schema to: columns that it does not use may hold anything. */
+static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, const char **text, size_t *n_text,
+                            const char **keep, size_t *n_keep) {
+    for (size_t s = 0; s < schema->sources; s++) {
+        add(keep, n_keep, schema->source[s].name);
+        if (schema->source[s].type == PV_COLUMN_TEXT)
+            add(text, n_text, schema->source[s].name);
+    }
+    if (!roles)
+        return;
+    add(keep, n_keep, roles->target);
+    add(text, n_text, roles->target);
+    if (roles->id && !is_number(schema, roles->id)) {
+        add(keep, n_keep, roles->id);
+        add(text, n_text, roles->id);
+    }
+    add(keep, n_keep, roles->weights);
+}
+
+static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__reading *r) {
+    enum { PARTS = 4 }; /* target, id, group or weights, and a place to spare */
+    const pv_roles *roles = options->roles;
+    const pv_schema *schema = options->schema;
+    if (roles && !schema) {
+        PV_TRY(pv__names_split(ctx, "`categorical`", roles->categorical, &r->categorical, &r->n_categorical));
+        PV_TRY(pv__names_split(ctx, "`exclude`", roles->exclude, &r->excluded, &r->n_excluded));
+    }
+    size_t room = (schema ? schema->sources : r->n_categorical + r->n_excluded) + PARTS, n_text = 0, n_keep = 0;
+    PV_TRY(pv__alloc(ctx, 2 * room + options->n_text + options->n_keep, sizeof *r->names, &r->names));
+    const char **text = r->names, **keep = r->names + room + options->n_text;
+    for (size_t i = 0; i < options->n_text; i++)
+        add(text, &n_text, options->text[i]);
+    for (size_t i = 0; i < options->n_keep; i++)
+        add(keep, &n_keep, options->keep[i]);
+    if (schema)
+        keep_for_schema(schema, roles, text, &n_text, keep, &n_keep);
+    else if (roles)
+        keep_for_roles(roles, r, text, &n_text);
+    r->options.text = text;
+    r->options.n_text = n_text;
+    r->options.keep = schema || options->keep ? keep : NULL;
+    r->options.n_keep = n_keep;
+    return PV_OK;
+}
+
+pv_status pv__reading_new(pv_ctx *ctx, const pv_csv_options *options, pv__reading *reading) {
+    *reading = (pv__reading){0};
+    if (options)
+        reading->options = *options;
+    if (!options || (!options->roles && !options->schema))
+        return PV_OK;
+    pv_status status = make_lists(ctx, options, reading);
+    if (status != PV_OK)
+        pv__reading_free(ctx, reading);
+    return status;
+}
+
+void pv__reading_free(pv_ctx *ctx, pv__reading *reading) {
+    pv_string_list_free(ctx, reading->categorical, reading->n_categorical);
+    pv_string_list_free(ctx, reading->excluded, reading->n_excluded);
+    pv__free(ctx, reading->names);
+    *reading = (pv__reading){0};
+}
+
+pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,
+                          pv_dataset **dataset) {
+    pv_csv_options options = {.roles = roles, .schema = schema};
+    pv_table *table;
+    *dataset = NULL;
+    PV_TRY(pv_table_read(ctx, path, &options, &table));
+    pv_status status = pv_schema_apply(ctx, schema, table, roles, dataset);
+    pv_table_free(ctx, table);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* From a file and settings to a classifier: what prevail fit does, in one call. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "prevail/infer.h"
+
+/* ---- roles --------------------------------------------------------------------------------------------------------
+ */
+
+/* The target of a file of images where nobody said. */
+static pv_status find_target(pv_ctx *ctx, const char *path, pv_roles *roles, pv_image_options *image) {
+    static const char *const votes[] = {"votes", "frequencies"};
+    pv_archive *archive;
+    PV_TRY(pv_archive_open(ctx, path, &archive));
+    size_t count = pv_archive_count(archive);
+    if (pv_archive_find(archive, "labels") < count)
+        roles->target = "labels";
+    for (size_t i = 0; i < 2 && !roles->target && !image->votes; i++)
+        if (pv_archive_find(archive, votes[i]) < count)
+            image->votes = votes[i];
+    pv_archive_free(ctx, archive);
+    if (roles->target || image->votes)
+        return PV_OK;
+    return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                       "has no array 'labels', 'votes' or 'frequencies': name the labels with `target`, an array in it "
+                       "or a file of one, or readers' votes with `votes`");
+}
+
+static pv_status check_arrays(pv_ctx *ctx, const char *path, const char *model) {
+    struct stat about;
+    if (pv_archive_recognise(path))
+        return PV_OK;
+    if (access(path, R_OK) != 0 && strcmp(path, "-") != 0)
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0)
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
+    return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                       "is not a file of arrays, and `model` %s takes images: give an NPZ, NPY or IDX file; tables are "
+                       "for linear and mlp",
+                       model);
+}
+
+static pv_status complete_images(pv_ctx *ctx, const char *path, const char *model, pv_roles *roles,
+                                 pv_image_options *image) {
+    PV_TRY(check_arrays(ctx, path, model));
+    if (image->votes && roles->target)
+        return pv__fail(ctx, PV_ERR_USAGE, "give `target` or `votes`, not both");
+    if (!image->votes && !roles->target)
+        PV_TRY(find_target(ctx, path, roles, image));
+    if (image->votes)
+        roles->target = image->votes;
+    roles->image = image;
+    return PV_OK;
+}
+
+pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options *fit, pv_roles *roles,
+                            pv_image_options *image) {
+    roles->prevalence = fit->prevalence;
+    PV_TRY(pv_model_views(ctx, fit->model, &image->views, &image->size));
+    if (image->views > 0)
+        PV_TRY(complete_images(ctx, path, fit->model, roles, image));
+    else if (!roles->target && pv_archive_recognise(path))
+        return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                           "is a file of arrays, and `model` %s takes columns: for images choose `model` convnet or "
+                           "inception, for columns name the one to predict with `target`",
+                           fit->model);
+    return pv_roles_check(ctx, roles);
+}
+
+/* ---- the whole way ------------------------------------------------------------------------------------------------
+ */
+
+pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, pv_classifier **classifier) {
+    *classifier = NULL;
+    const pv_fit_options *fit = pv_fit_options_of(settings);
+    if (!fit || !pv_roles_of(settings) || !pv_image_options_of(settings))
+        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+    pv_roles roles = *pv_roles_of(settings);
+    pv_image_options image = *pv_image_options_of(settings);
+    const pv_csv_options reading = {.roles = &roles};
+    pv_table *table = NULL;
+    pv_schema *schema = NULL;
+    pv_dataset *data = NULL;
+    pv_status status;
+    PV_GOTO(done, pv_roles_complete(ctx, path, fit, &roles, &image));
+    PV_GOTO(done, pv_table_read(ctx, path, &reading, &table));
+    PV_GOTO(done, pv_schema_learn(ctx, table, &roles, &schema, &data));
+    PV_GOTO(done, pv_fit(ctx, schema, data, fit, classifier));
+done:
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+    return status;
+}

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The examples run, their results are the command's, and the README shows the shorter one as it is.
+# The examples run, their results are the command's, and README and prevail.h show them as they are.
 # usage: example.sh SOURCE_DIR PREVAIL FIT LOSS
 set -eu
 source=$1 prevail=$2 fit=$3 loss=$4
@@ -7,11 +7,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$prevail" simulate nodules --cases 60 --controls 60 --seed 4 -o "$work/study.csv"
-"$fit" "$work/study.csv" malignant 0.01 >"$work/example"
+"$fit" "$work/study.csv" malignant 0.01 "$work/study.csv" >"$work/example" 2>"$work/auc"
+grep -q '^AUC 0\.[5-9]' "$work/auc"
 "$prevail" fit "$work/study.csv" --target malignant --prevalence 0.01 -o "$work/model" --quiet >/dev/null
 "$prevail" predict "$work/model" "$work/study.csv" | awk -F, 'NR > 1 { printf "%.6g\n", $3 }' >"$work/command"
 cmp "$work/example" "$work/command" || { echo "examples/fit.c and the command predict differently"; exit 1; }
-if "$fit" "$work/study.csv" nothing 0.01 2>"$work/error"; then echo "a wrong column passed"; exit 1; fi
+if "$fit" "$work/study.csv" nothing 0.01 "$work/study.csv" 2>"$work/error"; then echo "a wrong column passed"; exit 1; fi
 grep -q nothing "$work/error"
 
 "$loss" >"$work/loss"
@@ -20,3 +21,7 @@ grep -q '^loss ' "$work/loss"
 # The README's C block is examples/loss.c, to the letter.
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/README.md" >"$work/block"
 diff "$work/block" "$source/examples/loss.c" || { echo "README.md does not show examples/loss.c"; exit 1; }
+# The program in prevail.h is examples/fit.c, to the letter.
+awk '/^ \*     \/\/ cc / { inside = 1 } /^ \* The way is/ { exit } inside' "$source/include/prevail/prevail.h" |
+    sed 's/^ \*     //; s/^ \*$//; $d' >"$work/program"
+diff "$work/program" "$source/examples/fit.c" || { echo "prevail.h does not show examples/fit.c"; exit 1; }

@@ -31,7 +31,7 @@ typedef struct pv_ensemble_rows {
     const pv_roles *roles; /* as the first one's rows were taken from the table */
     const pv_population *population;
 } pv_ensemble_rows;
-/* Checks a further classifier, has it predict the rows, each member by its own encoding, and joins it to mean, which
+/* Checks a further classifier, has it predict the rows, each member by its own schema, and joins it to mean, which
  * begins as the first one's prediction. One at a time: a classifier need not be kept once it has joined. */
 PV_MUST_USE pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_classifier *other,
                                       const char *name, size_t members, pv_prediction *mean);

@@ -19,6 +19,7 @@ typedef struct adjust_options {
     double interval; /* 0: none */
     cli_running running;
     pv_unknown_options target;
+    pv_csv_options csv;
 } adjust_options;
 
 static const pv_option option_table[] = {
@@ -125,8 +126,12 @@ static int read_populations(cli_call *call, const adjust_options *options, work 
 }
 
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
-    pv_probs_options reading = {
-        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing};
+    pv_csv_options csv = cli_csv(call);
+    pv_probs_options reading = {.csv = &csv,
+                                .columns = options->columns,
+                                .weights = options->weights,
+                                .all = true,
+                                .drop_missing = options->missing};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -148,8 +153,12 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
 static int learn_confusion(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)
         return CLI_OK;
-    pv_probs_options reading = {
-        .columns = options->columns, .weights = options->weights, .all = true, .drop_missing = options->missing};
+    pv_csv_options csv = cli_csv(call);
+    pv_probs_options reading = {.csv = &csv,
+                                .columns = options->columns,
+                                .weights = options->weights,
+                                .all = true,
+                                .drop_missing = options->missing};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -268,6 +277,7 @@ static const cli_argument arguments[] = {
     {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", option_table, 0},
+                                   {"Reading", pv_csv_option_table, offsetof(adjust_options, csv)},
                                    {"Unknown prevalence", unknown_table, 0},
                                    {"How it is inferred", pv_unknown_option_table, offsetof(adjust_options, target)},
                                    {NULL, NULL, 0}};

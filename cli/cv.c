@@ -301,6 +301,7 @@ static int run(cli_call *call) {
 static const cli_group groups[] = {
     {"Validation", cv_table, 0},
     {"Data", pv_role_option_table, offsetof(cv_options, roles)},
+    {"Reading", pv_csv_option_table, offsetof(cv_options, roles.csv)},
     {"Images", pv_image_option_table, offsetof(cv_options, roles.image)},
     {"Population", cli_sample_table, offsetof(cv_options, sample)},
     {"Model", pv_fit_option_table, offsetof(cv_options, fit)},

@@ -181,6 +181,7 @@ static const cli_argument arguments[] = {
 
 static const cli_group groups[] = {
     {"Options", option_table, 0},
+    {"Reading", pv_csv_option_table, offsetof(eval_options, csv)},
     {"Another model's probabilities", probs_table, 0},
     {"Curves", curves_table, 0},
     {"Report", report_table, 0},

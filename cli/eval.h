@@ -29,6 +29,7 @@ typedef struct eval_options {
     const char *training;
     pv_unknown_options unknown; /* --population unknown: how */
     cli_running running;
+    pv_csv_options csv;
 } eval_options;
 
 /* What is judged, whether a model or a file of probabilities gave it. Owned. */

@@ -41,7 +41,10 @@ static int read_table(cli_call *call, const eval_options *options, const pv_role
         return cli_read(call, inputs->classifier->schema, call->argument[1], roles, &inputs->table);
     const char **keep = cli_alloc(2 * strlen(options->votes) + 2, sizeof *keep);
     char *votes = cli_copy(options->votes);
-    pv_csv_options csv = {.roles = roles, .schema = inputs->classifier->schema, .keep = keep};
+    pv_csv_options csv = cli_csv(call);
+    csv.roles = roles;
+    csv.schema = inputs->classifier->schema;
+    csv.keep = keep;
     csv.n_keep = add_votes(votes, keep);
     pv_status status = pv_table_read(call->ctx, call->argument[1], &csv, &inputs->table);
     free(keep);
@@ -124,7 +127,9 @@ static int move_probs(cli_call *call, const eval_options *options, eval_inputs *
 static int read_probs(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     if (!options->target && !options->votes)
         return cli_error(call, PV_ERR_USAGE, NULL, "--probs needs --target, the column with the observed labels");
+    pv_csv_options csv = cli_csv(call);
     pv_probs_options reading = {.columns = options->columns,
+                                .csv = &csv,
                                 .target = options->votes ? NULL : options->target,
                                 .weights = options->weights,
                                 .also = options->votes,

@@ -296,6 +296,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_group groups[] = {{"Data", pv_role_option_table, offsetof(fit_options, roles)},
+                                   {"Reading", pv_csv_option_table, offsetof(fit_options, roles.csv)},
                                    {"Images", pv_image_option_table, offsetof(fit_options, roles.image)},
                                    {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},

@@ -26,6 +26,7 @@ typedef struct predict_options {
     const char *output;
     cli_running running;
     pv_unknown_options target;
+    pv_csv_options csv;
 } predict_options;
 
 static const pv_option option_table[] = {
@@ -254,6 +255,7 @@ static const cli_argument arguments[] = {{"MODEL", "A model file, written by pre
                                          {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", option_table, 0},
+                                   {"Reading", pv_csv_option_table, offsetof(predict_options, csv)},
                                    {"Unknown prevalence", unknown_table, 0},
                                    {"How it is inferred", pv_unknown_option_table, offsetof(predict_options, target)},
                                    {NULL, NULL, 0}};

@@ -510,6 +510,7 @@ static int run(cli_call *call) {
 static const cli_group groups[] = {
     {"Sweep", sweep_table, 0},
     {"Data", pv_role_option_table, offsetof(sweep_options, roles)},
+    {"Reading", pv_csv_option_table, offsetof(sweep_options, roles.csv)},
     {"Images", pv_image_option_table, offsetof(sweep_options, roles.image)},
     {"Model", pv_fit_option_table, offsetof(sweep_options, fit)},
     {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(sweep_options, unknown)},

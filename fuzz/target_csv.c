@@ -1,10 +1,13 @@
-/* A CSV file, read in three ways: as it is, all text, and with columns left out. */
+/* A CSV file, perhaps compressed, read in several ways: as it is, all text, with other marks, without a header, and
+ * with columns left out. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const a[] = {"a", "x"}, *const b[] = {"b", "x"};
     const pv_csv_options ways[] = {{0},
-                                   {.delimiter = ';', .number_prefix = ""},
+                                   {.separator = ";", .number_prefix = ""},
+                                   {.separator = "tab", .decimal = ",", .na = "?,-9,NA"},
+                                   {.no_header = true, .na = ""},
                                    {.keep = a, .n_keep = 2, .text = b, .n_text = 2, .number_prefix = "x"}};
     const char *path = fuzz_file(0, data, size);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

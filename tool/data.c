@@ -7,8 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+pv_csv_options cli_csv(const cli_call *call) {
+    pv_csv_options csv = {0};
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        if (group->table == pv_csv_option_table)
+            memcpy(&csv, (const char *)call->options + group->offset, sizeof csv);
+    return csv;
+}
+
 int cli_read(cli_call *call, const pv_schema *schema, const char *path, const pv_roles *roles, pv_table **table) {
-    pv_csv_options options = {.roles = roles, .schema = schema};
+    pv_csv_options options = cli_csv(call);
+    options.roles = roles;
+    options.schema = schema;
     pv_status status = pv_table_read(call->ctx, path, &options, table);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

@@ -8,6 +8,7 @@
 typedef struct cli_roles {
     pv_roles roles;
     pv_image_options image;
+    pv_csv_options csv;
 } cli_roles;
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
@@ -17,6 +18,8 @@ typedef struct cli_roles {
             "many."                                                                                                    \
     }
 
+/* What the command was told of how CSV files are written: pv_csv_option_table, where it has that. */
+pv_csv_options cli_csv(const cli_call *call);
 /* Reads a table as roles and schema need it; schema NULL: to learn one from. */
 int cli_read(cli_call *call, const pv_schema *schema, const char *path, const pv_roles *roles, pv_table **table);
 /* The column of weights: given, or that of the fit where the table has it; NULL: none. */

@@ -26,6 +26,13 @@ const cli_hint cli_training_hints[] = {
     {"strata", NULL,
      "strata that rows were sampled by are features like others: keep their columns in; --group COL keeps rows "
      "together in cv"},
+    {"header", "no-header", NULL},
+    {"sep", "separator", NULL},
+    {"delimiter", "separator", NULL},
+    {"delim", "separator", NULL},
+    {"dec", "decimal", NULL},
+    {"na-strings", "na", NULL},
+    {"na-values", "na", NULL},
     {"drop", "exclude", NULL},
     {"ignore", "exclude", NULL},
     {"factors", "categorical", NULL},

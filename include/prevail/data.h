@@ -92,15 +92,21 @@ PV_MUST_USE pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const cha
 /* ---- CSV -----------------------------------------------------------------------------------------------------------
  * RFC 4180 and what real files do: a header row; quoted fields with "" inside, commas and line breaks; CRLF or LF; a
  * UTF-8 byte-order mark; blank lines skipped; spaces around unquoted fields dropped. Missing: empty, NA, NaN, nan,
- * null, NULL, '.'. A column is of numbers when all its fields that are not missing are; of text when none is. A mixture
- * is an error at the first field that does not fit, unless the column is named in text. A column of missing fields only
- * counts as numbers, unless named in text. inf and infinity are numbers; pv_schema_learn and _apply refuse them.
+ * null, NULL, '.', N/A, n/a, #N/A, <NA> and '?' (which is logged), unless na says otherwise. Compressed by gzip or
+ * zstd: unpacked as it is read. A column is of numbers when all its fields that are not missing are; of text when none
+ * is. A mixture is an error at the first field that does not fit, unless the column is named in text. A column of
+ * missing fields only counts as numbers, unless named in text. One of dates becomes days since 1970-01-01. inf and
+ * infinity are numbers; pv_schema_learn and _apply refuse them.
  */
 typedef struct pv_csv_options {
     const struct pv_roles *roles;   /* the table is read as these need it: what they name as text. NULL: none */
     const struct pv_schema *schema; /* the table is for pv_schema_apply with it and roles: other columns are read over,
                                        but for those in keep. NULL: it is to be learned from */
-    char delimiter;          /* 0: comma, or the one of tab and semicolon that the header has and comma it has not */
+    const char *separator;   /* one character, "tab" or "auto" (as NULL): comma, or the one of tab, semicolon and bar
+                                that the header has where it has no comma */
+    const char *decimal;     /* "." (as NULL) or "," */
+    const char *na;          /* texts that mean missing beside the empty one, "a,b"; "auto" (as NULL): the usual ones */
+    bool no_header;          /* the first row is data; columns are x1, x2, ... */
     const char *const *text; /* columns to read as text whatever they hold */
     size_t n_text;
     const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
@@ -109,6 +115,8 @@ typedef struct pv_csv_options {
     const char *const *number;
     size_t n_number;
 } pv_csv_options;
+
+extern const pv_option pv_csv_option_table[]; /* separator, decimal, no_header and na; ends with a NULL name */
 
 /* Reads path ("-": standard input; "builtin:NAME": embedded data; NPZ, NPY and IDX files by their first bytes: arrays
  * [N] are columns, arrays [N][m] columns NAME.1 .. NAME.m, N the length of the images). options may be NULL. The caller

@@ -19,6 +19,7 @@ typedef struct pv_probs_options {
     const char *positive; /* two classes: the label to put last; NULL: as the columns stand */
     bool all;             /* keep every column in table; those that hold no probabilities are read as text */
     bool drop_missing;    /* drop rows with missing cells instead of refusing */
+    const pv_csv_options *csv; /* how the file is written: separator, decimal, na, no_header; NULL: as usual */
 } pv_probs_options;
 
 typedef struct pv_probs {

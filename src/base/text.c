@@ -46,6 +46,31 @@ pv__shown pv__show(const char *text) {
     return pv__show_n(text, strlen(text));
 }
 
+static bool is_plain(const char *name) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.:/@%";
+    return *name && *name != '-' && name[strspn(name, plain)] == '\0';
+}
+
+pv__shown pv__show_word(const char *name) {
+    pv__shown shown = pv__show(name), word = {{0}};
+    bool listed = strpbrk(name, ",\"") || name[0] == ' ' || (*name && name[strlen(name) - 1] == ' ');
+    size_t used = 0, room = sizeof word.text - 8;        /* quotes, and the last character's */
+    if (is_plain(name) || strcmp(shown.text, name) != 0) /* what is escaped or cut is no name any more */
+        return shown;
+    word.text[used++] = '\'';
+    if (listed)
+        word.text[used++] = '"';
+    for (; *name && used < room; name++) {
+        const char *as = *name == '\'' ? "'\\''" : *name == '"' ? "\"\"" : (const char[]){*name, '\0'};
+        memcpy(word.text + used, as, strlen(as));
+        used += strlen(as);
+    }
+    if (listed)
+        word.text[used++] = '"';
+    word.text[used] = '\'';
+    return *name ? shown : word;
+}
+
 void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size) {
     size_t used = 0, shown = n < most ? n : most;
     joined[0] = '\0';

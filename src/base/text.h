@@ -12,6 +12,8 @@ typedef struct pv__shown {
 
 pv__shown pv__show(const char *text);
 pv__shown pv__show_n(const char *text, size_t n);
+/* A name as a shell takes it for an option that lists names: --exclude 'blood pressure'. */
+pv__shown pv__show_word(const char *name);
 
 /* "a, b, c and 4 more" of at most size bytes. */
 void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size);

@@ -8,6 +8,8 @@
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 
+#include <zlib.h>
+
 #include "data/archive.h"
 #include "data/data.h"
 
@@ -28,8 +30,18 @@ static bool is_gzip(const pv__bytes *b) {
     return b->size >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b;
 }
 
+/* The first bytes of what a gzip file, which begins with head, unpacks to. */
+static size_t unpacked_head(unsigned char *head, size_t n, unsigned char *to, size_t size) {
+    z_stream z = {.next_in = head, .avail_in = (uInt)n, .next_out = to, .avail_out = (uInt)size};
+    if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
+        return 0;
+    (void)inflate(&z, Z_SYNC_FLUSH); /* a damaged file is told of by whoever reads it */
+    inflateEnd(&z);
+    return size - z.avail_out;
+}
+
 bool pv_archive_recognise(const char *path) {
-    unsigned char head[16];
+    unsigned char head[1024], within[16];
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
         return false; /* what is read from a pipe is gone */
@@ -39,7 +51,9 @@ bool pv_archive_recognise(const char *path) {
     ssize_t n = read(descriptor, head, sizeof head);
     close(descriptor);
     pv__bytes bytes = {.data = head, .size = n > 0 ? (size_t)n : 0};
-    return is_zip(&bytes) || is_gzip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
+    if (is_gzip(&bytes)) /* a table may be packed as well */
+        bytes = (pv__bytes){.data = within, .size = unpacked_head(head, bytes.size, within, sizeof within)};
+    return is_zip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
 }
 
 static pv_status open_single(pv_ctx *ctx, pv_archive *a, const pv__bytes *head) {

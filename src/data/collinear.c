@@ -161,7 +161,7 @@ static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
                        "'%s' is collinear: it is %s%s; leave it out with `exclude` %s, or go on with `collinear` keep",
                        pv__show(schema->feature[j]).text,
                        found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined,
-                       pv__show(source).text);
+                       pv__show_word(source).text);
 }
 
 pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {

@@ -1,4 +1,4 @@
-/* src/data/csv.h: the input that the CSV reader scans. */
+/* src/data/csv.h: what the parts of the CSV reader share: its input, its scanner of fields, its header. */
 #ifndef PV_SRC_DATA_CSV_H
 #define PV_SRC_DATA_CSV_H
 
@@ -9,6 +9,23 @@
 
 enum { PV__FIELD_MAX = 1 << 20 }; /* bytes */
 
+/* ---- compressed files (csv_unpack.c) ----------------------------------------------------------------------------- */
+
+typedef struct pv__unpacker pv__unpacker;
+
+/* Whether a file that begins so is compressed: by gzip or zstd. */
+bool pv__is_packed(const char *head, size_t n);
+/* Unpacks what comes from the descriptor, of which head [n] was read already. name is for messages and borrowed. */
+PV_MUST_USE pv_status pv__unpacker_new(pv_ctx *ctx, const char *name, int descriptor, const char *head, size_t n,
+                                       pv__unpacker **unpacker);
+/* As read(2): up to size bytes, *got 0 at the end alone. Refuses what is damaged, cut short or a bomb. */
+PV_MUST_USE pv_status pv__unpacker_read(pv_ctx *ctx, pv__unpacker *unpacker, char *to, size_t size, size_t *got);
+void pv__unpacker_free(pv_ctx *ctx, pv__unpacker *unpacker); /* NULL is fine */
+/* read(2) for a reader of the context: interrupted where that is asked for, a failure with its cause. */
+PV_MUST_USE pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to, size_t size, size_t *got);
+
+/* ---- input (csv_scan.c) ------------------------------------------------------------------------------------------ */
+
 /* A window on the file: the bytes from at to end have been read and not yet used. A NUL byte and padding follow end; no
  * byte before it is NUL, so a scanner needs no other bound. The last line always ends with a line break: one is added
  * where the file has none. */
@@ -16,12 +33,13 @@ typedef struct pv__input {
     FILE *stream; /* NULL: standard input */
     const char *name;
     int descriptor;
+    pv__unpacker *unpacker; /* NULL: the file is not compressed, or nothing was read yet */
     char *buffer;
     size_t room;
     size_t at, end;
     size_t line;       /* of the byte at `at`, from 1 */
     bool final;        /* nothing is left to read */
-    uint64_t read;     /* bytes so far */
+    uint64_t read;     /* bytes so far, unpacked */
     uint64_t expected; /* bytes in a regular file, else 0 */
     XXH3_state_t hash;
 } pv__input;
@@ -53,5 +71,56 @@ void pv__scanner_delimiter(pv__scanner *scanner, char delimiter);
 /* Whether text is a blank line; *next is then behind it, or NULL where the window ends too early. */
 bool pv__scan_blank(const pv__scanner *scanner, const char *text, const char **next);
 PV_MUST_USE pv_status pv__scan_field(pv__scanner *scanner, const char *text, pv__field *field);
+
+/* ---- the reader -------------------------------------------------------------------------------------------------- */
+
+enum { PV__UNDECIDED, PV__NUMBER, PV__TEXT }; /* what a column holds */
+enum { PV__FREE, PV__FORCED_TEXT, PV__SKIPPED };
+
+/* The options as texts, understood (csv_options.c). */
+typedef struct pv__csv_form {
+    char delimiter; /* 0: to be found out */
+    char decimal;   /* '.' or ',' */
+    bool header;
+    bool usual;     /* the usual texts mean missing; else those of the list, and empty fields */
+    char **na;      /* [n_na] */
+    double *number; /* [n_na], NaN where such a text is no number */
+    size_t n_na;
+} pv__csv_form;
+
+PV_MUST_USE pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv_form *form);
+void pv__csv_form_free(pv_ctx *ctx, pv__csv_form *form);
+
+typedef struct pv__reader {
+    pv_ctx *ctx;
+    const pv_csv_options *options; /* NULL: none */
+    pv__csv_form form;
+    pv__input input;
+    pv__scanner scanner;
+    pv_table *table;
+    unsigned char *kind;        /* [columns] */
+    unsigned char *forced;      /* [columns]: PV__FORCED_TEXT, whatever they hold; PV__SKIPPED, not wanted at all */
+    bool *question;             /* [columns]: there was a '?', taken as missing */
+    pv__dictionary *dictionary; /* [columns] */
+    size_t capacity;            /* rows that the arrays hold */
+} pv__reader;
+
+/* A number in the form of the file: with its decimal mark. */
+bool pv__csv_number(const pv__csv_form *form, const char *text, size_t length, double *value);
+
+/* ---- the header (csv_header.c) ----------------------------------------------------------------------------------- */
+
+/* The names of the columns: the first line that is not blank, or x1, x2, ...; the caller frees. The input is then at
+ * the first row. Refuses names that are missing or there twice. */
+PV_MUST_USE pv_status pv__csv_header(pv__reader *r, char ***names, size_t *n);
+/* Refuses a table whose header looks like one of its rows. */
+PV_MUST_USE pv_status pv__csv_check_header(pv__reader *r);
+
+/* ---- dates (dates.c) --------------------------------------------------------------------------------------------- */
+
+/* Columns of texts that are dates, all of them, become numbers: days since 1970-01-01. Others stay. */
+PV_MUST_USE pv_status pv__csv_dates(pv__reader *r);
+/* Whether text [length] is a date of one of the known forms. */
+bool pv__date_known(const char *text, size_t length);
 
 #endif

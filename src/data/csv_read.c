@@ -8,135 +8,7 @@
 #include "data/csv.h"
 #include "base/number.h"
 
-enum { UNDECIDED, NUMBER, TEXT };
-enum { FREE, FORCED_TEXT, SKIPPED };
-enum { HEADER_MAX = 16 << 20, SLACK = 1 << 16 }; /* bytes; cells */
-
-typedef struct reader {
-    pv_ctx *ctx;
-    const pv_csv_options *options;
-    pv__input input;
-    pv__scanner scanner;
-    pv_table *table;
-    unsigned char *kind;        /* [columns] */
-    unsigned char *forced;      /* [columns]: FORCED_TEXT, text whatever they hold; SKIPPED, not wanted at all */
-    pv__dictionary *dictionary; /* [columns] */
-    size_t capacity;            /* rows that the arrays hold */
-} reader;
-
-/* ---- the header -------------------------------------------------------------------------------------------------- */
-
-/* The delimiter by the header line, quoted names not counted; 0 where the window ends before the line does. */
-static char detect_delimiter(const char *text) {
-    bool quoted = false, begins = true, tab = false, semicolon = false;
-    for (; *text != '\0' && (quoted || *text != '\n'); text++) {
-        if (quoted) {
-            if (*text == '"' && text[1] == '"')
-                text++;
-            else
-                quoted = *text != '"';
-            continue;
-        }
-        if (*text == ',')
-            return ',';
-        quoted = begins && *text == '"';
-        tab = tab || *text == '\t';
-        semicolon = semicolon || *text == ';';
-        begins = *text == '\t' || *text == ';' || (begins && *text == ' ');
-    }
-    if (*text == '\0')
-        return 0;
-    return tab ? '\t' : semicolon ? ';' : ',';
-}
-
-static pv_status check_names(reader *r, char *const *names, size_t n) {
-    const char *file = r->input.name;
-    double value;
-    bool numbers = true;
-    for (size_t c = 0; c < n; c++) {
-        if (names[c][0] == '\0')
-            return pv__fail_at(r->ctx, PV_ERR_INPUT, file, r->input.line, c + 1,
-                               "the header has no name for column %zu; name it (from R, write with row.names = FALSE)",
-                               c + 1);
-        numbers = numbers && pv__number_parse(names[c], strlen(names[c]), &value);
-    }
-    size_t at, earlier;
-    PV_TRY(pv__names_duplicate(r->ctx, names, n, &at, &earlier));
-    if (at < n)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, file, r->input.line, at + 1,
-                           "columns %zu and %zu are both named '%s'; rename one%s", earlier + 1, at + 1,
-                           pv__show(names[at]).text, numbers ? " (is the header row missing?)" : "");
-    if (numbers)
-        pv__log(r->ctx, PV_LOG_WARNING, "%s: all column names are numbers; is the header row missing?", file);
-    return PV_OK;
-}
-
-/* The fields of the line at text as names. *next: behind the line, or NULL where the window ends too early. */
-static pv_status scan_names(reader *r, const char *text, char ***names, size_t *n, const char **next) {
-    size_t room = 0;
-    pv__field field = {.next = text - 1};
-    r->scanner.line = r->input.line;
-    *next = NULL;
-    do {
-        r->scanner.column = *n + 1;
-        PV_TRY(pv__scan_field(&r->scanner, field.next + 1, &field));
-        if (!field.next)
-            return PV_OK;
-        if (*n == room) {
-            room = room + room / 2 + 16;
-            PV_TRY(pv__resize(r->ctx, room, sizeof **names, names));
-        }
-        PV_TRY(pv__alloc(r->ctx, field.length + 1, 1, &(*names)[*n]));
-        memcpy((*names)[(*n)++], field.text, field.length);
-    } while (*field.next != '\n');
-    *next = field.next + 1;
-    return PV_OK;
-}
-
-/* Detects the delimiter and scans the names; *next is NULL where the window ends too early. */
-static pv_status header_line(reader *r, const char *text, char ***names, size_t *n, const char **next) {
-    char delimiter = r->options ? r->options->delimiter : 0;
-    if (!delimiter)
-        delimiter = detect_delimiter(text);
-    *next = NULL;
-    /* At the end of the file the scanner has the message for what the detection could not see the end of. */
-    pv__scanner_delimiter(&r->scanner, delimiter ? delimiter : ',');
-    if (delimiter || r->input.final)
-        PV_TRY(scan_names(r, text, names, n, next));
-    if (!*next) {
-        pv_string_list_free(r->ctx, *names, *n);
-        *names = NULL;
-        *n = 0;
-    }
-    return PV_OK;
-}
-
-/* The header is the first line that is not blank. */
-static pv_status read_header(reader *r, char ***names, size_t *n) {
-    pv__input *input = &r->input;
-    for (;;) {
-        const char *text = input->buffer + input->at, *next = NULL;
-        bool blank = false;
-        if (input->at == input->end) {
-            if (input->final)
-                return pv__fail_at(r->ctx, PV_ERR_INPUT, input->name, 0, 0,
-                                   "the file is empty; a header row and rows of data are needed");
-        } else if (!(blank = pv__scan_blank(&r->scanner, text, &next))) {
-            PV_TRY(header_line(r, text, names, n, &next));
-        }
-        if (next) {
-            input->at = (size_t)(next - input->buffer);
-            if (!blank)
-                return PV_OK;
-            input->line++;
-            continue;
-        }
-        if (input->end - input->at > (size_t)HEADER_MAX)
-            return pv__fail_at(r->ctx, PV_ERR_INPUT, input->name, input->line, 0,
-                               "the header is longer than 16 MiB; is this a CSV file?");
-        PV_TRY(pv__input_fill(r->ctx, input));
-    }
-}
+enum { SLACK = 1 << 16 }; /* cells */
 
 /* Rows to spare: SLACK cells, of which a row's line is one. */
 static size_t spare_rows(size_t columns) {
@@ -165,36 +37,35 @@ static bool may_be_number(const pv_csv_options *options, const char *name) {
     return false;
 }
 
-static void choose_columns(reader *r) {
+static void choose_columns(pv__reader *r) {
     const pv_csv_options *options = r->options;
     size_t n = r->table->columns, c;
     if (!options)
         return;
     if (options->keep)
-        memset(r->forced, SKIPPED, n);
+        memset(r->forced, PV__SKIPPED, n);
     for (size_t i = 0; options->keep && i < options->n_keep; i++)
         if ((c = pv__table_lookup(r->table, options->keep[i])) < n)
-            r->forced[c] = FREE;
+            r->forced[c] = PV__FREE;
     for (c = 0; options->number_prefix && c < n; c++)
-        if (r->forced[c] == FREE && !may_be_number(options, r->table->column[c].name))
-            r->forced[c] = FORCED_TEXT;
+        if (r->forced[c] == PV__FREE && !may_be_number(options, r->table->column[c].name))
+            r->forced[c] = PV__FORCED_TEXT;
     for (size_t i = 0; i < options->n_text; i++)
-        if ((c = pv__table_lookup(r->table, options->text[i])) < n && r->forced[c] == FREE)
-            r->forced[c] = FORCED_TEXT;
+        if ((c = pv__table_lookup(r->table, options->text[i])) < n && r->forced[c] == PV__FREE)
+            r->forced[c] = PV__FORCED_TEXT;
 }
 
-static pv_status begin_table(reader *r) {
+static pv_status begin_table(pv__reader *r) {
     char **names = NULL;
     size_t n = 0;
     pv_status status;
-    PV_GOTO(done, read_header(r, &names, &n));
-    PV_GOTO(done, check_names(r, names, n));
+    PV_GOTO(done, pv__csv_header(r, &names, &n));
     PV_GOTO(done, pv__table_new(r->ctx, r->input.name, (const char *const *)names, n, 0, &r->table));
     PV_GOTO(done, pv__alloc(r->ctx, n, 1, &r->kind));
     PV_GOTO(done, pv__alloc(r->ctx, n, 1, &r->forced));
+    PV_GOTO(done, pv__alloc(r->ctx, n, sizeof *r->question, &r->question));
     PV_GOTO(done, pv__alloc(r->ctx, n, sizeof *r->dictionary, &r->dictionary));
     choose_columns(r);
-    r->input.line = r->scanner.line + 1;
     r->capacity = estimate_rows(&r->input, n);
 done:
     pv_string_list_free(r->ctx, names, n);
@@ -203,13 +74,13 @@ done:
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-static pv_status grow_rows(reader *r) {
+static pv_status grow_rows(pv__reader *r) {
     size_t capacity = r->capacity + r->capacity / 2 + spare_rows(r->table->columns);
     for (size_t c = 0; c < r->table->columns; c++) {
         pv_column *column = &r->table->column[c];
-        if (r->kind[c] == NUMBER)
+        if (r->kind[c] == PV__NUMBER)
             PV_TRY(pv__resize(r->ctx, capacity, sizeof *column->number, &column->number));
-        else if (r->kind[c] == TEXT)
+        else if (r->kind[c] == PV__TEXT)
             PV_TRY(pv__resize(r->ctx, capacity, sizeof *column->code, &column->code));
     }
     if (r->table->line)
@@ -219,9 +90,9 @@ static pv_status grow_rows(reader *r) {
 }
 
 /* Resizing a NULL block allocates without zeroing, which would touch every page. The rows so far were missing. */
-static pv_status decide(reader *r, size_t c, unsigned char kind) {
+static pv_status decide(pv__reader *r, size_t c, unsigned char kind) {
     pv_column *column = &r->table->column[c];
-    if (kind == NUMBER) {
+    if (kind == PV__NUMBER) {
         PV_TRY(pv__resize(r->ctx, r->capacity, sizeof *column->number, &column->number));
         for (size_t i = 0; i < r->table->rows; i++)
             column->number[i] = (double)NAN;
@@ -230,7 +101,7 @@ static pv_status decide(reader *r, size_t c, unsigned char kind) {
         for (size_t i = 0; i < r->table->rows; i++)
             column->code[i] = -1;
     }
-    column->type = kind == NUMBER ? PV_COLUMN_NUMBER : PV_COLUMN_TEXT;
+    column->type = kind == PV__NUMBER ? PV_COLUMN_NUMBER : PV_COLUMN_TEXT;
     r->kind[c] = kind;
     return PV_OK;
 }
@@ -240,20 +111,60 @@ bool pv__text_missing(const char *t, size_t length) {
     case 0:
         return true;
     case 1:
-        return t[0] == '.';
+        return t[0] == '.' || t[0] == '?';
     case 2:
         return memcmp(t, "NA", 2) == 0;
     case 3:
-        return memcmp(t, "NaN", 3) == 0 || memcmp(t, "nan", 3) == 0;
+        return memcmp(t, "NaN", 3) == 0 || memcmp(t, "nan", 3) == 0 || memcmp(t, "N/A", 3) == 0 ||
+               memcmp(t, "n/a", 3) == 0;
     case 4:
-        return memcmp(t, "null", 4) == 0 || memcmp(t, "NULL", 4) == 0;
+        return memcmp(t, "null", 4) == 0 || memcmp(t, "NULL", 4) == 0 || memcmp(t, "<NA>", 4) == 0 ||
+               memcmp(t, "#N/A", 4) == 0;
     default:
         return false;
     }
 }
 
+/* A question mark may be meant as one: that it was taken as missing is told. */
+static bool is_missing(pv__reader *r, size_t c, const char *text, size_t length) {
+    const pv__csv_form *form = &r->form;
+    if (form->usual) {
+        bool missing = pv__text_missing(text, length);
+        if (missing && length == 1 && text[0] == '?')
+            r->question[c] = true;
+        return missing;
+    }
+    for (size_t i = 0; i < form->n_na; i++)
+        if (strlen(form->na[i]) == length && memcmp(form->na[i], text, length) == 0)
+            return true;
+    return length == 0;
+}
+
+/* Numbers that mean missing: the fast path knows nothing of them. */
+static void drop_numbers(const pv__csv_form *form, size_t rows, double *number) {
+    for (size_t k = 0; k < form->n_na; k++)
+        for (size_t i = 0; !isnan(form->number[k]) && i < rows; i++)
+            if (number[i] == form->number[k])
+                number[i] = (double)NAN;
+}
+
+static void tell_of_questions(const pv__reader *r) {
+    size_t count = 0, first = 0;
+    for (size_t c = r->table->columns; c-- > 0;)
+        if (r->question[c]) {
+            count++;
+            first = c;
+        }
+    char more[48] = "";
+    if (count > 1)
+        pv__format(more, sizeof more, " and %zu more column%s", count - 1, count == 2 ? "" : "s");
+    if (count > 0)
+        pv__log(r->ctx, PV_LOG_WARNING, "%s: '?' in column '%s'%s is taken as missing; `na` says which texts are",
+                r->input.name, pv__show(r->table->column[first].name).text, more);
+}
+
 /* Fields of a row of which found end at `at`; 0 where the window ends before the row does. */
-static pv_status count_fields(reader *r, const char *at, size_t found, size_t *count) {
+static pv_status count_fields(pv__reader *r, const char *at, size_t found, size_t *count) {
     pv__field field = {.next = at};
     while (field.next && *field.next != '\n') {
         r->scanner.column = ++found;
@@ -263,18 +174,24 @@ static pv_status count_fields(reader *r, const char *at, size_t found, size_t *c
     return PV_OK;
 }
 
-static pv_status ragged(reader *r, size_t found) {
+static pv_status ragged(pv__reader *r, size_t found) {
     return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->input.line, 0,
                        "this row has %zu field%s, the header %zu; correct the row (text with a delimiter in it needs "
                        "double quotes)",
                        found, found == 1 ? "" : "s", r->table->columns);
 }
 
+static bool is_comma_number(const char *text) {
+    static const pv__csv_form comma = {.decimal = ','};
+    double value;
+    return strchr(text, ',') && pv__csv_number(&comma, text, strlen(text), &value);
+}
+
 /* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
  * the window ends too early to tell, field->next becomes NULL. */
-static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
+static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) {
     pv__shown name = pv__show(r->table->column[c].name), text = pv__show_n(field->text, field->length);
-    bool number = r->kind[c] == NUMBER;
+    bool number = r->kind[c] == PV__NUMBER;
     size_t found;
     PV_TRY(count_fields(r, field->next, c + 1, &found));
     field->next = NULL;
@@ -282,34 +199,34 @@ static pv_status misfit(reader *r, size_t c, size_t line, pv__field *field) {
         return PV_OK;
     if (found != r->table->columns)
         return ragged(r, found);
+    const char *is = number ? "not a number" : "a number", *above = number ? "numbers" : "text";
+    const char *decimal = number && is_comma_number(text.text) ? " (for decimal commas, `decimal` ,)" : "";
     if (r->options && r->options->keep) /* for a model that is made: the column's kind is settled */
-        return pv__fail_at(
-            r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-            "column %zu, '%s': '%s' is %s, but the fields above are %s; correct the cell (missing ones are "
-            "empty, NA, NaN, null or '.')",
-            c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text");
-    return pv__fail_at(
-        r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-        "column %zu, '%s': '%s' is %s, but the fields above are %s; correct the cell (missing ones are empty, "
-        "NA, NaN, null or '.'), read the column as "
-        "categories with `categorical` %s, or leave it out with `exclude` %s",
-        c + 1, name.text, text.text, number ? "not a number" : "a number", number ? "numbers" : "text", name.text,
-        name.text);
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
+                           "column %zu, '%s': '%s' is %s, but the fields above are %s%s; correct the cell, or name the "
+                           "texts that mean missing with `na`",
+                           c + 1, name.text, text.text, is, above, decimal);
+    pv__shown word = pv__show_word(r->table->column[c].name);
+    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
+                       "column %zu, '%s': '%s' is %s, but the fields above are %s%s; correct the cell, name the texts "
+                       "that mean missing with `na`, read the column as categories with `categorical` %s, or leave it "
+                       "out with `exclude` %s",
+                       c + 1, name.text, text.text, is, above, decimal, word.text, word.text);
 }
 
 /* A scanned field into row table->rows of its column. Doing it twice, after the window ended within the row, is
  * harmless. field->next becomes NULL where the window has to be read on. */
-static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
+static pv_status store(pv__reader *r, size_t c, size_t line, pv__field *field) {
     pv_column *column = &r->table->column[c];
     size_t row = r->table->rows;
     double value;
-    if (r->forced[c] == SKIPPED)
+    if (r->forced[c] == PV__SKIPPED)
         return PV_OK;
-    if (r->kind[c] == TEXT) {
+    if (r->kind[c] == PV__TEXT) {
         uint64_t hash;
         int32_t code = pv__dictionary_find(&r->dictionary[c], column, field->text, field->length, &hash);
-        if (code < 0 && !pv__text_missing(field->text, field->length)) {
-            if (!r->forced[c] && pv__number_parse(field->text, field->length, &value))
+        if (code < 0 && !is_missing(r, c, field->text, field->length)) {
+            if (!r->forced[c] && pv__csv_number(&r->form, field->text, field->length, &value))
                 return misfit(r, c, line, field);
             code = column->levels;
             PV_TRY(pv__dictionary_add(r->ctx, &r->dictionary[c], column, field->text, field->length, hash));
@@ -317,14 +234,14 @@ static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
         column->code[row] = code;
         return PV_OK;
     }
-    if (pv__text_missing(field->text, field->length)) {
-        if (r->kind[c] == NUMBER)
+    if (is_missing(r, c, field->text, field->length)) {
+        if (r->kind[c] == PV__NUMBER)
             column->number[row] = (double)NAN;
         return PV_OK;
     }
-    bool number = !r->forced[c] && pv__number_parse(field->text, field->length, &value);
-    if (r->kind[c] == UNDECIDED) {
-        PV_TRY(decide(r, c, number ? NUMBER : TEXT));
+    bool number = !r->forced[c] && pv__csv_number(&r->form, field->text, field->length, &value);
+    if (r->kind[c] == PV__UNDECIDED) {
+        PV_TRY(decide(r, c, number ? PV__NUMBER : PV__TEXT));
         if (!number)
             return store(r, c, line, field);
     }
@@ -335,7 +252,7 @@ static pv_status store(reader *r, size_t c, size_t line, pv__field *field) {
 }
 
 /* Rows start at the line of their number plus two; where they do not, every row's line is kept. */
-static pv_status note_line(reader *r) {
+static pv_status note_line(pv__reader *r) {
     pv_table *table = r->table;
     if (!table->line) {
         if (r->input.line == table->rows + 2)
@@ -351,15 +268,16 @@ static pv_status note_line(reader *r) {
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* One row at text. *next: behind it, or NULL where the window ends too early. */
-static pv_status read_row(reader *r, const char *text, const char **next) {
+static pv_status read_row(pv__reader *r, const char *text, const char **next) {
     const pv_column *column = r->table->column;
     const size_t columns = r->table->columns, row = r->table->rows;
     const char delimiter = r->scanner.delimiter;
+    const bool fast = r->form.decimal == '.';
     *next = NULL;
     r->scanner.line = r->input.line;
     for (size_t c = 0; c < columns; c++) {
         const char *end = NULL;
-        if (r->kind[c] == NUMBER && (end = pv__number_fast(text, &column[c].number[row]))) {
+        if (fast && r->kind[c] == PV__NUMBER && (end = pv__number_fast(text, &column[c].number[row]))) {
             end += *end == '\r' && end[1] == '\n';
             if (*end != delimiter && *end != '\n')
                 end = NULL;
@@ -386,7 +304,7 @@ static pv_status read_row(reader *r, const char *text, const char **next) {
     return PV_OK;
 }
 
-static pv_status read_rows(reader *r) {
+static pv_status read_rows(pv__reader *r) {
     pv__input *input = &r->input;
     for (;;) {
         const char *text = input->buffer + input->at, *next = NULL;
@@ -413,40 +331,36 @@ static pv_status read_rows(reader *r) {
 }
 
 /* Columns without a single value count as numbers, unless text was asked for; arrays shrink to what they hold. */
-static pv_status finish_table(reader *r) {
+static pv_status finish_table(pv__reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 0, 0,
-                           "the file has a header and no rows of data; add some (lines end with a line feed)");
+                           "the file has a header and no rows of data; add some (lines end with a line feed), or read "
+                           "it with `no-header`");
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
-        if (r->kind[c] == UNDECIDED)
-            PV_TRY(decide(r, c, r->forced[c] == FREE ? NUMBER : TEXT));
-        if (r->kind[c] == TEXT) {
+        if (r->kind[c] == PV__UNDECIDED)
+            PV_TRY(decide(r, c, r->forced[c] == PV__FREE ? PV__NUMBER : PV__TEXT));
+        if (r->kind[c] == PV__TEXT) {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->code, &column->code));
             PV_TRY(pv__resize(r->ctx, (size_t)column->levels, sizeof *column->level, &column->level));
         } else {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->number, &column->number));
+            drop_numbers(&r->form, table->rows, column->number);
         }
         pv__dictionary_free(r->ctx, &r->dictionary[c]);
     }
+    PV_TRY(pv__csv_dates(r));
+    PV_TRY(pv__csv_check_header(r));
+    tell_of_questions(r);
     if (table->line)
         PV_TRY(pv__resize(r->ctx, table->rows, sizeof *table->line, &table->line));
     table->hash = XXH3_64bits_digest(&r->input.hash);
     return PV_OK;
 }
 
-static pv_status check_options(pv_ctx *ctx, const pv_csv_options *options) {
-    char d = options ? options->delimiter : 0;
-    bool unfit = (d >= '0' && d <= '9') || ((d | 32) >= 'a' && (d | 32) <= 'z') || (d && strchr("\"\n\r .+-", d));
-    if (unfit)
-        return pv__fail(ctx, PV_ERR_USAGE, "'%s' cannot separate fields; use a comma, semicolon, tab or bar",
-                        pv__show_n(&d, 1).text);
-    return PV_OK;
-}
-
 /* A byte-order mark is no part of the first name. */
-static pv_status skip_mark(reader *r) {
+static pv_status skip_mark(pv__reader *r) {
     PV_TRY(pv__input_fill(r->ctx, &r->input));
     if (strncmp(r->input.buffer, "\xEF\xBB\xBF", 3) == 0)
         r->input.at = 3;
@@ -454,9 +368,10 @@ static pv_status skip_mark(reader *r) {
 }
 
 static pv_status read_csv(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
-    reader r = {.ctx = ctx, .options = options};
+    pv__reader r = {.ctx = ctx, .options = options};
     r.scanner = (pv__scanner){.ctx = ctx, .input = &r.input};
     pv_status status;
+    PV_GOTO(done, pv__csv_form_parse(ctx, options, &r.form));
     PV_GOTO(done, pv__input_open(ctx, path, &r.input));
     PV_GOTO(done, skip_mark(&r));
     PV_GOTO(done, begin_table(&r));
@@ -471,8 +386,10 @@ done:
     pv__free(ctx, r.dictionary);
     pv__free(ctx, r.kind);
     pv__free(ctx, r.forced);
+    pv__free(ctx, r.question);
     pv__free(ctx, r.scanner.scratch);
     pv__input_close(ctx, &r.input);
+    pv__csv_form_free(ctx, &r.form);
     return status;
 }
 
@@ -482,7 +399,6 @@ pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *opt
     *table = NULL;
     if (strncmp(path, builtin, sizeof builtin - 1) == 0)
         return pv_table_builtin(ctx, path + sizeof builtin - 1, table);
-    PV_TRY(check_options(ctx, options));
     PV_TRY(pv__reading_new(ctx, options, &reading));
     pv_status status =
         (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, &reading.options, table);

@@ -27,8 +27,8 @@ void pv__input_close(pv_ctx *ctx, pv__input *input) {
     if (input->stream)
         fclose(input->stream);
     pv__free(ctx, input->buffer);
-    input->stream = NULL;
-    input->buffer = NULL;
+    pv__unpacker_free(ctx, input->unpacker);
+    *input = (pv__input){0};
 }
 
 static size_t count_breaks(const char *from, const char *to) {
@@ -40,21 +40,53 @@ static size_t count_breaks(const char *from, const char *to) {
     return n;
 }
 
+pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to, size_t size, size_t *got) {
+    ssize_t n;
+    do {
+        n = read(descriptor, to, size);
+        if (pv__interrupted(ctx))
+            return pv__fail_at(ctx, PV_ERR_INTERRUPTED, name, 0, 0, "reading was interrupted");
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return pv__fail_at(ctx, PV_ERR_PATH, name, 0, 0,
+                           "cannot be read: %s; give a file that can, such as a copy on another disk", strerror(errno));
+    *got = (size_t)n;
+    return PV_OK;
+}
+
+/* What the first bytes say: whether they have to be unpacked. A pipe may give them one by one. */
+static pv_status begin_reading(pv_ctx *ctx, pv__input *input) {
+    enum { HEAD = 4 };
+    size_t got = 1;
+    while (input->end < HEAD && got > 0) {
+        PV_TRY(pv__read_some(ctx, input->name, input->descriptor, input->buffer + input->end, input->room - input->end,
+                             &got));
+        input->end += got;
+    }
+    input->final = got == 0;
+    if (!pv__is_packed(input->buffer, input->end))
+        return PV_OK;
+    PV_TRY(pv__unpacker_new(ctx, input->name, input->descriptor, input->buffer, input->end, &input->unpacker));
+    input->end = 0;
+    input->final = false;
+    input->expected = 0; /* of a table nobody knows how long it gets */
+    return PV_OK;
+}
+
 /* Up to the whole of the window's free part; less only at the end of the file. */
 static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     size_t begin = input->end;
+    if (input->read == 0 && begin == 0)
+        PV_TRY(begin_reading(ctx, input));
     while (input->end < input->room && !input->final) {
-        ssize_t got = read(input->descriptor, input->buffer + input->end, input->room - input->end);
-        if (pv__interrupted(ctx))
-            return pv__fail_at(ctx, PV_ERR_INTERRUPTED, input->name, input->line, 0, "reading was interrupted");
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return pv__fail_at(ctx, PV_ERR_PATH, input->name, 0, 0,
-                               "cannot be read: %s; give a file that can, such as a copy on another disk",
-                               strerror(errno));
+        char *to = input->buffer + input->end;
+        size_t room = input->room - input->end, got;
+        if (input->unpacker)
+            PV_TRY(pv__unpacker_read(ctx, input->unpacker, to, room, &got));
+        else
+            PV_TRY(pv__read_some(ctx, input->name, input->descriptor, to, room, &got));
         input->final = got == 0;
-        input->end += (size_t)got;
+        input->end += got;
     }
     char *from = input->buffer + begin;
     size_t size = input->end - begin;

@@ -145,7 +145,7 @@ static void warn_of_counter(pv_ctx *ctx, const double *number, const pv_dataset 
     if (counts)
         pv__log(ctx, PV_LOG_WARNING,
                 "column '%s' counts the rows and is taken as a feature; if it is not a measurement, use `id` %s",
-                pv__show(name).text, pv__show(name).text);
+                pv__show(name).text, pv__show_word(name).text);
 }
 
 static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
@@ -170,13 +170,13 @@ static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column,
         if (comma)
             *comma = '.';
         bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
-        pv__shown name = pv__show(source->name);
+        pv__shown name = pv__show(source->name), word = pv__show_word(source->name);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                              "column '%s' has more than %d different texts, too many for categories%s; leave it out "
                              "with `exclude` %s, or with `id` %s if it names the rows",
                              name.text, PV__LEVELS_MAX,
-                             decimal_comma ? " (they look like numbers with a decimal comma: write points)" : "",
-                             name.text, name.text);
+                             decimal_comma ? " (they look like numbers with a decimal comma: `decimal` ,)" : "",
+                             word.text, word.text);
         goto done;
     }
     PV_GOTO(done, pv__categories_sort(ctx, data, &categories));

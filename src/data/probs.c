@@ -93,7 +93,11 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     char **also = NULL;
     size_t n_also = 0, n_keep = 0;
     pv_status status;
-    pv_csv_options csv = {.text = text, .n_text = options->target ? 1 : 0};
+    const pv_csv_options form = options->csv ? *options->csv : (pv_csv_options){0};
+    pv_csv_options csv = form, glance = form;
+    csv.text = text;
+    csv.n_text = options->target ? 1 : 0;
+    glance.keep = nothing;
     if (options->columns)
         PV_GOTO(done, pairs_parse(ctx, "`columns`", options->columns, found));
     if (options->all) {
@@ -112,7 +116,6 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
     }
     if (!options->columns) {
         pv_table *names;
-        pv_csv_options glance = {.keep = nothing};
         PV_GOTO(done, pv_table_read(ctx, path, &glance, &names));
         status = pairs_by_prefix(ctx, names, found);
         pv_table_free(ctx, names);

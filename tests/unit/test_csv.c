@@ -110,8 +110,8 @@ static void finds_missing(void **state) {
 
 static void finds_delimiter(void **state) {
     (void)state;
-    static const char *const same[] = {"a;b\n1;2\n", "a\tb\n1\t2\n", "a,b\n1,2\n"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const same[] = {"a;b\n1;2\n", "a\tb\n1\t2\n", "a,b\n1,2\n", "a|b\n1|2\n"};
+    for (size_t i = 0; i < 4; i++) {
         pv_table *t = read_text(same[i]);
         assert_int_equal(t->columns, 2);
         same_bits(number(t, 0, 1), 2);
@@ -129,13 +129,19 @@ static void finds_delimiter(void **state) {
     assert_int_equal(t->rows, 2);
     assert_true(isnan(number(t, 0, 0)) && isnan(number(t, 1, 1)));
     pv_table_free(ctx, t);
-    put("a|b\n1|2\n", 8);
-    t = must_read(&(pv_csv_options){.delimiter = '|'});
-    assert_int_equal(t->columns, 2);
-    pv_table_free(ctx, t);
-    static const char bad[] = "1e.\"\n +-";
-    for (const char *d = bad; *d; d++)
-        assert_int_equal(pv_table_read(ctx, path, &(pv_csv_options){.delimiter = *d}, &t), PV_ERR_USAGE);
+    static const char *const words[] = {"|", "bar", "tab", "\t", "semicolon"}, marks[] = "||\t\t;";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char text[] = "a,b c\n1 2\n"; /* not the one that would be found */
+        text[3] = text[7] = marks[i];
+        put(text, strlen(text));
+        t = must_read(&(pv_csv_options){.separator = words[i]});
+        assert_int_equal(t->columns, 2);
+        assert_string_equal(t->column[0].name, "a,b");
+        pv_table_free(ctx, t);
+    }
+    static const char *const bad[] = {"1", "e", ".", "\"", "\n", " ", "+", "-", "", ";;", "\xC3", "tabs"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(pv_table_read(ctx, path, &(pv_csv_options){.separator = bad[i]}, &t), PV_ERR_USAGE);
 }
 
 static void decides_types(void **state) {
@@ -231,7 +237,7 @@ static void refuses_names(void **state) {
     refused("\"\",a\n1,2\n", 1, 1, "no name", "row.names");
     refused("a,b,a,b\n1,2,3,4\n", 1, 3, "columns 1 and 3", "'a'");
     refused("\na,b, a\n1,2,3\n", 2, 3, "columns 1 and 3", "'a'");
-    refused("1,2,1\n1,2,3\n", 1, 3, "header row missing", "'1'");
+    refused("1,2,1\n1,2,3\n", 1, 0, "looks like data", "--no-header");
 }
 
 static void refuses_mixtures(void **state) {

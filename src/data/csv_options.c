@@ -1,0 +1,98 @@
+/* How a CSV file is written: what its user says of it, as text, and what that means. */
+#include <math.h>
+#include <string.h>
+
+#include "data/csv.h"
+#include "base/number.h"
+
+#define AT(field) offsetof(pv_csv_options, field)
+
+const pv_option pv_csv_option_table[] = {
+    {"separator", PV_OPTION_TEXT, AT(separator), "auto", 0, 0, NULL, "CHAR",
+     "What separates the fields of CSV files: a character, or tab. auto: a comma, or the one of tab, semicolon and bar "
+     "that the header has."},
+    {"decimal", PV_OPTION_TEXT, AT(decimal), ".", 0, 0, NULL, ".|,", "The decimal mark of their numbers."},
+    {"no-header", PV_OPTION_FLAG, AT(no_header), NULL, 0, 0, NULL, NULL,
+     "Their first row is data; the columns are x1, x2, ..."},
+    {"na", PV_OPTION_TEXT, AT(na), "auto", 0, 0, NULL, "TEXTS",
+     "Texts that mean missing, comma-separated, as in \"?,NA,-9\"; an empty cell is always. auto: NA, N/A, NaN, null, "
+     "a "
+     "full stop, and a question mark, which is told."},
+    {0}};
+
+static pv_status parse_separator(pv_ctx *ctx, const char *text, char *delimiter) {
+    static const struct {
+        const char *word;
+        char mark;
+    } words[] = {{"auto", 0},        {"comma", ','}, {"tab", '\t'}, {"\\t", '\t'},
+                 {"semicolon", ';'}, {"bar", '|'},   {"pipe", '|'}};
+    *delimiter = 0;
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i].word) == 0) {
+            *delimiter = words[i].mark;
+            return PV_OK;
+        }
+    if (!text)
+        return PV_OK;
+    char d = text[0];
+    bool unfit = (d >= '0' && d <= '9') || ((d | 32) >= 'a' && (d | 32) <= 'z') || (d & 0x80) ||
+                 (d && strchr("\"\n\r .+-", d)) || strlen(text) != 1;
+    if (unfit)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`separator`: '%s' cannot separate fields; use a comma, semicolon, tab or bar",
+                        pv__show(text).text);
+    *delimiter = d;
+    return PV_OK;
+}
+
+static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
+    *decimal = '.';
+    if (!text || strcmp(text, ".") == 0 || strcmp(text, "point") == 0)
+        return PV_OK;
+    *decimal = ',';
+    if (strcmp(text, ",") == 0 || strcmp(text, "comma") == 0)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is no decimal mark; use . or ,", pv__show(text).text);
+}
+
+pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv_form *form) {
+    static const pv_csv_options none = {0};
+    options = options ? options : &none;
+    *form = (pv__csv_form){.header = !options->no_header, .usual = !options->na || strcmp(options->na, "auto") == 0};
+    PV_TRY(parse_separator(ctx, options->separator, &form->delimiter));
+    PV_TRY(parse_decimal(ctx, options->decimal, &form->decimal));
+    if (form->delimiter == form->decimal)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`separator` and `decimal` are both '%c'; files with a decimal comma are "
+                        "separated by semicolons or tabs",
+                        form->decimal);
+    if (form->usual)
+        return PV_OK;
+    PV_TRY(pv__names_split(ctx, "`na`", options->na, &form->na, &form->n_na));
+    PV_TRY(pv__alloc(ctx, form->n_na, sizeof *form->number, &form->number));
+    for (size_t i = 0; i < form->n_na; i++)
+        if (!pv__csv_number(form, form->na[i], strlen(form->na[i]), &form->number[i]))
+            form->number[i] = (double)NAN;
+    return PV_OK;
+}
+
+void pv__csv_form_free(pv_ctx *ctx, pv__csv_form *form) {
+    pv_string_list_free(ctx, form->na, form->n_na);
+    pv__free(ctx, form->number);
+    *form = (pv__csv_form){0};
+}
+
+bool pv__csv_number(const pv__csv_form *form, const char *text, size_t length, double *value) {
+    enum { LONGEST = 400 }; /* digits that a double can have any use for, and more */
+    char pointed[LONGEST + 1];
+    if (form->decimal == '.')
+        return pv__number_parse(text, length, value);
+    if (length > LONGEST || memchr(text, '.', length)) /* a point would be that of thousands */
+        return false;
+    memcpy(pointed, text, length);
+    pointed[length] = '\0';
+    char *comma = memchr(pointed, ',', length);
+    if (comma)
+        *comma = '.';
+    return pv__number_parse(pointed, length, value);
+}

@@ -1,0 +1,169 @@
+/* Compressed CSV files, unpacked as they are read: by gzip (zlib), or by zstd where the library was built with it.
+ * Several streams one after the other are one file.
+ *
+ * What a few bytes unpack to may be any number of rows. Deflate can do 1,032 for 1; a file that goes beyond that is
+ * taken for a bomb, by whatever it is packed. Memory is that of the rows, asked for as they come.
+ */
+#include <string.h>
+
+#include <zlib.h>
+
+#include "data/csv.h"
+
+#if PV_ZSTD
+#include <zstd.h>
+#include <zstd_errors.h>
+#endif
+
+enum { PIECE = 1 << 17, MOST = 1032 };
+
+struct pv__unpacker {
+    const char *name;
+    int descriptor;
+    bool gzip;
+    bool within; /* a stream that has not ended */
+    bool final;  /* the file is read */
+    uint64_t packed, unpacked;
+    size_t at, end; /* of in */
+    z_stream z;
+#if PV_ZSTD
+    ZSTD_DCtx *zstd;
+#endif
+    char in[]; /* [PIECE], or what was read before */
+};
+
+static bool is_gzip(const char *head, size_t n) {
+    return n >= 2 && memcmp(head, "\x1f\x8b", 2) == 0;
+}
+
+static bool is_zstd(const char *head, size_t n) {
+    return n >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
+bool pv__is_packed(const char *head, size_t n) {
+    return is_gzip(head, n) || is_zstd(head, n);
+}
+
+static voidpf zlib_alloc(voidpf ctx, uInt items, uInt size) {
+    void *block = NULL;
+    return pv__alloc(ctx, items, size, &block) == PV_OK ? block : NULL;
+}
+
+static void zlib_free(voidpf ctx, voidpf block) {
+    pv__free(ctx, block);
+}
+
+static pv_status no_memory(pv_ctx *ctx) {
+    return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
+}
+
+static pv_status damaged(pv_ctx *ctx, const pv__unpacker *u) {
+    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and damaged; copy it again");
+}
+
+static pv_status begin_zstd(pv_ctx *ctx, pv__unpacker *u) {
+#if PV_ZSTD
+    u->zstd = ZSTD_createDCtx(); /* windows of up to 128 MiB, the library's own limit */
+    return u->zstd ? PV_OK : no_memory(ctx);
+#else
+    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,
+                       "is compressed by zstd, which this build of prevail cannot read; unpack it (zstd -d)");
+#endif
+}
+
+pv_status pv__unpacker_new(pv_ctx *ctx, const char *name, int descriptor, const char *head, size_t n,
+                           pv__unpacker **unpacker) {
+    pv__unpacker *u;
+    *unpacker = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *u + (n > PIECE ? n : PIECE), &u));
+    u->name = name;
+    u->descriptor = descriptor;
+    u->gzip = is_gzip(head, n);
+    u->z = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    memcpy(u->in, head, n);
+    u->end = n;
+    u->packed = n;
+    pv_status status = PV_OK;
+    if (u->gzip && inflateInit2(&u->z, 16 + MAX_WBITS) != Z_OK)
+        status = no_memory(ctx);
+    else if (!u->gzip)
+        status = begin_zstd(ctx, u);
+    if (status == PV_OK)
+        *unpacker = u;
+    else
+        pv__free(ctx, u);
+    return status;
+}
+
+void pv__unpacker_free(pv_ctx *ctx, pv__unpacker *u) {
+    if (!u)
+        return;
+    if (u->gzip)
+        inflateEnd(&u->z);
+#if PV_ZSTD
+    ZSTD_freeDCtx(u->zstd);
+#endif
+    pv__free(ctx, u);
+}
+
+/* One step: from in to [size]; *got bytes came. */
+static pv_status inflate_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
+    u->z.next_in = (unsigned char *)u->in + u->at;
+    u->z.avail_in = (uInt)(u->end - u->at);
+    u->z.next_out = (unsigned char *)to;
+    u->z.avail_out = size < 1 << 30 ? (uInt)size : 1 << 30;
+    uInt room = u->z.avail_out;
+    int code = inflate(&u->z, Z_NO_FLUSH);
+    u->at = u->end - u->z.avail_in;
+    *got = room - u->z.avail_out;
+    u->within = code != Z_STREAM_END;
+    if (code == Z_MEM_ERROR)
+        return no_memory(ctx);
+    if (code == Z_STREAM_END)
+        code = inflateReset(&u->z);
+    return code == Z_OK || code == Z_BUF_ERROR ? PV_OK : damaged(ctx, u);
+}
+
+static pv_status zstd_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
+#if PV_ZSTD
+    ZSTD_inBuffer in = {u->in, u->end, u->at};
+    ZSTD_outBuffer out = {to, size, 0};
+    size_t code = ZSTD_decompressStream(u->zstd, &out, &in);
+    u->at = in.pos;
+    *got = out.pos;
+    u->within = code != 0;
+    if (ZSTD_isError(code) && ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation)
+        return no_memory(ctx);
+    return ZSTD_isError(code) ? damaged(ctx, u) : PV_OK;
+#else
+    (void)to, (void)size, (void)got;
+    return damaged(ctx, u);
+#endif
+}
+
+pv_status pv__unpacker_read(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
+    *got = 0;
+    while (*got == 0 && size > 0) {
+        if (u->at == u->end && !u->final) {
+            size_t n;
+            PV_TRY(pv__read_some(ctx, u->name, u->descriptor, u->in, PIECE, &n));
+            u->at = 0;
+            u->end = n;
+            u->packed += n;
+            u->final = n == 0;
+        }
+        if (u->at == u->end && !u->within)
+            return PV_OK;
+        size_t before = u->at;
+        PV_TRY(u->gzip ? inflate_some(ctx, u, to, size, got) : zstd_some(ctx, u, to, size, got));
+        if (*got == 0 && u->at == before && u->final && u->within)
+            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and cut short; copy it again");
+        u->unpacked += *got;
+        if (u->unpacked > MOST * u->packed + PIECE)
+            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,
+                               "unpacks to more than %d times its size, which no table does; if it is one, unpack it "
+                               "first",
+                               MOST);
+    }
+    return PV_OK;
+}

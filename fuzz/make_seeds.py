@@ -4,6 +4,7 @@
 Writes FOLDER/TARGET/NAME for every target, from the command's own output, the arrays of tests/arrays and texts written
 here. Files that tests read follow from them by scripts/fuzz --merge, which keeps what reaches something new.
 """
+import gzip
 import pathlib
 import struct
 import subprocess
@@ -41,6 +42,16 @@ csv = {
     "bare": "a,b\r1\r,2\r\n",
     "inf": "a,b\ninf,-Infinity\n0x10,nan\n",
 }
+csv |= {
+    "bar": "a|b\n1|u\n?|v\n",
+    "decimal": "a;b\n1,5;-9\n2,25;?\n",
+    "bare_rows": "1,u\n2,v\n1,u\n",
+    "dates": "a,b\n2020-01-02,3/4/2020\n,13/4/2020\n2020-02-29T12:30:05.5Z,1/1/2021\n",
+    "more_dates": "a,b\n3 Apr 2020,03APR2020\n3.4.2020,\"Apr 3, 2020\"\n",
+}
+for name in ("numbers", "dates", "long"):
+    put("csv", name + "_gzip", gzip.compress(csv[name].encode(), mtime=0))
+    put("csv", name + "_zstd", subprocess.run(["zstd", "-q", "-c"], input=csv[name].encode(), capture_output=True).stdout)
 for name, text in csv.items():
     for target in ("csv", "csv_window", "csv_roundtrip"):
         put(target, name, text)

@@ -8,9 +8,9 @@
 enum { HEADER_MAX = 16 << 20 }; /* bytes */
 
 /* The delimiter by the header line, quoted names not counted: a comma, else a tab, a semicolon or a bar; 0 where the
- * window ends before the line does. A decimal comma separates nothing. */
+ * window ends before the line does. Where the comma is the decimal mark it comes last. */
 static char detect_delimiter(const char *text, char decimal) {
-    static const char marks[] = ",\t;|";
+    static const char marks[] = ",\t;|,";
     bool quoted = false, begins = true, seen[sizeof marks] = {false};
     for (; *text != '\0' && (quoted || *text != '\n'); text++) {
         if (quoted) {
@@ -23,17 +23,17 @@ static char detect_delimiter(const char *text, char decimal) {
         if (*text == ',' && decimal != ',')
             return ',';
         quoted = begins && *text == '"';
-        const char *mark = *text == decimal ? NULL : strchr(marks, *text);
+        const char *mark = strchr(marks, *text);
         if (mark)
             seen[mark - marks] = true;
         begins = mark || (begins && *text == ' ');
     }
     if (*text == '\0')
         return 0;
-    for (size_t i = 1; marks[i]; i++)
+    for (size_t i = 1; marks[i + 1]; i++)
         if (seen[i])
             return marks[i];
-    return decimal == ',' ? ';' : ',';
+    return ',';
 }
 
 /* 0, 1, 2, ..., or years: names that are numbers, and yet names. */
@@ -190,6 +190,8 @@ pv_status pv__csv_check_header(pv__reader *r) {
             pv__csv_number(&r->form, column->name, length, &value) || pv__date_known(column->name, length);
         if (r->forced[c] == PV__SKIPPED)
             continue;
+        if (r->forced[c] == PV__FORCED_TEXT) /* asked for by its name, which is one then */
+            return PV_OK;
         if (column->type == PV_COLUMN_NUMBER && !like_number)
             return PV_OK;
         counted = counted && count_on(column->name, c, &first);

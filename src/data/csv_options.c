@@ -61,11 +61,6 @@ pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv
     *form = (pv__csv_form){.header = !options->no_header, .usual = !options->na || strcmp(options->na, "auto") == 0};
     PV_TRY(parse_separator(ctx, options->separator, &form->delimiter));
     PV_TRY(parse_decimal(ctx, options->decimal, &form->decimal));
-    if (form->delimiter == form->decimal)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`separator` and `decimal` are both '%c'; files with a decimal comma are "
-                        "separated by semicolons or tabs",
-                        form->decimal);
     if (form->usual)
         return PV_OK;
     PV_TRY(pv__names_split(ctx, "`na`", options->na, &form->na, &form->n_na));

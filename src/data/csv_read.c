@@ -159,7 +159,7 @@ static void tell_of_questions(const pv__reader *r) {
     if (count > 1)
         pv__format(more, sizeof more, " and %zu more column%s", count - 1, count == 2 ? "" : "s");
     if (count > 0)
-        pv__log(r->ctx, PV_LOG_WARNING, "%s: '?' in column '%s'%s is taken as missing; `na` says which texts are",
+        pv__log(r->ctx, PV_LOG_INFO, "%s: '?' in column '%s'%s is taken as missing; `na` says which texts are",
                 r->input.name, pv__show(r->table->column[first].name).text, more);
 }
 
@@ -183,8 +183,10 @@ static pv_status ragged(pv__reader *r, size_t found) {
 
 static bool is_comma_number(const char *text) {
     static const pv__csv_form comma = {.decimal = ','};
+    const char *at = strchr(text, ',');
     double value;
-    return strchr(text, ',') && pv__csv_number(&comma, text, strlen(text), &value);
+    bool thousands = at && strlen(at) == 4; /* 1,000 */
+    return at && !thousands && pv__csv_number(&comma, text, strlen(text), &value);
 }
 
 /* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
@@ -335,8 +337,7 @@ static pv_status finish_table(pv__reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 0, 0,
-                           "the file has a header and no rows of data; add some (lines end with a line feed), or read "
-                           "it with `no-header`");
+                           "the file has a header and no rows of data; add some (lines end with a line feed)");
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
         if (r->kind[c] == PV__UNDECIDED)

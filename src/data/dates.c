@@ -211,8 +211,8 @@ static pv_status convert(pv__reader *r, size_t c, bool month_first) {
     column->levels = 0;
     column->number = number;
     column->type = PV_COLUMN_NUMBER;
-    pv__log(r->ctx, PV_LOG_WARNING, "%s: column '%s' holds dates; they are taken as days since 1970-01-01",
-            r->input.name, pv__show(column->name).text);
+    pv__log(r->ctx, PV_LOG_INFO, "%s: column '%s' holds dates; they are taken as days since 1970-01-01", r->input.name,
+            pv__show(column->name).text);
     return PV_OK;
 }
 

@@ -237,7 +237,7 @@ static void refuses_names(void **state) {
     refused("\"\",a\n1,2\n", 1, 1, "no name", "row.names");
     refused("a,b,a,b\n1,2,3,4\n", 1, 3, "columns 1 and 3", "'a'");
     refused("\na,b, a\n1,2,3\n", 2, 3, "columns 1 and 3", "'a'");
-    refused("1,2,1\n1,2,3\n", 1, 0, "looks like data", "--no-header");
+    refused("1,2,1\n1,2,3\n", 1, 0, "looks like data", "`no-header`");
 }
 
 static void refuses_mixtures(void **state) {

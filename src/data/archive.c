@@ -32,7 +32,9 @@ static bool is_gzip(const pv__bytes *b) {
 
 /* The first bytes of what a gzip file, which begins with head, unpacks to. */
 static size_t unpacked_head(unsigned char *head, size_t n, unsigned char *to, size_t size) {
-    z_stream z = {.next_in = head, .avail_in = (uInt)n, .next_out = to, .avail_out = (uInt)size};
+    z_stream z = {.avail_in = (uInt)n, .avail_out = (uInt)size};
+    z.next_in = head;
+    z.next_out = to;
     if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
         return 0;
     (void)inflate(&z, Z_SYNC_FLUSH); /* a damaged file is told of by whoever reads it */

@@ -127,7 +127,8 @@ static pv_status inflate_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t siz
 static pv_status zstd_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
 #if PV_ZSTD
     ZSTD_inBuffer in = {u->in, u->end, u->at};
-    ZSTD_outBuffer out = {to, size, 0};
+    ZSTD_outBuffer out = {.size = size};
+    out.dst = to;
     size_t code = ZSTD_decompressStream(u->zstd, &out, &in);
     u->at = in.pos;
     *got = out.pos;

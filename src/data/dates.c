@@ -67,7 +67,8 @@ static bool exists(const date *d) {
 static double days_of(const date *d) {
     int y = d->year - (d->month <= 2), era = y / 400, of_era = y - 400 * era;
     int of_year = (153 * (d->month + (d->month > 2 ? -3 : 9)) + 2) / 5 + d->day - 1;
-    return 146097.0 * era + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468 + d->time;
+    int days = 146097 * era + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    return days + d->time;
 }
 
 /* Behind a date: nothing, or a time. */

@@ -35,7 +35,7 @@ static size_t add_votes(char *votes, const char **keep) {
     return count;
 }
 
-/* As cli_read_for_model, and the columns of votes. */
+/* As cli_read, and the columns of votes. */
 static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
     if (!options->votes)
         return cli_read(call, inputs->classifier->schema, call->argument[1], roles, &inputs->table);

@@ -55,7 +55,6 @@ typedef struct bench_data {
 
 static pv_status make_data(cli_call *call, bench_data *data, size_t rows, size_t columns) {
     static const char *const labels[] = {"0", "1"};
-    const int threads = pv_ctx_threads(call->ctx);
     *data = (bench_data){0};
     data->set = (pv_dataset){.rows = rows, .features = (int)columns, .classes = 2};
     data->set.x = cli_alloc(rows * columns, sizeof(double));
@@ -64,7 +63,7 @@ static pv_status make_data(cli_call *call, bench_data *data, size_t rows, size_t
     pv_rng weights = pv_rng_stream(1, PV_STREAM_BENCH_WEIGHTS, 0);
     for (size_t j = 0; j < columns; j++)
         w[j] = pv_rng_normal(&weights) / sqrt((double)columns);
-#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
+#pragma omp parallel for num_threads(pv_threads_ready(pv_ctx_threads(call->ctx))) schedule(static)
     for (size_t i = 0; i < rows; i++) {
         pv_rng rng = pv_rng_stream(1, PV_STREAM_BENCH_ROWS, i);
         double z = 0, *x = data->set.x + i * columns;

@@ -6,7 +6,7 @@
 static void need(pv_ctx *ctx, pv_status status) {
     if (status == PV_OK)
         return;
-    fprintf(stderr, "%s\n", pv_ctx_error(ctx)->message);
+    fprintf(stderr, "%s\n", pv_ctx_message(ctx));
     exit(1);
 }
 

@@ -166,7 +166,9 @@ PV_MUST_USE pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx);
 void pv_ctx_free(pv_ctx *ctx); /* NULL is fine */
 
 const pv_error *pv_ctx_error(const pv_ctx *ctx); /* never NULL; borrowed */
-int pv_ctx_threads(const pv_ctx *ctx);           /* as in its options; 1 in a forked child */
+/* The same in one line, FILE:LINE:COLUMN: and the message. Borrowed, until the next call. */
+const char *pv_ctx_message(pv_ctx *ctx);
+int pv_ctx_threads(const pv_ctx *ctx); /* as in its options; 1 in a forked child */
 
 /* Of the threads wanted (1 at least), those that an OpenMP region begun now by this thread can have: the system gives
  * them, and there is no fork behind it. Nothing else may set the size of a region in a program that is to survive a

@@ -222,6 +222,10 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier); /* NULL is fine
 /* A file as prevail fit would fit it, in one call: pv_roles_complete, pv_table_read, pv_schema_learn, pv_fit. settings
  * are those of pv_fit_settings_new. The caller frees *classifier. */
 PV_MUST_USE pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, pv_classifier **classifier);
+/* The same of a table that is there: made in memory, or read with the settings' pv_roles_of in its options. Of images
+ * the target, or the votes, must be named. */
+PV_MUST_USE pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings,
+                                     pv_classifier **classifier);
 
 /* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. */
 PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients);

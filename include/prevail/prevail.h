@@ -11,7 +11,7 @@
  *     static void need(pv_ctx *ctx, pv_status status) {
  *         if (status == PV_OK)
  *             return;
- *         fprintf(stderr, "%s\n", pv_ctx_error(ctx)->message);
+ *         fprintf(stderr, "%s\n", pv_ctx_message(ctx));
  *         exit(1);
  *     }
  *
@@ -57,13 +57,13 @@
  *   pv_predict_in        probabilities in a population: "true", "known:0.2", "unknown"    predict.h
  *   pv_judge_in          what they are worth: metrics with intervals                      judge.h
  *   pv_cross_validate    the same by cross-validation                                     validate.h
- *   pv_ctx_error         what went wrong, after any status but PV_OK                      base.h
+ *   pv_ctx_message       what went wrong, and where, after any status but PV_OK           base.h
  *
  * What a function makes, its _free releases: pv_classifier_free, pv_dataset_free, pv_prediction_free, ...
  *
- * pv_learn in steps, for data in memory or options of another kind: pv_table_new and pv_table_add_matrix make a table
- * (pv_table_read reads one), pv_schema_learn makes of it a schema (what its columns mean, kept in the model) and a data
- * set, pv_fit fits these. pv_schema_apply makes the data set of any later table.
+ * Data in memory: pv_table_new and pv_table_add_matrix make a table, pv_learn_table learns from it, pv_schema_apply
+ * makes the rows of another. In smaller steps: pv_table_read reads a table, pv_schema_learn makes of it a schema (what
+ * its columns mean, kept in the model) and a data set, pv_fit fits these.
  *
  * With a training framework of your own you need core.h alone: pv_full_loss_new and pv_full_loss_eval take
  * log-likelihoods and labels, and give the loss and its gradient (examples/loss.c).

@@ -26,6 +26,7 @@ struct pv_ctx {
     const pv__reduce *reduce; /* sums over rows; pv__reduce_alone: this process has them all */
     pv_status reduced;        /* its first failure */
     pv_error error;
+    char line[sizeof(pv_error) + 64];     /* of pv_ctx_message */
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
     _Atomic(pv__temporary *) temporaries; /* of outputs that are open; kept by the root */
     atomic_bool abandoned;                /* there are to be no more; of the root */

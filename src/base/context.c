@@ -68,6 +68,19 @@ const pv_error *pv_ctx_error(const pv_ctx *ctx) {
     return &ctx->error;
 }
 
+const char *pv_ctx_message(pv_ctx *ctx) {
+    const pv_error *e = &ctx->error;
+    char place[64] = "";
+    if (e->file[0] && e->line && e->column)
+        pv__format(place, sizeof place, "%zu:%zu:", e->line, e->column);
+    else if (e->file[0] && e->line)
+        pv__format(place, sizeof place, "%zu:", e->line);
+    const char *message = e->message[0] ? e->message : pv_status_text(e->status);
+    pv__format(ctx->line, sizeof ctx->line, "%s%s%s%s%s", e->file, e->file[0] ? ":" : "", place, e->file[0] ? " " : "",
+               message);
+    return ctx->line;
+}
+
 int pv_ctx_threads(const pv_ctx *ctx) {
     return pv__forked() ? 1 : ctx->options.threads;
 }

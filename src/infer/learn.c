@@ -29,6 +29,13 @@ static pv_status find_target(pv_ctx *ctx, const char *path, pv_roles *roles, pv_
                        "or a file of one, or readers' votes with `votes`");
 }
 
+static pv_status refuse_table(pv_ctx *ctx, const char *path, const char *model) {
+    return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
+                       "is not a file of arrays, and `model` %s takes images: give an NPZ, NPY or IDX file; tables are "
+                       "for linear and mlp",
+                       model);
+}
+
 static pv_status check_arrays(pv_ctx *ctx, const char *path, const char *model) {
     struct stat about;
     if (pv_archive_recognise(path))
@@ -37,10 +44,7 @@ static pv_status check_arrays(pv_ctx *ctx, const char *path, const char *model) 
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
     if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
-    return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "is not a file of arrays, and `model` %s takes images: give an NPZ, NPY or IDX file; tables are "
-                       "for linear and mlp",
-                       model);
+    return refuse_table(ctx, path, model);
 }
 
 static pv_status complete_images(pv_ctx *ctx, const char *path, const char *model, pv_roles *roles,
@@ -73,25 +77,52 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
 /* ---- the whole way ------------------------------------------------------------------------------------------------
  */
 
+static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings) {
+    if (pv_fit_options_of(settings) && pv_roles_of(settings) && pv_image_options_of(settings))
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+}
+
+/* Learns from a table that was read for the roles. */
+static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_fit_options *fit,
+                       pv_classifier **classifier) {
+    pv_schema *schema;
+    pv_dataset *data;
+    PV_TRY(pv_schema_learn(ctx, table, roles, &schema, &data));
+    pv_status status = pv_fit(ctx, schema, data, fit, classifier);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    return status;
+}
+
 pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, pv_classifier **classifier) {
     *classifier = NULL;
-    const pv_fit_options *fit = pv_fit_options_of(settings);
-    if (!fit || !pv_roles_of(settings) || !pv_image_options_of(settings))
-        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+    PV_TRY(check_settings(ctx, settings));
     pv_roles roles = *pv_roles_of(settings);
     pv_image_options image = *pv_image_options_of(settings);
     const pv_csv_options reading = {.roles = &roles};
-    pv_table *table = NULL;
-    pv_schema *schema = NULL;
-    pv_dataset *data = NULL;
-    pv_status status;
-    PV_GOTO(done, pv_roles_complete(ctx, path, fit, &roles, &image));
-    PV_GOTO(done, pv_table_read(ctx, path, &reading, &table));
-    PV_GOTO(done, pv_schema_learn(ctx, table, &roles, &schema, &data));
-    PV_GOTO(done, pv_fit(ctx, schema, data, fit, classifier));
-done:
-    pv_dataset_free(ctx, data);
-    pv_schema_free(ctx, schema);
+    pv_table *table;
+    PV_TRY(pv_roles_complete(ctx, path, pv_fit_options_of(settings), &roles, &image));
+    PV_TRY(pv_table_read(ctx, path, &reading, &table));
+    pv_status status = learn(ctx, table, &roles, pv_fit_options_of(settings), classifier);
     pv_table_free(ctx, table);
     return status;
+}
+
+pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_classifier **classifier) {
+    *classifier = NULL;
+    PV_TRY(check_settings(ctx, settings));
+    const pv_fit_options *fit = pv_fit_options_of(settings);
+    pv_roles roles = *pv_roles_of(settings);
+    pv_image_options image = *pv_image_options_of(settings);
+    roles.prevalence = fit->prevalence;
+    PV_TRY(pv_model_views(ctx, fit->model, &image.views, &image.size));
+    if (image.views > 0 && !table->arrays)
+        return refuse_table(ctx, table->source, fit->model);
+    if (image.views > 0)
+        roles.image = &image;
+    if (image.views > 0 && image.votes && !roles.target)
+        roles.target = image.votes;
+    PV_TRY(pv_roles_check(ctx, &roles));
+    return learn(ctx, table, &roles, fit, classifier);
 }

@@ -54,6 +54,40 @@ static void is_the_same_as_by_steps(void **state) {
     pv_settings_free(ctx, settings);
 }
 
+/* A table in memory: the prevalence names the label of interest there too, and the places of errors are told. */
+static void learns_from_memory(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {{"target", "y"}, {"prevalence", "b=0.1"}};
+    static const char *const labels[] = {"b", "a", "b", "a", "b", "a"};
+    const double x[6][2] = {{1, 2}, {3, 1}, {2, 2}, {4, 5}, {1, 7}, {2, 3}};
+    pv_settings *settings = settings_of(pairs, 2);
+    pv_table *table;
+    pv_classifier *learned;
+    ok(pv_table_new(ctx, "mine", 6, &table));
+    ok(pv_table_add_matrix(ctx, table, NULL, 2, PV_ARRAY_F64, x, 0, 0, false));
+    ok(pv_table_add_texts(ctx, table, "y", labels, NULL));
+    ok(pv_learn_table(ctx, table, settings, &learned));
+    assert_string_equal(learned->schema->labels[1], "b");
+    assert_string_equal(learned->source, "mine");
+    near(learned->prevalence[1], 0.1, 1e-15);
+    pv_classifier_free(ctx, learned);
+    ok(pv_settings_set(ctx, settings, "target", "z"));
+    assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_message(ctx), "mine: `target`: there is no column 'z'"));
+    ok(pv_settings_set(ctx, settings, "model", "convnet"));
+    assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE);
+    says("takes images");
+    pv_table_free(ctx, table);
+    put("a,y\n1,0\nx,1\n", 12);
+    ok(pv_settings_set(ctx, settings, "model", NULL));
+    ok(pv_settings_set(ctx, settings, "target", "y"));
+    assert_int_equal(pv_learn(ctx, path, settings, &learned), PV_ERR_INPUT);
+    const char *line = pv_ctx_message(ctx);
+    assert_memory_equal(line, path, strlen(path));
+    assert_memory_equal(line + strlen(path), ":3:1: ", 6);
+    pv_settings_free(ctx, settings);
+}
+
 /* The target of images is what their file has. */
 static void finds_what_images_are_called(void **state) {
     (void)state;
@@ -104,7 +138,7 @@ static void says_what_is_wrong(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_same_as_by_steps),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_same_as_by_steps), cmocka_unit_test(learns_from_memory),
                                        cmocka_unit_test(finds_what_images_are_called),
                                        cmocka_unit_test(says_what_is_wrong)};
     return cmocka_run_group_tests(tests, setup, teardown);

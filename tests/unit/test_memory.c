@@ -165,6 +165,10 @@ static pv_status learn_poorly(pv_ctx *poor) {
     TRY(pv_settings_set(poor, settings, "prevalence", "1=0.1"));
     TRY(pv_learn(poor, path, settings, &made));
     pv_classifier_free(poor, made);
+    made = NULL;
+    TRY(pv_settings_set(poor, settings, "group", NULL));
+    TRY(pv_learn_table(poor, table, settings, &made));
+    pv_classifier_free(poor, made);
     pv_settings_free(poor, settings);
     json_set_alloc_funcs(malloc, free);
     return status;

@@ -21,6 +21,11 @@ json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "k
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
 json_t *cli_json_sample(const pv_classifier *classifier);        /* {source, rows, estimated}; null: none */
 
+/* ---- agreement.c: whether the line holds in the population ------------------------------------------------------- */
+
+void cli_print_agreement(const pv_classifier *classifier);   /* nothing where it was not checked */
+json_t *cli_json_agreement(const pv_classifier *classifier); /* null there */
+
 /* ---- posterior.c: how the engine fared --------------------------------------------------------------------------- */
 
 #define CLI_LEVEL 0.9 /* of the intervals shown where none is asked for */

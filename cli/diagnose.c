@@ -172,22 +172,25 @@ const cli_command cli_diagnose = {
     .name = "diagnose",
     .summary = "whether a model can be trusted, and what to do if not",
     .usage = "MODEL [DATA] [options]",
-    .text = "Checks a model and says what was found and what to do about it. The checks, by their names in the JSON:\n"
-            "optimiser\tThe search for the maximum converged, or a schedule ran to its end\n"
-            "posterior\tThe same of the posterior's engine\n"
-            "elbo_error\tvi: the ELBO has a standard error below 0.1\n"
-            "elbo_gap\tvi: the ELBO is at most 0.5 below what is known of the log evidence\n"
-            "rhat\thmc: the largest split R-hat is at most 1.01\n"
-            "effective_size\thmc: at least 100 effective draws a chain, and 400 in all\n"
-            "divergences\thmc: no step after the warm-up diverged\n"
-            "tree_depth\thmc: at most 1 % of the steps reached the largest tree depth\n"
-            "prevalence\tig, iw: the model's p(y|w) is within a factor of 1.5 of the stated prevalence\n"
-            "separation\tlinear: no coefficient of a standardised column is above 10\n"
-            "prior_weight\tlinear, normal prior, posterior: no slope's posterior is above 0.9 of its prior's width\n"
-            "data\tWith DATA: it is the table of the fit, by its hash and number of rows\n"
-            "seed\tWith DATA: two fits with other seeds change no coefficient by more than 0.2 posterior standard "
-            "deviations (without a posterior: 0.2 of its size, small ones counted as 0.1 standardised; mlp: the "
-            "predicted log odds by 0.2 of their standard deviation)",
+    .text =
+        "Checks a model and says what was found and what to do about it. The checks, by their names in the JSON:\n"
+        "optimiser\tThe search for the maximum converged, or a schedule ran to its end\n"
+        "posterior\tThe same of the posterior's engine\n"
+        "elbo_error\tvi: the ELBO has a standard error below 0.1\n"
+        "elbo_gap\tvi: the ELBO is at most 0.5 below what is known of the log evidence\n"
+        "rhat\thmc: the largest split R-hat is at most 1.01\n"
+        "effective_size\thmc: at least 100 effective draws a chain, and 400 in all\n"
+        "divergences\thmc: no step after the warm-up diverged\n"
+        "tree_depth\thmc: at most 1 % of the steps reached the largest tree depth\n"
+        "prevalence\tig, iw: the model's p(y|w) is within a factor of 1.5 of the stated prevalence\n"
+        "population\tig with profile: the line holds in the population, by the mean risk of the rows and by a test of "
+        "profile against iw at 0.01, or was mended by --robust and --match\n"
+        "separation\tlinear: no coefficient of a standardised column is above 10\n"
+        "prior_weight\tlinear, normal prior, posterior: no slope's posterior is above 0.9 of its prior's width\n"
+        "data\tWith DATA: it is the table of the fit, by its hash and number of rows\n"
+        "seed\tWith DATA: two fits with other seeds change no coefficient by more than 0.2 posterior standard "
+        "deviations (without a posterior: 0.2 of its size, small ones counted as 0.1 standardised; mlp: the "
+        "predicted log odds by 0.2 of their standard deviation)",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(diagnose_options),

@@ -81,6 +81,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
+    cli_json_set(object, "population", cli_json_agreement(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     cli_json_posterior(object, c, summary);
@@ -160,6 +161,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                pv_loss_name(c->loss));
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, false);
+    cli_print_agreement(c);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -349,10 +351,16 @@ const cli_command cli_fit = {
     .output =
         "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "
         "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
-        "models), warnings. With a posterior (--infer laplace, vi or hmc) its means, standard deviations and central "
+        "models), warnings. Whether the line holds in the population: the mean risk of the rows, weighted to it, and a "
+        "test "
+        "of profile against iw. With a posterior (--infer laplace, vi, hmc; robust is none but has draws as well) its "
+        "means, standard deviations and central "
         "90 % intervals.\n"
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
-        "(a number or \"known\"), coefficients (name: {value}; more than two classes: label: {name: {value}} "
+        "(a number or \"known\"), population (whether the line holds there, null where that is not checked: mean, z "
+        "and "
+        "shift by label, statistic, df and p_value, robust, chosen), coefficients (name: {value}; more than two "
+        "classes: label: {name: {value}} "
         "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
         "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
         "parameters are kept, null without --patience), prior, intercept_prior, saved, "

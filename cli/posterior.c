@@ -22,13 +22,14 @@ void cli_json_posterior(json_t *object, const pv_classifier *c, const pv_summary
     if (!p)
         return;
     bool hmc = p->kind == PV_POSTERIOR_HMC;
+    bool bound = p->kind == PV_POSTERIOR_LAPLACE || p->kind == PV_POSTERIOR_VI;
     cli_json_set(object, "posterior", cli_json_text(pv_posterior_kind_name(p->kind)));
     cli_json_set(object, "posterior_stop", cli_json_text(pv_stop_name(p->stop)));
     cli_json_set(object, "draws", json_integer((json_int_t)p->count));
     cli_json_set(object, "interval", cli_json_real(summary->level));
     cli_json_set(object, "marginal_interval", marginal_intervals(c, summary));
-    cli_json_set(object, "elbo", cli_json_real(hmc ? (double)NAN : p->elbo));
-    cli_json_set(object, "elbo_se", cli_json_real(hmc ? (double)NAN : p->elbo_se));
+    cli_json_set(object, "elbo", cli_json_real(bound ? p->elbo : (double)NAN));
+    cli_json_set(object, "elbo_se", cli_json_real(bound ? p->elbo_se : (double)NAN));
     cli_json_set(object, "evidence", cli_json_real(p->kind == PV_POSTERIOR_VI ? p->evidence : (double)NAN));
     cli_json_set(object, "chains", hmc ? json_integer((json_int_t)p->chains) : json_null());
     cli_json_set(object, "rhat_max", cli_json_real(pv_posterior_rhat_max(p)));
@@ -40,7 +41,8 @@ void cli_print_posterior(const pv_classifier *c) {
     const pv_posterior *p = c->posterior;
     if (!p)
         return;
-    printf("posterior %s: %s", pv_posterior_kind_name(p->kind), pv_stop_name(p->stop));
+    printf("%s %s: %s", p->kind == PV_POSTERIOR_ROBUST ? "intervals" : "posterior", pv_posterior_kind_name(p->kind),
+           pv_stop_name(p->stop));
     if (p->iterations > 0)
         printf(" after %lld steps", (long long)p->iterations);
     printf(", %zu draws", p->count);
@@ -55,6 +57,9 @@ void cli_print_posterior(const pv_classifier *c) {
         printf(" in %zu chains, R-hat at most %.4g, effective size at least %.3g, %lld divergence%s\n", p->chains,
                pv_posterior_rhat_max(p), pv_posterior_ess_min(p), (long long)p->divergences,
                p->divergences == 1 ? "" : "s");
+        break;
+    case PV_POSTERIOR_ROBUST:
+        printf(", by a sandwich of variances\n");
         break;
     }
 }

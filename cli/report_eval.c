@@ -141,6 +141,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         put_probs(report, options, inputs);
     if (code == CLI_OK)
         code = report_put_judged(call, report, &judged);
+    if (code == CLI_OK && inputs->classifier && !options->ensemble)
+        code = report_put_columns(call, report, inputs->classifier, inputs->data, inputs->said);
     if (code == CLI_OK && inputs->classifier)
         code = report_put_coefficients(call, report, inputs->classifier, options->interval);
     if (code == CLI_OK)

@@ -35,13 +35,21 @@ double pv_prior_loss(const pv_prior *prior, double w, double *dvalue);
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-typedef enum pv_inference { PV_INFER_MAP, PV_INFER_ML, PV_INFER_LAPLACE, PV_INFER_VI, PV_INFER_HMC } pv_inference;
+typedef enum pv_inference {
+    PV_INFER_MAP,
+    PV_INFER_ML,
+    PV_INFER_LAPLACE,
+    PV_INFER_VI,
+    PV_INFER_HMC,
+    PV_INFER_ROBUST
+} pv_inference;
 #define PV_INFERENCE_LIST(X)                                                                                           \
     X(MAP, "map")                                                                                                      \
     X(ML, "ml")                                                                                                        \
     X(LAPLACE, "laplace")                                                                                              \
     X(VI, "vi")                                                                                                        \
-    X(HMC, "hmc")
+    X(HMC, "hmc")                                                                                                      \
+    X(ROBUST, "robust")
 const char *pv_inference_name(pv_inference inference);
 bool pv_inference_find(const char *name, pv_inference *inference);
 
@@ -52,11 +60,22 @@ typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
 const char *pv_start_name(pv_start start);
 bool pv_start_find(const char *name, pv_start *start);
 
+typedef enum pv_match { PV_MATCH_AUTO, PV_MATCH_NONE, PV_MATCH_SHRUNK, PV_MATCH_FULL } pv_match;
+#define PV_MATCH_LIST(X)                                                                                               \
+    X(AUTO, "auto")                                                                                                    \
+    X(NONE, "none")                                                                                                    \
+    X(SHRUNK, "shrunk")                                                                                                \
+    X(FULL, "full")
+const char *pv_match_name(pv_match match);
+bool pv_match_find(const char *name, pv_match *match);
+
 typedef struct pv_fit_options {
     const char *prevalence;   /* NULL only for plain */
     const char *prevalence_n; /* "rows", a number, or "known" */
     int loss;                 /* pv_loss */
     int marginal;             /* pv_marginal */
+    int match;                /* pv_match */
+    const char *robust;       /* "auto", or an exponent from 0, profile, to 1, iw */
     const char *model;
     int infer; /* pv_inference */
     const char *prior;
@@ -130,6 +149,21 @@ typedef struct pv_trace {
     double *exact; /* [count][classes], its plug-in estimate from all rows, as predictions see them */
 } pv_trace;
 
+/* ---- whether the line holds in the population -------------------------------------------------------------------- */
+
+/* Of ig with profile, before the output biases were matched (docs/method.md, section 10). */
+typedef struct pv_agreement {
+    double *mean;          /* [classes]: of p(y|x,w) over the rows, each label weighted to the prevalence */
+    double *z;             /* [classes]: its distance from the prevalence in standard errors */
+    double *shift;         /* [classes]: what the output biases were moved by afterwards */
+    double mean_statistic; /* of all the distances: chi-square of mean_df if the model is right */
+    int64_t mean_df;
+    double statistic, p_value; /* Hausman's test that profile and iw find the same line: chi-square of df */
+    int64_t df;                /* 0: not tested */
+    double exponent;           /* of the fit, between profile (0) and iw (1) */
+    bool chosen;               /* by cross-validation */
+} pv_agreement;
+
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
@@ -163,6 +197,7 @@ typedef struct pv_classifier {
     int64_t seed;
     pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
     double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
+    pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;

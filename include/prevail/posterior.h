@@ -43,16 +43,23 @@ typedef struct pv_density {
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
 
-typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTERIOR_HMC } pv_posterior_kind;
+/* robust: no posterior but normal draws by a sandwich of variances, of --infer robust. */
+typedef enum pv_posterior_kind {
+    PV_POSTERIOR_LAPLACE,
+    PV_POSTERIOR_VI,
+    PV_POSTERIOR_HMC,
+    PV_POSTERIOR_ROBUST
+} pv_posterior_kind;
 #define PV_POSTERIOR_KIND_LIST(X)                                                                                      \
     X(LAPLACE, "laplace")                                                                                              \
     X(VI, "vi")                                                                                                        \
-    X(HMC, "hmc")
+    X(HMC, "hmc")                                                                                                      \
+    X(ROBUST, "robust")
 const char *pv_posterior_kind_name(pv_posterior_kind kind);
 bool pv_posterior_kind_find(const char *name, pv_posterior_kind *kind);
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
- * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. Laplace: one
+ * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. laplace and robust: one
  * component. rank above 0: of low rank beside a diagonal, scale (I + basis^T (F F^T - I) basis) scale with basis
  * [rank][dims] orthonormal, scale [dims], and F the factors [components][rank][rank]. */
 enum { PV_MIXTURE_RANK_MAX = 64 };
@@ -68,7 +75,7 @@ typedef struct pv_posterior {
     pv_posterior_kind kind;
     size_t dims, count;
     double *draws;      /* [count][dims], of equal weight; hmc: chain after chain */
-    pv_mixture mixture; /* laplace, vi; no components for hmc */
+    pv_mixture mixture; /* laplace, vi, robust; no components for hmc */
     pv_stop stop;
     int64_t iterations;
     double elbo, elbo_se; /* vi: at the end, with fresh samples, and its Monte-Carlo standard error; else NaN.

@@ -68,3 +68,34 @@ double pv_normal_quantile(double p) {
     double u = error * 2.50662827463100050242 * exp(0.5 * x * x);
     return x - u / (1 + 0.5 * x * u);
 }
+
+/* The upper tail Q(a, x) of the gamma distribution at a = df/2, x = statistic/2: the series of 1 - Q below x = a + 1,
+ * Lentz's continued fraction above; relative error about 1e-13 for df up to 1e5. */
+double pv_chi_square_tail(double df, double statistic) {
+    if (!(df > 0 && statistic >= 0))
+        return NAN;
+    double a = 0.5 * df, x = 0.5 * statistic;
+    if (x == 0 || isinf(x))
+        return x == 0;
+    int sign; /* lgamma would write it into a global */
+    double front = exp(a * log(x) - x - lgamma_r(a, &sign));
+    if (x < a + 1) {
+        double term = 1 / a, sum = term;
+        for (int i = 1; i < 100000 && term > 1e-17 * sum; i++) {
+            term *= x / (a + i);
+            sum += term;
+        }
+        return fmax(0, 1 - front * sum);
+    }
+    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+    for (int i = 1; i < 100000; i++) {
+        double an = -i * (i - a);
+        b += 2;
+        d = 1 / (an * d + b);
+        c = b + an / c;
+        h *= c * d;
+        if (fabs(c * d - 1) < 1e-16)
+            break;
+    }
+    return front * h;
+}

@@ -19,6 +19,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv_posterior_free(ctx, classifier->posterior);
     pv__free(ctx, classifier->draw_log_marginal);
     pv__trace_free(ctx, classifier->trace);
+    pv__agreement_free(ctx, classifier->agreement);
     pv__free(ctx, classifier->record);
     pv__free(ctx, classifier);
 }

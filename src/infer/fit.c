@@ -132,7 +132,8 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
         if (!marginal || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
-            text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
+            text = profile && o->infer > PV_INFER_ML && o->infer != PV_INFER_ROBUST && !problem->whole ? "jeffreys"
+                                                                                                       : "none";
     }
     if (strcmp(text, "jeffreys") != 0)
         return pv_prior_parse(ctx, "`intercept-prior`", text, &problem->intercept_prior);
@@ -161,6 +162,46 @@ static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
     if (network && o->infer > PV_INFER_ML)
         return pv__fail(ctx, PV_ERR_USAGE, "`infer`: posteriors are for tables; images take map or ml");
+    return PV_OK;
+}
+
+/* What the two options for models that may be wrong stand for. Those who ask for what is not there are told. */
+static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
+    const pv_fit_options *o = problem->options;
+    bool profile = pv__is_profile(problem), linear = pv_model_has_coefficients(problem->model) && !problem->data;
+    bool stated = problem->has_prevalence && !problem->unlabelled && problem->population.prevalence_n > 0;
+    bool sandwich = o->infer == PV_INFER_ROBUST;
+    bool points = o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML || sandwich;
+    problem->match = (pv_match)o->match;
+    if (problem->match == PV_MATCH_AUTO)
+        problem->match = profile && linear && stated ? PV_MATCH_SHRUNK : PV_MATCH_NONE;
+    if (problem->match != PV_MATCH_NONE && pv_loss_of_design(pv__problem_loss(problem)))
+        return pv__fail(ctx, PV_ERR_USAGE, "`match` %s: `loss` %s has no prevalence to match; leave `match` out",
+                        pv_match_name(problem->match), pv_loss_name((pv_loss)o->loss));
+    if (problem->match != PV_MATCH_NONE && !stated)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match` %s needs a stated `prevalence`, and no `population-sample`: leave "
+                        "`match` out",
+                        pv_match_name(problem->match));
+    if (problem->match == PV_MATCH_SHRUNK && !profile)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match` shrunk belongs to `loss` ig with `marginal` profile; `match` full is for all");
+    bool between = profile && stated && problem->batch == 0 && points;
+    if (sandwich && !(between && linear))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer` robust is for `model` linear and `loss` ig with `marginal` profile, a stated "
+                        "prevalence and the full batch: choose another `infer`, or change these");
+    if (strcmp(o->robust, "auto") == 0) {
+        problem->robust = !between || !linear ? 0 : sandwich ? 1 : (double)NAN;
+        return PV_OK;
+    }
+    if (!pv__parse_real(o->robust, &problem->robust) || !(problem->robust >= 0 && problem->robust <= 1))
+        return pv__fail(ctx, PV_ERR_USAGE, "`robust` %s: 'auto', or a number from 0 (profile) to 1 (iw)", o->robust);
+    if (problem->robust > 0 && !between)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`robust` %s is for `loss` ig with `marginal` profile, a stated prevalence, tables in the full "
+                        "batch, and `infer` map, ml or robust: leave it out, or change these",
+                        o->robust);
     return PV_OK;
 }
 
@@ -342,7 +383,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     pv__class_factors(pv__problem_loss(problem), (int)k, problem->population.prevalence, 1, problem->design,
                       problem->factor);
     warn_of_idle_options(ctx, problem);
-    return check_combination(ctx, problem);
+    PV_TRY(check_combination(ctx, problem));
+    return read_robust(ctx, problem);
 }
 
 /* ---- the classifier ---------------------------------------------------------------------------------------------- */
@@ -403,8 +445,17 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
     PV_GOTO(done,
             problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
+    bool usable = solution.stop != PV_STOP_INTERRUPTED && solution.stop != PV_STOP_DIVERGED;
+    if (usable && pv__is_checked(problem)) {
+        PV_GOTO(done, pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
+        PV_GOTO(done, pv__check_population(ctx, problem, &solution, c->agreement));
+    }
     if (problem->options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, pv__fit_posterior(ctx, problem, &solution, c));
+        PV_GOTO(done, problem->options->infer == PV_INFER_ROBUST
+                          ? pv__sandwich(ctx, problem, problem->robust, solution.w, c)
+                          : pv__fit_posterior(ctx, problem, &solution, c));
+    if (usable && solution.stop != PV_STOP_INTERRUPTED)
+        PV_GOTO(done, pv__match_population(ctx, problem, c));
     for (int y = 0; problem->estimated && y < c->schema->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;

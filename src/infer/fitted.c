@@ -9,6 +9,8 @@ typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
         posterior_iterations, divergences, max_depth_hits, best_epoch;
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
+    int64_t has_agreement, mean_df, df, chosen;
+    double mean_statistic, statistic, p_value, exponent;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -20,6 +22,17 @@ static summary summarise(const pv_classifier *c) {
                  .loss_value = c->loss_value,
                  .validation = c->validation,
                  .best_epoch = c->best_epoch};
+    const pv_agreement *a = c->agreement;
+    if (a) {
+        s.has_agreement = 1;
+        s.mean_df = a->mean_df;
+        s.df = a->df;
+        s.chosen = a->chosen;
+        s.mean_statistic = a->mean_statistic;
+        s.statistic = a->statistic;
+        s.p_value = a->p_value;
+        s.exponent = a->exponent;
+    }
     if (!p)
         return s;
     s.kind = p->kind;
@@ -46,7 +59,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
     return n + 1;
 }
 
-enum { FIELDS = 16, DIAGNOSED = 5 };
+enum { FIELDS = 16, DIAGNOSED = 6 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
@@ -55,6 +68,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->w, params);
     n = add(field, n, c->log_marginal, k);
     n = add(field, n, c->prevalence, k);
+    n = add(field, n, c->agreement ? c->agreement->mean : NULL, 3 * k);
     if (!p)
         return n;
     pv_mixture *m = &p->mixture;
@@ -89,7 +103,7 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
         (uint64_t)s->components > most || s->rank < 0 || s->rank > PV_MIXTURE_RANK_MAX ||
         pv_mixture_factor_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
-        s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_HMC || s->posterior_stop < 0 ||
+        s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_ROBUST || s->posterior_stop < 0 ||
         s->posterior_stop > PV_STOP_POOR || s->chains < 0)
         return pv__checkpoint_damaged(ctx, "its posterior is damaged");
     PV_TRY(pv__alloc(ctx, 1, sizeof *c->posterior, &c->posterior));
@@ -128,6 +142,19 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     return pv__alloc(ctx, m->rank, params * sizeof(double), &m->basis);
 }
 
+static pv_status new_agreement(pv_ctx *ctx, const summary *s, pv_classifier *c) {
+    PV_TRY(pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
+    pv_agreement *a = c->agreement;
+    a->mean_df = s->mean_df;
+    a->df = s->df;
+    a->chosen = s->chosen != 0;
+    a->mean_statistic = s->mean_statistic;
+    a->statistic = s->statistic;
+    a->p_value = s->p_value;
+    a->exponent = s->exponent;
+    return PV_OK;
+}
+
 pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     summary s;
     PV_TRY(pv_checkpoint_recall(ctx, "fitted", &(pv_field){&s, sizeof s}, 1, found));
@@ -140,6 +167,8 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         return pv__checkpoint_damaged(ctx, "why a fit stopped is unknown");
     if (s.has_posterior)
         PV_TRY(new_posterior(ctx, &s, bytes, c));
+    if (s.has_agreement)
+        PV_TRY(new_agreement(ctx, &s, c));
     pv_field field[FIELDS];
     size_t n = arrays_of(c, field);
     PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));

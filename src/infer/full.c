@@ -238,12 +238,23 @@ done:
 static pv_status fit_rows(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     pv__objective *objective = NULL;
     pv_status status;
-    PV_GOTO(done, fit_sample(ctx, problem, PV_FORM_ROWS, solution));
-    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_ROWS, &objective));
+    PV_GOTO(done, fit_sample(ctx, problem, pv__problem_form(problem), solution));
+    PV_GOTO(done, pv__objective_new(ctx, problem, pv__problem_form(problem), &objective));
     PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
     status = final_marginal(ctx, problem, objective, solution);
 done:
     solution->passes += (double)pv__objective_passes(objective);
+    pv__objective_free(ctx, objective);
+    return status;
+}
+
+pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
+                          double *w, pv_stop *stop) {
+    pv__solution solution = {.w = w};
+    pv__objective *objective;
+    PV_TRY(pv__objective_new(ctx, problem, pv__problem_form(problem), &objective));
+    pv_status status = descend(ctx, problem, objective, tolerance, false, metric, &solution);
+    *stop = solution.stop;
     pv__objective_free(ctx, objective);
     return status;
 }

@@ -33,7 +33,11 @@ typedef struct pv__problem {
     size_t unlabelled; /* of the n rows, the last: a sample of the population */
     double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
     int32_t *joined_label;
-    bool estimated;       /* no prevalence was stated: the sample stands for it */
+    bool estimated; /* no prevalence was stated: the sample stands for it */
+    pv_match match; /* never auto */
+    double robust;  /* the exponent asked for; NaN: the one that cross-validation chooses */
+    bool tilted;    /* this is a member of the family that robust.c has, of this exponent */
+    double exponent;
     char *const *feature; /* [inputs], names for messages */
 } pv__problem;
 
@@ -41,8 +45,15 @@ static inline pv_loss pv__problem_loss(const pv__problem *problem) {
     return (pv_loss)problem->options->loss;
 }
 
+/* Whether p(x) is profiled out. */
+static inline bool pv__is_profile(const pv__problem *problem) {
+    return pv_loss_has_marginal(pv__problem_loss(problem)) && problem->options->marginal == PV_MARGINAL_PROFILE;
+}
+
 /* How the fit's loss is worked out. */
 static inline pv__form pv__problem_form(const pv__problem *problem) {
+    if (problem->tilted)
+        return PV_FORM_SELECTION;
     return pv__loss_form(pv__problem_loss(problem), (pv_marginal)problem->options->marginal, problem->batch > 0);
 }
 
@@ -183,8 +194,44 @@ typedef struct pv__descent_options {
 pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
                       const pv__descent_options *options, double *w, double *value, pv_stop *stop, int64_t *iterations);
 
-/* ---- the prevalence held exactly: Newton on the output biases ---------------------------------------------------- */
+/* ---- the prevalence held exactly: Newton on the output biases (match.c) ------------------------------------------ */
+
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
+/* The shift [k], its first entry 0, that makes sum_n a_n softmax(logits_n + shift) b [k], whose sum is that of a. */
+pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
+                          double *shift);
+
+/* ---- models that may be wrong (robust.c, agree.c) ---------------------------------------------------------------- */
+
+/* The member of exponent t of the family between profile and iw, as a problem; where fold is not NULL, the rows of one
+ * are left out. On failure *made holds what there is, to be freed. */
+typedef struct pv__tilted {
+    pv__problem problem;
+    double *block;
+} pv__tilted;
+pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int32_t *fold, int32_t left_out,
+                   pv__tilted *made);
+void pv__tilted_free(pv_ctx *ctx, pv__tilted *tilted);
+/* (full.c) Its optimum from w, in place, with no more than a tolerance to it. */
+pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
+                          double *w, pv_stop *stop);
+
+/* Whether the fit is one that pv__check_population can judge. */
+bool pv__is_checked(const pv__problem *problem);
+/* Judges the line of profile, and where asked for, or found wrong, takes another of the family in its place. */
+pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_agreement *found);
+/* Moves output biases, and those of draws, by as much as the options say. */
+pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier);
+/* (agree.c) All of an agreement but exponent and shift, from log-likelihoods [n][classes] at the profile's optimum and
+ * its marginal lambda [classes]. */
+pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
+                    pv_agreement *found);
+/* (sandwich.c) Draws about w, the optimum of exponent t. */
+pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c);
+/* (precondition.c) A curvature of parameter i's prior that bounds its own from above; 0 without map. */
+double pv__prior_curvature(const pv__problem *problem, size_t i, double w);
+pv_status pv__agreement_new(pv_ctx *ctx, size_t classes, pv_agreement **made);
+void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement);
 
 /* The pull towards a known prevalence in minibatches of the paper's marginal, before the biases are matched exactly. */
 static inline double pv__known_strength(const pv__problem *problem) {

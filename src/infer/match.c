@@ -10,9 +10,9 @@
 
 typedef struct match {
     size_t n, k;
-    double *logits;                       /* [n][k]: f, or f + log ratio */
-    double *a;                            /* [n] */
-    double *b;                            /* [k] */
+    const double *logits;                 /* [n][k]: f, or f + log ratio */
+    const double *a;                      /* [n] */
+    const double *b;                      /* [k] */
     double *shift, *trial, *p, *gradient; /* [k] */
     double *matrix;                       /* [k-1][k-1] */
 } match;
@@ -69,31 +69,38 @@ static void solve(match *m) {
     }
 }
 
-pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes;
+pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
+                          double *shift) {
     double *block;
-    PV_TRY(pv__alloc(ctx, n * (k + 1) + 7 * k + k * k, sizeof *block, &block));
-    match m = {.n = n, .k = k, .logits = block, .a = block + n * k, .b = block + n * (k + 1)};
-    m.shift = m.b + k;
-    m.trial = m.shift + k;
+    PV_TRY(pv__alloc(ctx, 4 * k + k * k, sizeof *block, &block));
+    match m = {.n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift, .trial = block};
     m.gradient = m.trial + k;
     m.p = m.gradient + k; /* with room for the direction behind it */
     m.matrix = m.p + 2 * k;
-    double *log_ratio = m.matrix + k * k;
-    pv_status status = pv__objective_loglik(ctx, problem, w, m.logits);
-    if (status == PV_OK) {
-        pv__log_ratio(problem, log_ratio);
-        for (size_t i = 0; selection && i < n * k; i++)
-            m.logits[i] += log_ratio[i % k];
-        if (!selection)
-            pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, m.a);
-        for (size_t i = 0; selection && i < n; i++)
-            m.a[i] = pv__weight(&problem->targets, i);
-        for (size_t y = 0; y < k; y++)
-            m.b[y] = selection ? problem->mass[y] : problem->population.prevalence[y];
-        solve(&m);
-        pv_model_shift(problem->model, m.shift, w);
-    }
+    memset(shift, 0, k * sizeof *shift);
+    solve(&m);
     pv__free(ctx, block);
+    return PV_OK;
+}
+
+pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w) {
+    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    double *logits;
+    PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *logits, &logits));
+    double *a = logits + n * k, *log_ratio = a + n, *shift = log_ratio + k;
+    pv_status status;
+    PV_GOTO(done, pv__objective_loglik(ctx, problem, w, logits));
+    pv__log_ratio(problem, log_ratio);
+    for (size_t i = 0; selection && i < n * k; i++)
+        logits[i] += log_ratio[i % k];
+    if (!selection)
+        pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, a);
+    for (size_t i = 0; selection && i < n; i++)
+        a[i] = pv__weight(&problem->targets, i);
+    PV_GOTO(done,
+            pv__match_shift(ctx, n, k, logits, a, selection ? problem->mass : problem->population.prevalence, shift));
+    pv_model_shift(problem->model, shift, w);
+done:
+    pv__free(ctx, logits);
     return status;
 }

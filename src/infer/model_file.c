@@ -105,22 +105,41 @@ static json_t *sample_of(const pv_classifier *c) {
                      (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
 }
 
+static json_t *numbers(const double *values, size_t n) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(list, json_real(values[i])) != 0)
+            return json_decref(list), NULL;
+    return list;
+}
+
+static json_t *agreement_of(const pv_classifier *c) {
+    const pv_agreement *a = c->agreement;
+    size_t k = (size_t)c->schema->classes;
+    if (!a)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:f, s:I, s:f, s:f, s:I, s:f, s:b}", "mean", numbers(a->mean, k), "z",
+                     numbers(a->z, k), "shift", numbers(a->shift, k), "mean_statistic", a->mean_statistic, "mean_df",
+                     (json_int_t)a->mean_df, "statistic", a->statistic, "p_value", a->p_value, "df", (json_int_t)a->df,
+                     "exponent", a->exponent, "chosen", (int)a->chosen);
+}
+
 /* Takes record over. */
 static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
     char hash[32];
     pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-                  "s:I}, s:o, s:o, s:o, s:o}",
-                  "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-                  pv_marginal_name(c->marginal), "target", pv__json_text(c->schema->target), "weights",
-                  pv__json_text(c->schema->weights), "labels", strings(c->schema->labels, (size_t)c->schema->classes),
-                  "columns", columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source),
-                  "hash", hash, "rows", (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop",
-                  pv_stop_name(c->stop), "iterations", (json_int_t)c->iterations, "passes", c->passes, "loss",
-                  real_or_null(c->loss_value), "seed", (json_int_t)c->seed, "sample", sample_of(c), "record", record,
-                  "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
+        "s:I}, s:o, s:o, s:o, s:o, s:o}",
+        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
+        pv_marginal_name(c->marginal), "target", pv__json_text(c->schema->target), "weights",
+        pv__json_text(c->schema->weights), "labels", strings(c->schema->labels, (size_t)c->schema->classes), "columns",
+        columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source), "hash", hash, "rows",
+        (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
+        (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value), "seed",
+        (json_int_t)c->seed, "sample", sample_of(c), "agreement", agreement_of(c), "record", record, "posterior",
+        posterior_of(c->posterior), "arrays", array_table(arrays, n));
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
     return object;
@@ -459,6 +478,35 @@ static pv_status get_sample(const reader *r, pv_classifier *c) {
     return get_text(r, sample, "source", &c->sample_source);
 }
 
+static pv_status get_numbers(const reader *r, json_t *list, size_t n, double *values) {
+    if (json_array_size(list) != n)
+        return damaged(r, "how it agrees with the population is damaged");
+    for (size_t i = 0; i < n; i++)
+        values[i] = json_number_value(json_array_get(list, i));
+    return PV_OK;
+}
+
+/* Absent, or null: nothing was checked. */
+static pv_status get_agreement(const reader *r, pv_classifier *c) {
+    json_t *from = json_object_get(r->root, "agreement");
+    size_t k = (size_t)c->schema->classes;
+    if (!json_is_object(from))
+        return PV_OK;
+    PV_TRY(pv__agreement_new(r->ctx, k, &c->agreement));
+    pv_agreement *a = c->agreement;
+    PV_TRY(get_numbers(r, json_object_get(from, "mean"), k, a->mean));
+    PV_TRY(get_numbers(r, json_object_get(from, "z"), k, a->z));
+    PV_TRY(get_numbers(r, json_object_get(from, "shift"), k, a->shift));
+    a->mean_statistic = json_number_value(json_object_get(from, "mean_statistic"));
+    a->mean_df = json_integer_value(json_object_get(from, "mean_df"));
+    a->statistic = json_number_value(json_object_get(from, "statistic"));
+    a->p_value = json_number_value(json_object_get(from, "p_value"));
+    a->df = json_integer_value(json_object_get(from, "df"));
+    a->exponent = json_number_value(json_object_get(from, "exponent"));
+    a->chosen = json_is_true(json_object_get(from, "chosen"));
+    return PV_OK;
+}
+
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
     if (!pv_loss_find(json_string_value(json_object_get(r->root, "loss")), &c->loss) ||
@@ -564,6 +612,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     for (size_t y = 0; y < classes; y++)
         if (!(c->log_marginal[y] <= 1e-9))
             return damaged(r, "a marginal probability is above 1");
+    PV_TRY(get_agreement(r, c));
     return get_posterior(r, c);
 }
 

@@ -48,6 +48,8 @@ void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
     for (int y = 0; y < problem->targets.classes; y++) {
         bool corrected = pv_loss_has_marginal(pv__problem_loss(problem));
         log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
+        if (problem->tilted) /* the weights do the rest */
+            log_ratio[y] *= 1 - problem->exponent;
     }
 }
 

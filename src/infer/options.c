@@ -27,6 +27,14 @@ const pv_option pv_fit_option_table[] = {
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
+    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "auto|none|shrunk|full", NULL,
+     "Move the output biases after the fit until the mean risk of the rows, weighted to the population, is the stated "
+     "prevalence. full: all the way. shrunk: by as much as the difference is more than chance. auto: shrunk for linear "
+     "models of ig with profile, else none."},
+    {"robust", PV_OPTION_TEXT, AT(robust), "0", 0, 0, NULL, "auto|0..1",
+     "Tables, ig with profile: the line that fits the rows (0, profile), the one that fits the population (1, as iw), "
+     "or "
+     "one between. auto: 0, unless a test says that the two differ; then by cross-validation. With a posterior 0."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, &(PV_MODEL_LIST(MODEL_USAGE))[1],
      PV_MODEL_LIST(MODEL_HELP)},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
@@ -34,10 +42,11 @@ const pv_option pv_fit_option_table[] = {
      "torchvision (features.0.weight, ...) or conv1_1_W, ...; the three input channels are summed."},
     {"freeze-low", PV_OPTION_FLAG, AT(freeze_low), NULL, 0, 0, NULL, NULL,
      "convnet, inception: the low-level module stays as it starts."},
-    {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc", NULL,
+    {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc|robust", NULL,
      "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum), vi "
      "(a "
-     "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference)."},
+     "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
+     "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile)."},
     {"prior", PV_OPTION_TEXT, AT(prior), "normal:2.5", 0, 0, NULL, "normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,

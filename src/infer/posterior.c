@@ -13,7 +13,8 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     size_t params = pv_model_params(problem->model);
     bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
     if (problem->batch > 0 && o->infer != PV_INFER_VI)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer` hmc and laplace take all rows at once: leave `batch` out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
+                        pv_inference_name((pv_inference)o->infer));
     if (problem->batch > 0 && pv__problem_form(problem) == PV_FORM_SELECTION)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`marginal` profile has its posterior from all rows at once: leave `batch` out, or choose "
@@ -40,7 +41,7 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer` %s is for at most %d parameters, this model has %zu: use `infer` vi",
-                        o->infer == PV_INFER_HMC ? "hmc" : "laplace", (int)DENSE_PARAMS_MAX, params);
+                        pv_inference_name((pv_inference)o->infer), (int)DENSE_PARAMS_MAX, params);
     return PV_OK;
 }
 
@@ -99,6 +100,7 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
     }
     case PV_INFER_MAP:
     case PV_INFER_ML:
+    case PV_INFER_ROBUST: /* has no density */
         break;
     }
     return pv__fail(ctx, PV_ERR_INTERNAL, "no engine for this inference");

@@ -13,7 +13,7 @@
 enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 1000, GROUPS = 8 };
 
 /* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
-static double prior_curvature(const pv__problem *problem, size_t i, double w) {
+double pv__prior_curvature(const pv__problem *problem, size_t i, double w) {
     if (!problem->map)
         return 0;
     const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
@@ -39,7 +39,7 @@ static void finish_block(const pv__problem *problem, pv__precondition *made, siz
     double *h = block_of(made, b);
     size_t size = made->size, step = made->diagonal ? 1 : size + 1;
     for (size_t i = 0; i < size; i++)
-        h[i * step] += prior_curvature(problem, b * size + i, w[b * size + i]);
+        h[i * step] += pv__prior_curvature(problem, b * size + i, w[b * size + i]);
     if (!made->diagonal) {
         /* A direction without information gets a little, and is then left to the line search. */
         pv__cholesky(size, h, 1e-8);

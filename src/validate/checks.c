@@ -403,6 +403,7 @@ static pv_status check_all(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier
     check_optimiser(found, c);
     check_posterior(found, c);
     PV_TRY(check_marginal(ctx, found, c));
+    pv__check_agreement(found, c);
     PV_TRY(check_slopes(ctx, found, c, fit));
     return options->data && !c->sample_source ? pv__check_data(ctx, found, c, fit, options) : PV_OK;
 }

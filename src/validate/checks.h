@@ -24,6 +24,9 @@ static inline bool pv__worse(double value, double worst) {
  * posterior the estimate, and sd is not touched. */
 void pv__parameter_moments(const pv_classifier *classifier, double *mean, double *sd);
 
+/* (agreement.c) Whether the line holds in the population. */
+void pv__check_agreement(pv_diagnosis *diagnosis, const pv_classifier *classifier);
+
 /* (seed.c) The checks that need the data of the fit. */
 PV_MUST_USE pv_status pv__check_data(pv_ctx *ctx, pv_diagnosis *diagnosis, const pv_classifier *classifier,
                                      const pv_fit_options *fit, const pv_diagnose_options *options);

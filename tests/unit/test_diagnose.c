@@ -165,7 +165,7 @@ static void good_fits_pass(void **state) {
     pv_classifier *c = fit(ctx, &p, &options);
     pv_diagnosis *found = diagnose(c, NULL);
     assert_int_equal(found->failed, 0);
-    assert_int_equal(found->count, 3);
+    assert_int_equal(found->count, 4);
     assert_string_equal(found->check[0].name, "optimiser");
     assert_string_equal(found->check[1].name, "prevalence");
     assert_string_equal(found->check[2].name, "separation");

@@ -1,0 +1,49 @@
+/* Whether a fit's line holds in the population, in words and as JSON. */
+#include "cli/classifier.h"
+#include "prevail/prevail.h"
+#include "tool/json.h"
+
+#include <math.h>
+
+/* The label whose mean is farthest off; of two, the positive one. */
+static int farthest(const pv_classifier *c) {
+    int worst = 1;
+    for (int y = 0; c->schema->classes > 2 && y < c->schema->classes; y++)
+        if (fabs(c->agreement->z[y]) > fabs(c->agreement->z[worst]))
+            worst = y;
+    return worst;
+}
+
+void cli_print_agreement(const pv_classifier *c) {
+    const pv_agreement *a = c->agreement;
+    if (!a)
+        return;
+    int y = farthest(c);
+    double shift = a->shift[y] - (y > 0 ? a->shift[0] : a->shift[1]);
+    printf("\n  Does the line hold in the population?\n");
+    printf("  mean risk of %s, rows weighted to the population: %.4g, stated %.4g, z = %.1f\n", c->schema->labels[y],
+           a->mean[y], c->prevalence[y], a->z[y]);
+    if (a->df > 0)
+        printf("  profile and iw find %s: chi-square %.1f of %lld, p = %.2g\n",
+               a->p_value < 0.05 ? "different lines" : "the same line", a->statistic, (long long)a->df, a->p_value);
+    if (a->chosen || a->exponent > 0)
+        printf("  --robust %.4g%s\n", a->exponent, a->chosen ? ", by cross-validation" : "");
+    if (fabs(shift) >= 0.0005)
+        printf("  output biases matched to the prevalence: log odds moved by %.3f\n", shift);
+}
+
+json_t *cli_json_agreement(const pv_classifier *c) {
+    const pv_agreement *a = c->agreement;
+    if (!a)
+        return json_null();
+    json_t *object = cli_json_object();
+    cli_json_set(object, "mean", cli_json_by_label(c->schema->labels, c->schema->classes, a->mean));
+    cli_json_set(object, "z", cli_json_by_label(c->schema->labels, c->schema->classes, a->z));
+    cli_json_set(object, "shift", cli_json_by_label(c->schema->labels, c->schema->classes, a->shift));
+    cli_json_set(object, "statistic", a->df > 0 ? cli_json_real(a->statistic) : json_null());
+    cli_json_set(object, "df", json_integer((json_int_t)a->df));
+    cli_json_set(object, "p_value", a->df > 0 ? cli_json_real(a->p_value) : json_null());
+    cli_json_set(object, "robust", cli_json_real(a->exponent));
+    cli_json_set(object, "chosen", json_boolean(a->chosen));
+    return object;
+}

@@ -1,0 +1,271 @@
+/* Does the line that the rows were fitted by hold in the population?
+ *
+ * With a right model the score of importance weighting has mean 0 at the profile's estimate too. There, with lambda the
+ * marginal of the fit, d the label shares, a_y = lambda_y/d_y, and for row n p its probabilities, S = sum_y p_y/a_y and
+ * q_y = p_y/(a_y S) its probabilities in the sample,
+ *
+ *   g = sum_n v_n a_{y_n} (e_{y_n} - p) x~,   s = sum_n v_n (e_{y_n} - q) x~,   x~ = (1, x),
+ *
+ * given the x, g has covariance B, s has H, and the two together A:
+ *
+ *   B = sum_n v_n/S (sum_y p_y a_y (e_y - p)(e_y - p)^T) x~ x~^T,
+ *   A = sum_n v_n/S (diag p - p p^T) x~ x~^T,   H = sum_n v_n (diag q - q q^T) x~ x~^T,
+ *
+ * so that, with w fitted by s = 0, g has V = B - A H^-1 A. What the prior leaves of s is taken out by a step,
+ * g - A H^-1 s. A^-1 g is the difference of the two estimates and A^-1 V A^-1 = A^-1 B A^-1 - H^-1 the difference of
+ * their variances: the test by g^T V^-1 g is Hausman's, without a second fit. The intercepts' entries of g are W times
+ * the stated less the weighted mean risk. docs/method.md, section 10.
+ *
+ * Models without coefficients have the second test only, as if their output biases alone had been fitted.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300 };
+static const double TINY = 1e-8; /* of its scale: a variance that is rounding, where the two cannot differ */
+
+typedef struct work {
+    const pv__problem *problem;
+    size_t k, J, size, P; /* classes, logits, terms of each, all */
+    const double *lambda, *loglik;
+    double *g, *s;                          /* [P], the matrices [P][P] with [j * size + i] both ways */
+    double *A, *B, *H;                      /* lower triangles, then what is made of them */
+    double *p, *q, *a, *row, *solved, *own; /* [k], [k], [k], [size], [P], [P] */
+} work;
+
+static void row_of(const work *m, size_t n, double *row) {
+    row[0] = 1;
+    if (m->size > 1)
+        memcpy(row + 1, m->problem->x + n * (m->size - 1), (m->size - 1) * sizeof *row);
+}
+
+static void probabilities(const work *m, size_t n, double *S) {
+    *S = 0;
+    for (size_t y = 0; y < m->k; y++) {
+        m->p[y] = exp(m->loglik[n * m->k + y]);
+        m->q[y] = m->p[y] / m->a[y];
+        *S += m->q[y];
+    }
+    for (size_t y = 0; y < m->k; y++)
+        m->q[y] /= *S;
+}
+
+static void add_scores(work *m) {
+    const pv_targets *targets = &m->problem->targets;
+    for (size_t n = 0; n < targets->n; n++) {
+        double v = pv__weight(targets, n), S, weight = 0;
+        if (v == 0)
+            continue;
+        probabilities(m, n, &S);
+        row_of(m, n, m->row);
+        for (size_t y = 0; y < m->k; y++)
+            weight += pv__share(targets, n, (int)y) * m->a[y];
+        for (size_t j = 1; j < m->k; j++) {
+            double share = pv__share(targets, n, (int)j);
+            double of_g = v * (share * m->a[j] - weight * m->p[j]), of_s = v * (share - m->q[j]);
+            double *g = m->g + (j - 1) * m->size, *s = m->s + (j - 1) * m->size;
+            for (size_t i = 0; i < m->size; i++) {
+                g[i] += of_g * m->row[i];
+                s[i] += of_s * m->row[i];
+            }
+        }
+    }
+}
+
+/* One block of the three matrices, of logits j and l, its lower triangle alone where j = l. */
+static void add_block(work *m, size_t j, size_t l, const double *weight) {
+    size_t first = j * m->size * m->P + l * m->size;
+    for (size_t i = 0; i < m->size; i++) {
+        double a = weight[0] * m->row[i], b = weight[1] * m->row[i], h = weight[2] * m->row[i];
+        size_t to = first + i * m->P, end = j == l ? i + 1 : m->size;
+        for (size_t c = 0; c < end; c++) {
+            m->A[to + c] += a * m->row[c];
+            m->B[to + c] += b * m->row[c];
+            m->H[to + c] += h * m->row[c];
+        }
+    }
+}
+
+/* Evenly spaced rows, as many as tell the covariances well enough. */
+static void add_covariances(work *m) {
+    const pv_targets *targets = &m->problem->targets;
+    size_t rows = targets->n < ROWS_MAX || m->size == 1 ? targets->n : ROWS_MAX;
+    double every = (double)targets->n / (double)rows, S;
+    for (size_t r = 0; r < rows; r++) {
+        size_t n = (size_t)((double)r * every);
+        double v = every * pv__weight(targets, n), mean = 0;
+        if (v == 0)
+            continue;
+        probabilities(m, n, &S);
+        row_of(m, n, m->row);
+        for (size_t y = 0; y < m->k; y++)
+            mean += m->p[y] * m->a[y];
+        for (size_t j = 0; j < m->J; j++)
+            for (size_t l = 0; l <= j; l++) {
+                double p = m->p[j + 1], own = j == l, of_a = own * p - p * m->p[l + 1];
+                double of_b = own * p * m->a[j + 1] - p * m->p[l + 1] * (m->a[j + 1] + m->a[l + 1] - mean);
+                double of_h = own * m->q[j + 1] - m->q[j + 1] * m->q[l + 1];
+                add_block(m, j, l, (double[]){v / S * of_a, v / S * of_b, v * of_h});
+            }
+    }
+}
+
+/* x = L^-1 b, in place. */
+static void forward(size_t n, const double *L, double *x) {
+    for (size_t i = 0; i < n; i++) {
+        double sum = x[i];
+        for (size_t j = 0; j < i; j++)
+            sum -= L[i * n + j] * x[j];
+        x[i] = sum / L[i * n + i];
+    }
+}
+
+/* V = B - A H^-1 A into B, and g - A H^-1 s into own. Columns of A are rows, as it is symmetric. */
+static void reduce(work *m) {
+    size_t P = m->P;
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j < i; j++)
+            m->A[j * P + i] = m->A[i * P + j];
+    pv__cholesky(P, m->H, 1e-10);
+    memcpy(m->solved, m->s, P * sizeof *m->s);
+    forward(P, m->H, m->solved);
+    for (size_t i = 0; i < P; i++) {
+        double *row = m->A + i * P, moved = 0;
+        forward(P, m->H, row);
+        for (size_t j = 0; j < P; j++)
+            moved += row[j] * m->solved[j];
+        m->own[i] = m->g[i] - moved;
+    }
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < P; l++)
+                sum += m->A[i * P + l] * m->A[j * P + l];
+            m->H[i * P + j] = m->B[i * P + j]; /* the scale, whose factor is no longer needed */
+            m->B[i * P + j] -= sum;
+            m->B[j * P + i] = m->B[i * P + j];
+        }
+}
+
+/* d^T C^+ d for C [n][n] whose entries are rounding below TINY scale [n], by Cholesky's method with pivots; destroys C
+ * and d. rank: how many directions count. */
+static double quadratic(size_t n, double *C, double *d, const double *scale, int64_t *rank) {
+    double sum = 0;
+    *rank = 0;
+    for (size_t step = 0; step < n; step++) {
+        size_t best = n;
+        double largest = TINY;
+        for (size_t i = 0; i < n; i++)
+            if (scale[i] > 0 && C[i * n + i] / scale[i] > largest) {
+                largest = C[i * n + i] / scale[i];
+                best = i;
+            }
+        if (best == n)
+            break;
+        double pivot = C[best * n + best], along = d[best];
+        sum += along * along / pivot;
+        ++*rank;
+        for (size_t i = 0; i < n; i++) {
+            double factor = C[i * n + best] / pivot;
+            d[i] -= factor * along;
+            for (size_t j = 0; i != best && j < n; j++)
+                C[i * n + j] -= factor * C[best * n + j];
+        }
+        for (size_t i = 0; i < n; i++)
+            C[best * n + i] = C[i * n + best] = 0;
+    }
+    return sum;
+}
+
+/* The intercepts' part: means, and their distances from the marginal in standard errors. */
+static void fill_means(const work *m, double total, pv_agreement *found) {
+    double first = 0, of_first = 0, scale = 0, *block = m->A, *d = m->s, *diagonal = m->solved; /* no longer needed */
+    for (size_t j = 0; j < m->J; j++) {
+        double g = m->g[j * m->size], V = m->B[j * m->size * (m->P + 1)], own = m->H[j * m->size * (m->P + 1)];
+        found->mean[j + 1] = m->lambda[j + 1] - g / total;
+        found->z[j + 1] = V > TINY * own ? -g / sqrt(V) : 0;
+        first += g;
+        scale += own;
+        d[j] = g;
+        diagonal[j] = own;
+        for (size_t l = 0; l < m->J; l++) {
+            block[j * m->J + l] = m->B[j * m->size * m->P + l * m->size];
+            of_first += block[j * m->J + l];
+        }
+    }
+    found->mean[0] = m->lambda[0] + first / total;
+    found->z[0] = of_first > TINY * scale ? first / sqrt(of_first) : 0;
+    found->mean_statistic = quadratic(m->J, block, d, diagonal, &found->mean_df);
+}
+
+/* The whole line. */
+static void fill_test(work *m, pv_agreement *found) {
+    for (size_t i = 0; i < m->P; i++)
+        m->solved[i] = m->H[i * (m->P + 1)];
+    found->statistic = quadratic(m->P, m->B, m->own, m->solved, &found->df);
+    found->p_value = found->df > 0 ? pv_chi_square_tail((double)found->df, found->statistic) : 1;
+}
+
+static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
+    size_t k = m->k, P = m->P;
+    PV_TRY(pv__alloc(ctx, 4 * P + 3 * P * P + 3 * k + m->size, sizeof **block, block));
+    m->g = *block;
+    m->s = m->g + P;
+    m->solved = m->s + P;
+    m->own = m->solved + P;
+    m->A = m->own + P;
+    m->B = m->A + P * P;
+    m->H = m->B + P * P;
+    m->p = m->H + P * P;
+    m->q = m->p + k;
+    m->a = m->q + k;
+    m->row = m->a + k;
+    return PV_OK;
+}
+
+pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
+                    pv_agreement *found) {
+    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PARAMS_MAX && !problem->data;
+    work m = {.problem = problem, .k = k, .J = k - 1, .size = line ? d + 1 : 1, .lambda = lambda, .loglik = loglik};
+    m.P = m.J * m.size;
+    double *block, total = 0;
+    PV_TRY(make_work(ctx, &m, &block));
+    for (size_t y = 0; y < k; y++) {
+        m.a[y] = lambda[y] / problem->design[y];
+        total += problem->mass[y];
+    }
+    add_scores(&m);
+    add_covariances(&m);
+    reduce(&m);
+    fill_means(&m, total, found);
+    found->df = 0;
+    found->statistic = 0;
+    found->p_value = 1;
+    if (line)
+        fill_test(&m, found);
+    pv__free(ctx, block);
+    return PV_OK;
+}
+
+pv_status pv__agreement_new(pv_ctx *ctx, size_t classes, pv_agreement **made) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    pv_status status = pv__alloc(ctx, 3 * classes, sizeof(double), &(*made)->mean);
+    if (status != PV_OK) {
+        pv__free(ctx, *made);
+        *made = NULL;
+        return status;
+    }
+    (*made)->z = (*made)->mean + classes;
+    (*made)->shift = (*made)->z + classes;
+    return PV_OK;
+}
+
+void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement) {
+    if (!agreement)
+        return;
+    pv__free(ctx, agreement->mean);
+    pv__free(ctx, agreement);
+}

@@ -1,0 +1,264 @@
+/* --infer robust: intervals that hold for wrong models too. Of a member of the family of robust.c, exponent 1 unless
+ * another is asked for: the line that is best in the population.
+ *
+ *   covariance = H^-1 (J + sum_y D_y D_y^T / (pi_y N_pr)) H^-1
+ *
+ * H: curvature of loss and prior. J: sum over labels y of n_y/(n_y - 1) times the rows' scores about their mean,
+ * squared, since the numbers of rows of each label are the design's and no chance. D_y: how the sum of scores changes
+ * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
+ * equal rows. Draws are normal, so that whatever takes a posterior's takes these.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+typedef struct sandwich {
+    pv_ctx *ctx;
+    const pv__problem *problem; /* not tilted */
+    double t;
+    size_t k, size, P;
+    const double *w;
+    double *loglik;        /* [n][k] at w */
+    double *H, *J;         /* [P][P] */
+    double *D;             /* [k][P] */
+    double *mean, *count;  /* [k][P], [k] */
+    double *row, *q, *own; /* [size], [k], [P] */
+} sandwich;
+
+/* q of row n as the tilted problem has it, then its score for one unit of weight. */
+static void score_of(const sandwich *s, const pv__problem *tilted, const double *log_ratio, size_t n, double unit) {
+    size_t k = s->k, size = s->size;
+    for (size_t y = 0; y < k; y++)
+        s->q[y] = s->loglik[n * k + y] + log_ratio[y];
+    pv_log_softmax((int)k, s->q, s->q);
+    s->row[0] = 1;
+    memcpy(s->row + 1, s->problem->x + n * (size - 1), (size - 1) * sizeof *s->row);
+    for (size_t y = 0; y < k; y++)
+        s->q[y] = exp(s->q[y]);
+    for (size_t y = 1; y < k; y++) {
+        double residual = unit * (pv__share(&tilted->targets, n, (int)y) - s->q[y]);
+        for (size_t i = 0; i < size; i++)
+            s->own[(y - 1) * size + i] = residual * s->row[i];
+    }
+}
+
+static size_t label_of(const pv_targets *targets, size_t n) {
+    size_t best = 0;
+    for (int y = 1; y < targets->classes; y++)
+        if (pv__share(targets, n, y) > pv__share(targets, n, (int)best))
+            best = (size_t)y;
+    return best;
+}
+
+/* The sum of all scores with other prevalences. */
+static pv_status add_total(sandwich *s, const double *prevalence, double sign, double *to) {
+    pv__problem moved = *s->problem;
+    pv__tilted tilted = {0};
+    double *log_ratio = s->count; /* not in use yet */
+    moved.population.prevalence = prevalence;
+    PV_TRY(pv__tilt(s->ctx, &moved, s->t, NULL, 0, &tilted));
+    pv__log_ratio(&tilted.problem, log_ratio);
+    for (size_t n = 0; n < s->problem->n; n++) {
+        score_of(s, &tilted.problem, log_ratio, n, pv__weight(&tilted.problem.targets, n));
+        for (size_t i = 0; i < s->P; i++)
+            to[i] += sign * s->own[i];
+    }
+    pv__tilted_free(s->ctx, &tilted);
+    return PV_OK;
+}
+
+static pv_status fill_slopes(sandwich *s, double *prevalence) {
+    const double step = 1e-4, *stated = s->problem->population.prevalence;
+    for (size_t y = 0; y < s->k; y++)
+        for (int side = -1; side <= 1; side += 2) {
+            double sum = 0;
+            for (size_t c = 0; c < s->k; c++)
+                sum += prevalence[c] = stated[c] * (c == y ? exp(side * step) : 1);
+            for (size_t c = 0; c < s->k; c++)
+                prevalence[c] /= sum;
+            PV_TRY(add_total(s, prevalence, side / (2 * step), s->D + y * s->P));
+        }
+    return PV_OK;
+}
+
+/* Curvature, and the means of the scores by label. */
+static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+    const pv_targets *targets = &tilted->problem.targets;
+    size_t size = s->size, P = s->P;
+    memset(s->count, 0, s->k * sizeof *s->count);
+    for (size_t n = 0; n < targets->n; n++) {
+        double v = pv__weight(&s->problem->targets, n), weight = pv__weight(targets, n);
+        if (v == 0)
+            continue;
+        size_t label = label_of(&s->problem->targets, n);
+        score_of(s, &tilted->problem, log_ratio, n, weight);
+        s->count[label] += v;
+        for (size_t i = 0; i < P; i++)
+            s->mean[label * P + i] += s->own[i];
+        for (size_t j = 1; j < s->k; j++)
+            for (size_t l = 1; l <= j; l++) {
+                double own = weight * ((j == l) * s->q[j] - s->q[j] * s->q[l]);
+                double *H = s->H + (j - 1) * size * P + (l - 1) * size;
+                for (size_t i = 0; i < size; i++)
+                    for (size_t c = 0; c < size; c++)
+                        H[i * P + c] += own * s->row[i] * s->row[c];
+            }
+    }
+    for (size_t y = 0; y < s->k; y++)
+        for (size_t i = 0; i < P; i++)
+            s->mean[y * P + i] /= s->count[y];
+}
+
+static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+    const pv_targets *targets = &tilted->problem.targets;
+    size_t P = s->P;
+    for (size_t n = 0; n < targets->n; n++) {
+        double v = pv__weight(&s->problem->targets, n);
+        if (v == 0)
+            continue;
+        size_t label = label_of(&s->problem->targets, n);
+        double count = s->count[label], factor = v * (count > 1 ? count / (count - 1) : 1);
+        score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n) / v);
+        for (size_t i = 0; i < P; i++)
+            s->own[i] -= s->mean[label * P + i];
+        for (size_t i = 0; i < P; i++)
+            for (size_t j = 0; j <= i; j++)
+                s->J[i * P + j] += factor * s->own[i] * s->own[j];
+    }
+}
+
+/* x = (L L^T)^-1 b, in place. */
+static void solve(size_t n, const double *L, double *x) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            x[i] -= L[i * n + j] * x[j];
+        x[i] /= L[i * n + i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = i + 1; j < n; j++)
+            x[i] -= L[j * n + i] * x[j];
+        x[i] /= L[i * n + i];
+    }
+}
+
+/* J becomes H^-1 J H^-1, D becomes H^-1 D. */
+static void close_up(sandwich *s) {
+    size_t P = s->P;
+    for (size_t i = 0; i < P; i++) {
+        s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
+        for (size_t j = 0; j < i; j++)
+            s->J[j * P + i] = s->J[i * P + j];
+    }
+    pv__cholesky(P, s->H, 1e-12);
+    for (size_t y = 0; y < s->k; y++)
+        solve(P, s->H, s->D + y * P);
+    for (size_t i = 0; i < P; i++)
+        solve(P, s->H, s->J + i * P); /* rows of J H^-1 */
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j < i; j++) {
+            double held = s->J[i * P + j];
+            s->J[i * P + j] = s->J[j * P + i];
+            s->J[j * P + i] = held;
+        }
+    for (size_t i = 0; i < P; i++)
+        solve(P, s->H, s->J + i * P);
+}
+
+/* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */
+static void take_roots(sandwich *s, double *factor) {
+    size_t P = s->P;
+    double strength = s->problem->population.prevalence_n;
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = s->J[i * P + j];
+            for (size_t y = 0; y < s->k && isfinite(strength); y++)
+                sum += s->D[y * P + i] * s->D[y * P + j] / (s->problem->population.prevalence[y] * strength);
+            factor[i * P + j] = sum;
+        }
+    pv__cholesky(P, factor, 1e-12);
+    pv__cholesky(P, s->J, 1e-12);
+}
+
+/* Draws of the parameters and, where the prevalence was counted, of the marginal with them. */
+static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_marginal) {
+    size_t P = s->P, k = s->k;
+    double strength = s->problem->population.prevalence_n, *z = s->own;
+    for (size_t n = 0; n < p->count; n++) {
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_SANDWICH, n);
+        double *w = p->draws + n * P, *m = log_marginal + n * k;
+        for (size_t i = 0; i < P; i++)
+            z[i] = pv_rng_normal(&rng);
+        for (size_t i = 0; i < P; i++) {
+            w[i] = s->w[i];
+            for (size_t j = 0; j <= i; j++)
+                w[i] += s->J[i * P + j] * z[j];
+        }
+        for (size_t y = 0; y < k; y++) {
+            double pi = s->problem->population.prevalence[y];
+            double moved = isinf(strength) ? 0 : pv_rng_normal(&rng) / sqrt(pi * strength);
+            m[y] = log(pi) + moved;
+            for (size_t i = 0; moved != 0 && i < P; i++)
+                w[i] += moved * s->D[y * P + i];
+        }
+        pv_log_softmax((int)k, m, m);
+    }
+}
+
+static pv_status fill(sandwich *s, double **block) {
+    size_t n = s->problem->n, k = s->k, P = s->P;
+    pv__tilted tilted = {0};
+    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + 2 * k * P + 4 * k + s->size, sizeof **block, block));
+    s->loglik = *block;
+    s->H = s->loglik + n * k;
+    s->J = s->H + P * P;
+    s->own = s->J + P * P;
+    s->D = s->own + P;
+    s->mean = s->D + k * P;
+    s->count = s->mean + k * P;
+    s->q = s->count + k;
+    s->row = s->q + k;
+    double *other = s->row + s->size; /* prevalences, then ratios */
+    PV_TRY(pv__objective_loglik(s->ctx, s->problem, s->w, s->loglik));
+    if (isfinite(s->problem->population.prevalence_n))
+        PV_TRY(fill_slopes(s, other));
+    PV_TRY(pv__tilt(s->ctx, s->problem, s->t, NULL, 0, &tilted));
+    pv__log_ratio(&tilted.problem, other);
+    add_rows(s, &tilted, other);
+    add_squares(s, &tilted, other);
+    pv__tilted_free(s->ctx, &tilted);
+    close_up(s);
+    return PV_OK;
+}
+
+pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c) {
+    size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model);
+    sandwich s = {.ctx = ctx, .problem = problem, .t = t, .k = k, .size = P / (k - 1), .P = P, .w = w};
+    double *block = NULL;
+    pv_posterior *p;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *p, &p));
+    c->posterior = p;
+    *p = (pv_posterior){.kind = PV_POSTERIOR_ROBUST,
+                        .dims = P,
+                        .stop = PV_STOP_CONVERGED,
+                        .elbo = (double)NAN,
+                        .elbo_se = (double)NAN,
+                        .evidence = (double)NAN};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, (size_t)problem->options->draws, P * sizeof *p->draws, &p->draws));
+    p->count = (size_t)problem->options->draws;
+    PV_GOTO(done, pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof(double), &p->mixture.weight));
+    PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &p->mixture.mean));
+    PV_GOTO(done, pv__alloc(ctx, P, P * sizeof(double), &p->mixture.factor));
+    p->mixture.components = 1;
+    p->mixture.dims = P;
+    p->mixture.weight[0] = 1;
+    memcpy(p->mixture.mean, w, P * sizeof *w);
+    PV_GOTO(done, fill(&s, &block));
+    take_roots(&s, p->mixture.factor);
+    draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal);
+done:
+    pv__free(ctx, block);
+    return status;
+}

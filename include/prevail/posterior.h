@@ -59,8 +59,8 @@ const char *pv_posterior_kind_name(pv_posterior_kind kind);
 bool pv_posterior_kind_find(const char *name, pv_posterior_kind *kind);
 
 /* Gaussian mixture: weights [components], means [components][dims], lower Cholesky factors of the covariances
- * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. laplace and robust: one
- * component. rank above 0: of low rank beside a diagonal, scale (I + basis^T (F F^T - I) basis) scale with basis
+ * [components][dims][dims], or where they are diagonal the standard deviations [components][dims]. laplace and robust:
+ * one component. rank above 0: of low rank beside a diagonal, scale (I + basis^T (F F^T - I) basis) scale with basis
  * [rank][dims] orthonormal, scale [dims], and F the factors [components][rank][rank]. */
 enum { PV_MIXTURE_RANK_MAX = 64 };
 typedef struct pv_mixture {

@@ -67,7 +67,7 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
     pv_roles roles = pv_schema_roles(c->schema);
     roles.drop_missing = true;
     pv_dataset *data = NULL;
-    pv_status status = pv_dataset_read(call->ctx, c->schema, options->training, &roles, &data);
+    pv_status status = pv_dataset_read(call->ctx, c->schema, options->training, &roles, &options->csv, &data);
     if (status == PV_OK && data->hash != c->data_hash)
         cli_warn(call, "--training %s: these are not the data of the fit, which have hash %016" PRIx64,
                  options->training, c->data_hash);

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     need(ctx, pv_settings_set(ctx, settings, "prevalence", argv[3]));
     need(ctx, pv_learn(ctx, argv[1], settings, &model));
     pv_roles labelled = pv_schema_roles(model->schema);
-    need(ctx, pv_dataset_read(ctx, model->schema, argv[4], &labelled, &people));
+    need(ctx, pv_dataset_read(ctx, model->schema, argv[4], &labelled, NULL, &people));
     need(ctx, pv_predict_in(ctx, model, people, "true", NULL, &said));
     need(ctx, pv_judge_in(ctx, model, people, "true", NULL, &worth));
     for (size_t i = 0; i < said->rows; i++)

@@ -117,6 +117,8 @@ typedef struct pv_csv_options {
 } pv_csv_options;
 
 extern const pv_option pv_csv_option_table[]; /* separator, decimal, no_header and na; ends with a NULL name */
+/* Those of settings that have that table, borrowed from them; NULL: they have not. */
+const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
 
 /* Reads path ("-": standard input; "builtin:NAME": embedded data; NPZ, NPY and IDX files by their first bytes: arrays
  * [N] are columns, arrays [N][m] columns NAME.1 .. NAME.m, N the length of the images). options may be NULL. The caller
@@ -234,9 +236,10 @@ PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, cons
                                       const pv_roles *roles, pv_dataset **dataset);
 /* Target, weights and group as in training, borrowed; all else as 0. */
 pv_roles pv_schema_roles(const pv_schema *schema);
-/* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply. */
+/* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply.
+ * csv: how the file is written; NULL: as usual. */
 PV_MUST_USE pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,
-                                      pv_dataset **dataset);
+                                      const pv_csv_options *csv, pv_dataset **dataset);
 
 /* By hand: labels [classes], and features that are columns of numbers taken as they are. feature: their names, NULL for
  * x1, x2, ... All is copied; the caller frees *schema. */

@@ -117,8 +117,8 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
-/* All that prevail fit can be told of its data and model, by name: pv_role_option_table, pv_image_option_table and
- * pv_fit_option_table. The caller frees *settings with pv_settings_free. */
+/* All that prevail fit can be told of its data and model, by name: pv_role_option_table, pv_csv_option_table,
+ * pv_image_option_table and pv_fit_option_table. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);
 /* The options of a fit in settings that have that table, borrowed from them; NULL: they have not. */
 const pv_fit_options *pv_fit_options_of(const pv_settings *settings);

@@ -20,6 +20,10 @@ const pv_option pv_csv_option_table[] = {
      "full stop, and a question mark, which is told."},
     {0}};
 
+const pv_csv_options *pv_csv_options_of(const pv_settings *settings) {
+    return pv_settings_values(settings, pv_csv_option_table);
+}
+
 static pv_status parse_separator(pv_ctx *ctx, const char *text, char *delimiter) {
     static const struct {
         const char *word;

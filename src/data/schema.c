@@ -207,8 +207,12 @@ void pv__reading_free(pv_ctx *ctx, pv__reading *reading) {
 }
 
 pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,
-                          pv_dataset **dataset) {
-    pv_csv_options options = {.roles = roles, .schema = schema};
+                          const pv_csv_options *csv, pv_dataset **dataset) {
+    pv_csv_options options = {0};
+    if (csv)
+        options = *csv;
+    options.roles = roles;
+    options.schema = schema;
     pv_table *table;
     *dataset = NULL;
     PV_TRY(pv_table_read(ctx, path, &options, &table));

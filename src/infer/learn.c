@@ -78,7 +78,8 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
  */
 
 static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings) {
-    if (pv_fit_options_of(settings) && pv_roles_of(settings) && pv_image_options_of(settings))
+    if (pv_fit_options_of(settings) && pv_roles_of(settings) && pv_image_options_of(settings) &&
+        pv_csv_options_of(settings))
         return PV_OK;
     return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
 }
@@ -100,7 +101,8 @@ pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, p
     PV_TRY(check_settings(ctx, settings));
     pv_roles roles = *pv_roles_of(settings);
     pv_image_options image = *pv_image_options_of(settings);
-    const pv_csv_options reading = {.roles = &roles};
+    pv_csv_options reading = *pv_csv_options_of(settings);
+    reading.roles = &roles;
     pv_table *table;
     PV_TRY(pv_roles_complete(ctx, path, pv_fit_options_of(settings), &roles, &image));
     PV_TRY(pv_table_read(ctx, path, &reading, &table));

@@ -119,6 +119,7 @@ pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings) {
     PV_TRY(pv_settings_new(ctx, &made));
     pv_status status;
     PV_GOTO(done, pv_settings_add(ctx, made, pv_role_option_table, sizeof(pv_roles), NULL));
+    PV_GOTO(done, pv_settings_add(ctx, made, pv_csv_option_table, sizeof(pv_csv_options), NULL));
     PV_GOTO(done, pv_settings_add(ctx, made, pv_image_option_table, sizeof(pv_image_options), NULL));
     PV_GOTO(done, pv_settings_add(ctx, made, pv_fit_option_table, sizeof(pv_fit_options), NULL));
     *settings = made;

@@ -494,13 +494,13 @@ static void tables_are_read_for_them(void **state) {
     assert_null(pv_table_text(table, 4, 0)); /* no roles, no target */
     pv_table_free(ctx, table);
     pv_roles as_learned = pv_schema_roles(schema);
-    ok(pv_dataset_read(ctx, schema, path, &as_learned, &data));
+    ok(pv_dataset_read(ctx, schema, path, &as_learned, NULL, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->label[1], 0);
     assert_true(data->weight[0] == 1);
     assert_null(data->group); /* only what is learned from has any */
     pv_dataset_free(ctx, data);
-    ok(pv_dataset_read(ctx, schema, path, NULL, &data));
+    ok(pv_dataset_read(ctx, schema, path, NULL, NULL, &data));
     assert_true(!data->label && !data->weight);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);

@@ -41,7 +41,7 @@ static void is_the_same_as_by_steps(void **state) {
     /* The same file again, by the classifier alone, is the data set that was learned from. */
     pv_dataset *again;
     pv_roles as_learned = pv_schema_roles(learned->schema);
-    ok(pv_dataset_read(ctx, pv_classifier_schema(learned), path, &as_learned, &again));
+    ok(pv_dataset_read(ctx, pv_classifier_schema(learned), path, &as_learned, NULL, &again));
     assert_int_equal(again->rows, data->rows);
     assert_memory_equal(again->x, data->x, data->rows * (size_t)data->features * sizeof *data->x);
     assert_memory_equal(again->label, data->label, data->rows * sizeof *data->label);
@@ -88,6 +88,25 @@ static void learns_from_memory(void **state) {
     pv_settings_free(ctx, settings);
 }
 
+/* How the file is written is a setting as well, and later files are read alike. */
+static void reads_as_told(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {{"target", "y"}, {"prevalence", "1=0.1"}, {"na", "-9"}, {"missing", "drop"}};
+    static const char text[] = "x,y\n1,0\n3,1\n-9,0\n2,0\n5,1\n-9,1\n";
+    put(text, sizeof text - 1);
+    pv_settings *settings = settings_of(pairs, 4);
+    pv_classifier *learned;
+    pv_dataset *data;
+    ok(pv_learn(ctx, path, settings, &learned));
+    assert_int_equal(learned->dropped, 2);
+    pv_roles roles = {.drop_missing = true};
+    ok(pv_dataset_read(ctx, learned->schema, path, &roles, pv_csv_options_of(settings), &data));
+    assert_int_equal(data->rows, 4);
+    pv_dataset_free(ctx, data);
+    pv_classifier_free(ctx, learned);
+    pv_settings_free(ctx, settings);
+}
+
 /* The target of images is what their file has. */
 static void finds_what_images_are_called(void **state) {
     (void)state;
@@ -100,7 +119,7 @@ static void finds_what_images_are_called(void **state) {
     assert_int_equal(learned->schema->image->size, 6);
     pv_dataset *data;
     pv_prediction *said;
-    ok(pv_dataset_read(ctx, learned->schema, PV_TEST_DIR "/arrays/discs.npz", NULL, &data));
+    ok(pv_dataset_read(ctx, learned->schema, PV_TEST_DIR "/arrays/discs.npz", NULL, NULL, &data));
     ok(pv_predict_in(ctx, learned, data, "true", NULL, &said));
     assert_int_equal(said->rows, learned->rows);
     pv_prediction_free(ctx, said);
@@ -139,7 +158,7 @@ static void says_what_is_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_same_as_by_steps), cmocka_unit_test(learns_from_memory),
-                                       cmocka_unit_test(finds_what_images_are_called),
+                                       cmocka_unit_test(reads_as_told), cmocka_unit_test(finds_what_images_are_called),
                                        cmocka_unit_test(says_what_is_wrong)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -53,7 +53,7 @@ static pv_status read_poorly(pv_ctx *poor) {
     put("x,g,y\n1,a,0\n2,b,1\n", 18);
     pv_status status = pv_table_read(poor, path, &(pv_csv_options){.roles = &roles}, &read);
     pv_table_free(poor, read);
-    TRY(pv_dataset_read(poor, schema, path, &roles, &applied));
+    TRY(pv_dataset_read(poor, schema, path, &roles, NULL, &applied));
     TRY(pv_schema_rescale(poor, schema, data, &scaled));
     pv_dataset_free(poor, applied);
     pv_schema_free(poor, scaled);

@@ -40,9 +40,8 @@ static const pv_option cv_table[] = {
      "Number of repeats, with other folds each time."},
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "
-     "unknown is inferred from each fold's rows without a look at their labels. holdout_nll and information_gain do "
-     "not "
-     "depend on it, nor do nell and nell_upper unless --stated-for is given."},
+     "unknown is inferred from each fold's rows without a look at their labels. holdout_nll does not depend on it "
+     "unless it is unknown, nor do nell and nell_upper unless --stated-for is given."},
     CLI_OPTION_STATED(cv_options, stated_for, "metrics are", ", but nell for the true population"),
     CLI_OPTION_INTERVAL(cv_options, interval, "0.9", "The level of the intervals of pooled metrics."),
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",

@@ -53,7 +53,7 @@ static const pv_option sweep_table[] = {
      "The population the judged probabilities are to hold in: design, that of DATA, in which all rows of the table can "
      "be compared; true, each one's own; known:P; unknown, inferred from the rows judged without a look at their "
      "labels. "
-     "holdout_nll and information_gain do not depend on it, nor does nell unless --stated-for is given."},
+     "holdout_nll does not depend on it unless it is unknown, nor does nell unless --stated-for is given."},
     CLI_OPTION_STATED(sweep_options, stated_for, "metrics are", ", but nell for the true population"),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
      "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},

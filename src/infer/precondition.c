@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "infer/infer.h"
 
 enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 1000, GROUPS = 8 };
@@ -141,9 +142,8 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
         own.factor = partial + g * length;
         run_rows(problem, w, g * rows / groups, (g + 1) * rows / groups, rows, block + g * room, work[g], &own);
     }
-    for (size_t g = 0; g < groups; g++)
-        for (size_t i = 0; i < length; i++)
-            made->factor[i] += partial[g * length + i];
+    pv__sum(ctx, groups, length, partial, made->factor);
+    status = pv__reduce_check(ctx);
 done:
     pv__free(ctx, partial);
     pv__free(ctx, block);

@@ -1,8 +1,8 @@
 /* Metrics by fold, and of all folds together.
  *
  * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
- * holdout_nll and information_gain depend on log p(y|x,w) - log p(y|w) alone: these are computed from that difference,
- * beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population, whatever the
+ * holdout_nll and information_gain need log p(y|x,w) - log p(y|w) of each row's own model: they are computed from that
+ * difference, beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population, whatever the
  * population asked for.
  */
 #include "validate.h"

@@ -27,6 +27,7 @@ typedef struct pv_targets {
     const int32_t *label;    /* [n], 0 .. classes-1; PV_UNLABELLED where allowed */
     const double *frequency; /* [n][classes], soft labels (vote frequencies), each row sums to 1 */
     const double *weight;    /* [n], each pv_weight_sound; NULL: all 1 */
+    const int32_t *set;      /* [n], matched sets, numbered from 0; NULL: none */
 } pv_targets;
 
 /* Whether weight is one that a row may have: 0, or from 1e-100 to 1e100, so that products of two sums of them are
@@ -53,7 +54,8 @@ PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *popu
 #define PV_LOSS_LIST(X)                                                                                                \
     X(IG, ig, "information gain, each likelihood over the model's own marginal")                                       \
     X(IW, iw, "class weights")                                                                                         \
-    X(PLAIN, plain, "log-loss, to be corrected when predicting")
+    X(PLAIN, plain, "log-loss, to be corrected when predicting")                                                       \
+    X(MATCHED, matched, "conditional likelihood of matched sets")
 typedef enum pv_loss {
 #define PV_LOSS_ENUM(name, word, text) PV_LOSS_##name,
     PV_LOSS_LIST(PV_LOSS_ENUM)
@@ -71,6 +73,7 @@ bool pv_loss_of_design(pv_loss loss);
 /* Whether the model's marginal is part of it, so that a pv_marginal and prevalence_n mean something. */
 bool pv_loss_has_marginal(pv_loss loss);
 bool pv_loss_takes_sample(pv_loss loss); /* unlabelled rows of the population, that is */
+bool pv_loss_is_relative(pv_loss loss);  /* it knows odds ratios only, no intercept */
 
 #define PV_MARGINAL_LIST(X)                                                                                            \
     X(PROFILE, "profile", "p(x) profiled out; in minibatches its per-sample twin, the selection likelihood")           \
@@ -93,6 +96,7 @@ bool pv_marginal_find(const char *name, pv_marginal *marginal);
  *   ig, plugin        plain + sum_y c_y log p(y|w),  p(y|w) = sum_n v_n sum_y' t_ny' prevalence(y')/n_y' . exp f_n(y)
  *   ig, profile       plain - max over theta of [sum_n v_n log(N theta_n/v_n) - sum_y c_y log lambda_y],
  *                     lambda_y = sum_n theta_n exp f_n(y), N = sum_n v_n
+ *   matched           conditional likelihood of matched sets, whose intercepts are conditioned away
  *   with c_y = n_y - N_pr prevalence(y): the information gain and L_prev in one.
  *
  * N_pr infinite: with profile, lambda is held at the prevalence. With plugin there is no such limit of the loss itself;

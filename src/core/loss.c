@@ -33,6 +33,10 @@ bool pv_loss_takes_sample(pv_loss loss) {
     return kinds[loss]->takes_sample;
 }
 
+bool pv_loss_is_relative(pv_loss loss) {
+    return kinds[loss]->relative;
+}
+
 pv__form pv__loss_form(pv_loss loss, pv_marginal marginal, bool batches) {
     const pv__loss_kind *kind = kinds[loss];
     return kind->form ? kind->form(marginal, batches) : PV_FORM_ROWS;

@@ -13,6 +13,18 @@ typedef enum pv__form {
     PV_FORM_JOINT      /* the marginal ties the rows together; minibatches have it from an auxiliary network */
 } pv__form;
 
+/* Matched sets: their rows, in order. */
+typedef struct pv__sets {
+    size_t count;
+    size_t *first; /* [count + 1], into row */
+    size_t *cases; /* [count] */
+    size_t *row;   /* [n] */
+    size_t *room_at;
+    double *room, *partial;
+} pv__sets;
+
+void pv__sets_clear(pv_ctx *ctx, pv__sets *sets);
+
 struct pv_full_loss {
     const struct pv__loss_kind *kind;
     pv_marginal marginal;
@@ -24,6 +36,7 @@ struct pv_full_loss {
     double *log_marginal; /* [classes] */
     double *sum;          /* [classes] */
     pv__profile profile;
+    pv__sets sets;
 };
 
 /* What a batch loss works with: the caller's arguments, and memory. */
@@ -44,10 +57,13 @@ typedef struct pv__loss_kind {
                           whose prevalence was stated */
     bool has_marginal; /* p(y|w) is part of it: --marginal and --prevalence-n say how */
     bool takes_sample; /* unlabelled rows may stand for the population */
+    bool relative;     /* it knows odds ratios only: no intercept, no marginal */
     /* What a label's term is multiplied by, for a class of this mass among a total. NULL: 1. */
     double (*class_factor)(double prevalence, double total, double mass);
     /* Its form in minibatches or the full batch. NULL: ROWS in both. */
     pv__form (*form)(pv_marginal marginal, bool batches);
+    /* JOINT, in the full batch: all of it, where the data term is no part of it; NULL: it is. */
+    pv_status (*eval)(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik);
     /* JOINT, in the full batch: what it needs beside the data term; that term, added to value and gradient; log p(y|w)
      * of the last evaluation, borrowed. */
     pv_status (*prepare)(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *population, const double *mass);

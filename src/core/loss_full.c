@@ -153,7 +153,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, pv_loss loss, const pv
         total += mass[y];
     if (!full->kind->needs_prevalence) {
         pv__class_factors(loss, targets->classes, NULL, total, mass, full->factor);
-        return PV_OK;
+        return full->kind->prepare ? full->kind->prepare(ctx, full, NULL, mass) : PV_OK;
     }
     if (!population)
         return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", full->kind->name);
@@ -203,6 +203,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full->log_marginal);
     pv__free(ctx, full->sum);
     pv__profile_clear(ctx, &full->profile);
+    pv__sets_clear(ctx, &full->sets);
     pv__free(ctx, full);
 }
 
@@ -225,6 +226,8 @@ static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik
 }
 
 pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
+    if (full->kind->eval)
+        return full->kind->eval(ctx, full, loglik, value, dloglik);
     PV_TRY(data_term(ctx, full, loglik, value, dloglik));
     return full->kind->add_term ? full->kind->add_term(ctx, full, loglik, value, dloglik) : PV_OK;
 }

@@ -108,5 +108,7 @@ pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n) 
         slice.frequency += begin * (size_t)targets->classes;
     if (slice.weight)
         slice.weight += begin;
+    if (slice.set)
+        slice.set += begin;
     return slice;
 }

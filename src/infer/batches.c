@@ -366,7 +366,11 @@ pv__batch pv__batches_next(pv__batches *b) {
         b->taken += b->size;
     }
     const slot *s = &b->slots[b->shown];
-    pv_targets targets = {b->size, b->classes, s->label, s->frequency, b->problem->targets.weight ? s->weight : NULL};
+    pv_targets targets = {.n = b->size,
+                          .classes = b->classes,
+                          .label = s->label,
+                          .frequency = s->frequency,
+                          .weight = b->problem->targets.weight ? s->weight : NULL};
     return (pv__batch){targets, s->stratum, s->x, s->rows};
 }
 

@@ -326,7 +326,8 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
     problem->unlabelled = sample->rows;
     problem->x = problem->joined;
     bool weighted = data->weight || sample->weight;
-    problem->targets = (pv_targets){rows, data->classes, problem->joined_label, NULL, weighted ? weight : NULL};
+    problem->targets = (pv_targets){
+        .n = rows, .classes = data->classes, .label = problem->joined_label, .weight = weighted ? weight : NULL};
     return PV_OK;
 }
 

@@ -51,7 +51,7 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     pv__problem sample = *problem;
     sample.n = rows;
     sample.x = x;
-    sample.targets = (pv_targets){rows, problem->targets.classes, label, NULL, weight};
+    sample.targets = (pv_targets){.n = rows, .classes = problem->targets.classes, .label = label, .weight = weight};
     PV_GOTO(done, pv__objective_new(ctx, &sample, form, &objective));
     pv__solution rough = *solution;
     PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, NULL, &rough));

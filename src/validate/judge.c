@@ -116,7 +116,7 @@ static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels,
 /* Labels, targets and predictions become those of the two sides of a grade. */
 static pv_status take_sides(pv_ctx *ctx, const char *name, char *const *labels, judged_case *it, pv_judgement *j) {
     size_t n = it->targets.n;
-    int middle, classes = it->targets.classes;
+    int middle = 0, classes = it->targets.classes;
     PV_TRY(find_middle(ctx, name, labels, classes, &middle));
     PV_TRY(pv__alloc(ctx, n + 1, 7 * sizeof *it->own, &it->own)); /* the last row: marginal and prevalence */
     double *frequency = it->own, *log_p = frequency + 2 * n, *loglik = log_p + 2 * n, *weight = loglik + 2 * n,

@@ -36,7 +36,7 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
                                .model = f->model,
                                .n = N,
                                .x = f->x,
-                               .targets = {N, 2, f->label, NULL, weighted ? f->weight : NULL},
+                               .targets = {.n = N, .classes = 2, .label = f->label, .weight = weighted ? f->weight : NULL},
                                .mass = f->mass,
                                .design = f->design,
                                .factor = f->factor,
@@ -177,7 +177,7 @@ static void test_profile_far_out(void **state) {
     pv_ctx *ctx = check_ctx(1);
     const int32_t label[4] = {0, 1, 0, 1};
     const double weight[4] = {47, 44, 3, 6}, prevalence[2] = {0.99, 0.01}, strengths[] = {0, 1, 10, 100, 1000};
-    pv_targets targets = {4, 2, label, NULL, weight};
+    pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = weight};
     for (size_t s = 0; s < 5; s++)
         for (uint64_t point = 0; point < 400; point++) {
             pv_prevalence population = {2, prevalence, strengths[s]};
@@ -216,7 +216,7 @@ static void test_unlabelled(void **state) {
     const int32_t label[4] = {0, 1, PV_UNLABELLED, PV_UNLABELLED};
     const double prevalence[2] = {0.9, 0.1}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
     double weight[4] = {1, 1, 2, 0}, value, dloglik[8];
-    pv_targets targets = {4, 2, label, NULL, weight};
+    pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = weight};
     pv_prevalence population = {2, prevalence, 10};
     for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
         pv_full_loss *full;

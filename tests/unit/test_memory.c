@@ -109,7 +109,7 @@ static pv_status arrays_poorly(pv_ctx *poor) {
 static pv_status core_poorly(pv_ctx *poor) {
     const int32_t label[4] = {0, 1, 0, 1};
     const double prevalence[2] = {0.8, 0.2}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
-    pv_targets targets = {4, 2, label, NULL, NULL};
+    pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = NULL};
     pv_prevalence population = {2, prevalence, 10};
     double value, dloglik[8], parameters[6] = {0};
     pv_full_loss *full = NULL;

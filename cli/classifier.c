@@ -66,14 +66,21 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
     const pv_spread *marginal = summary->marginal;
     for (int y = 0; y < classifier->schema->classes; y++)
         width = characters(classifier->schema->labels[y]) > width ? characters(classifier->schema->labels[y]) : width;
+    bool relative = pv_classifier_is_relative(classifier);
     print_padded("label", width);
-    printf("  %12s  %12s  %12s", "in the data", classifier->estimated ? "estimated" : "stated", "in the model");
-    if (classifier->posterior)
+    printf("  %12s", "in the data");
+    if (!relative)
+        printf("  %12s  %12s", classifier->estimated ? "estimated" : "stated", "in the model");
+    if (classifier->posterior && !relative)
         printf("  %12s  %12s", names.lo, names.hi);
     fputc('\n', stdout);
     for (int y = 0; y < classifier->schema->classes; y++) {
         print_padded(classifier->schema->labels[y], width);
         printf("  %12.6g", classifier->design[y]);
+        if (relative) {
+            fputc('\n', stdout);
+            continue;
+        }
         if (classifier->prevalence)
             printf("  %12.6g", classifier->prevalence[y]);
         else
@@ -163,6 +170,8 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
         print_padded("", width);
         print_heads(posterior, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {
+            if (isnan(own[at].value.mean)) /* the intercept of matched sets, which there is not */
+                continue;
             print_padded(own[at].name, width);
             print_coefficient(&own[at], posterior, details, at > 0);
         }

@@ -127,6 +127,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
                c->schema->features, c->schema->features == 1 ? "" : "s", c->schema->target);
     char why[96];
+    bool intercept = !pv_loss_is_relative(c->loss);
     if (c->dropped && c->schema->image)
         printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                cli_left_out(c->schema->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
@@ -138,8 +139,8 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
-        printf(", prior %s on %s, %s on intercepts\n", options->fit.prior,
-               c->schema->image ? "weights" : "standardised slopes", intercept_prior(options, c));
+        printf(", prior %s on %s%s%s%s\n", options->fit.prior, c->schema->image ? "weights" : "standardised slopes",
+               intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)
@@ -156,6 +157,8 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, summary);
+    if (pv_classifier_is_relative(c))
+        printf("  (matched sets give odds ratios; for risks add --prevalence and --population-sample)\n");
     if (pv_loss_of_design(c->loss))
         printf("  (%s learns the data as they are; predict corrects for the stated prevalence)\n",
                pv_loss_name(c->loss));

@@ -167,6 +167,7 @@ typedef struct pv_roles {
     const char *weights;     /* counts or weights, one number a row, >= 0 */
     const char *id;          /* copied to predictions, never a feature */
     const char *group;       /* rows with one value here stay together in folds and validation rows; never a feature */
+    const char *matched;     /* matched sets: the group, and what is conditioned on (the loss is then matched) */
     const char *exclude;     /* never features */
     const char *features;    /* only these are features */
     const char *categorical; /* numbers to treat as categories */
@@ -199,6 +200,7 @@ typedef struct pv_dataset {
     size_t zero_weight;   /* rows left out because their weight is 0 */
     int classes;          /* with a target */
     int32_t *group;       /* [rows], numbers of groups from 0; NULL: none */
+    bool matched;         /* the groups are matched sets */
     pv_images *images;    /* rows are images; pv_dataset_rows cuts their views */
     bool images_borrowed; /* another dataset, which must live longer, frees them */
     size_t *image_row;    /* [rows], the row of images */

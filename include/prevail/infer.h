@@ -229,6 +229,9 @@ typedef enum pv_classifier_fact {
 const char *pv_classifier_fact_name(pv_classifier_fact fact);
 bool pv_classifier_fact_find(const char *name, pv_classifier_fact *fact);
 
+/* Whether it knows odds ratios alone: fitted to matched sets, without a prevalence and a population sample. */
+bool pv_classifier_is_relative(const pv_classifier *classifier);
+
 const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact);
 double pv_classifier_number(const pv_classifier *classifier, pv_classifier_fact fact);
 int pv_classifier_classes(const pv_classifier *classifier);

@@ -31,7 +31,8 @@ pv_targets pv_dataset_targets(const pv_dataset *dataset) {
                         .classes = dataset->classes,
                         .label = dataset->frequency ? NULL : dataset->label,
                         .frequency = dataset->frequency,
-                        .weight = dataset->weight};
+                        .weight = dataset->weight,
+                        .set = dataset->matched ? dataset->group : NULL};
 }
 
 /* ---- the matrix -------------------------------------------------------------------------------------------------- */
@@ -447,14 +448,16 @@ pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
 
 pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data) {
     size_t c;
-    if (!roles->group)
+    const char *group = pv__roles_group(roles);
+    if (!group)
         return PV_OK;
-    PV_TRY(pv_table_find(ctx, table, "`group`", roles->group, &c));
+    data->matched = roles->matched != NULL;
+    PV_TRY(pv_table_find(ctx, table, data->matched ? "`matched`" : "`group`", group, &c));
     const pv_column *column = &table->column[c];
     for (size_t i = 0; i < data->rows; i++)
         if (pv__cell_missing(column, data->table_row[i]))
-            return PV__FAIL_CELL(ctx, table, data->table_row[i], c, "no group in column '%s'; every row needs one",
-                                 pv__show(column->name).text);
+            return PV__FAIL_CELL(ctx, table, data->table_row[i], c, "no %s in column '%s'; every row needs one",
+                                 data->matched ? "set" : "group", pv__show(column->name).text);
     if (column->type == PV_COLUMN_NUMBER) { /* a table made in memory: in order of first appearance, as texts are */
         pv_column found;
         PV_TRY(pv__categories_make(ctx, table, c, data, INT32_MAX - 1, &found));

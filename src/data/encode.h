@@ -22,6 +22,11 @@ PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const p
 PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                                      pv__plan *plan);
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
+/* The column that keeps rows together; NULL: none. */
+static inline const char *pv__roles_group(const pv_roles *roles) {
+    return roles->matched ? roles->matched : roles->group;
+}
+
 /* Target and weights alone. */
 PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
 /* The same with the group, of a table to learn from. */

@@ -213,6 +213,7 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->features = data->features;
     made->classes = data->classes;
     made->hash = data->hash;
+    made->matched = data->matched;
     pv_status status;
     if (data->source)
         PV_GOTO(fail, pv__strdup(ctx, data->source, &made->source));

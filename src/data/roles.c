@@ -17,6 +17,9 @@ const pv_option pv_role_option_table[] = {
     ROLE("group", group, "COL",
          "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "
          "`validation`. Never a feature."),
+    ROLE("matched", matched, "COL",
+         "A column of matched sets (each case with its controls): odds ratios by the conditional likelihood, as R's "
+         "clogit has them. Absolute risks need `prevalence` and `population-sample` as well. Never a feature."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
@@ -83,26 +86,32 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
 }
 
 pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
-    const char *group = roles->group;
+    const char *group = pv__roles_group(roles), *option = roles->matched ? "matched" : "group";
     if (!roles->target)
         return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
     if (!group)
         return PV_OK;
     if (!*group)
-        return pv__fail(ctx, PV_ERR_USAGE, "`group` needs the name of a column");
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` needs the name of a column", option);
+    if (roles->matched && roles->group && strcmp(roles->group, roles->matched) != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "matched sets stay together already: leave `group` out, or `matched`");
+    if (roles->matched && roles->weights)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weights` do not go with `matched`: write a row for each person of a set, and leave them out");
     if (strcmp(group, roles->target) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`group` %s: this is the target; name the column of what stays together",
-                        pv__show(group).text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: this is the target; name the column of what stays together",
+                        option, pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`group` %s: these are the weights; name the column of what stays together",
-                        pv__show(group).text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: these are the weights; name the column of what stays together",
+                        option, pv__show(group).text);
     return PV_OK;
 }
 
 pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
     PV_TRY(pv_roles_check(ctx, roles));
     PV_TRY(pv__plan_parts(ctx, table, roles, plan));
-    return roles->group ? pv_table_find(ctx, table, "`group`", roles->group, &plan->group) : PV_OK;
+    const char *group = pv__roles_group(roles);
+    return group ? pv_table_find(ctx, table, roles->matched ? "`matched`" : "`group`", group, &plan->group) : PV_OK;
 }
 
 pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {

@@ -41,7 +41,7 @@ static pv_status copy_source(pv_ctx *ctx, const pv_source_column *from, pv_sourc
 pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema) {
     PV_TRY(copy_text(ctx, roles->target, &schema->target));
     PV_TRY(copy_text(ctx, roles->weights, &schema->weights));
-    return copy_text(ctx, roles->group, &schema->group);
+    return copy_text(ctx, pv__roles_group(roles), &schema->group);
 }
 
 static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
@@ -139,7 +139,7 @@ static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const ch
     for (size_t i = 0; i < r->n_excluded; i++)
         add(text, n, r->excluded[i]);
     add(text, n, roles->id);
-    add(text, n, roles->group);
+    add(text, n, pv__roles_group(roles));
 }
 
 /* Of a table to apply the schema to: columns that it does not use may hold anything. */

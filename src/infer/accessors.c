@@ -68,6 +68,10 @@ const double *pv_classifier_log_marginal(const pv_classifier *classifier) {
     return classifier->log_marginal;
 }
 
+bool pv_classifier_is_relative(const pv_classifier *classifier) {
+    return pv_loss_is_relative(classifier->loss) && !classifier->prevalence;
+}
+
 const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact) {
     switch (fact) {
     case PV_CLASSIFIER_TARGET:

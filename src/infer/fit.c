@@ -125,7 +125,7 @@ static void add_half_counts(pv__problem *problem) {
  * it where the outcome is rare. An interval of it is all there is to be known: nothing is added. */
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
-    const char *text = o->intercept_prior;
+    const char *text = pv_loss_is_relative(pv__problem_loss(problem)) ? "normal:1" : o->intercept_prior;
     bool marginal = pv_loss_has_marginal(pv__problem_loss(problem));
     bool profile = marginal && o->marginal == PV_MARGINAL_PROFILE;
     if (strcmp(text, "auto") == 0) {
@@ -357,7 +357,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                         "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
                         options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
-    if (options->sample)
+    if (options->sample && !pv_loss_is_relative(pv__problem_loss(problem)))
         PV_TRY(join_sample(ctx, data, options->sample, problem));
     PV_TRY(pv__alloc(ctx, 5 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
@@ -426,8 +426,9 @@ static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
     double *log_p;
     PV_TRY(pv__alloc(ctx, k, sizeof *log_p, &log_p));
     bool of_design = pv_loss_of_design(pv__problem_loss(problem));
+    bool relative = pv_loss_is_relative(pv__problem_loss(problem)); /* no intercept: 0 */
     for (size_t y = 0; y < k; y++)
-        log_p[y] = log(of_design ? problem->design[y] : problem->prevalence[y]);
+        log_p[y] = relative ? 0 : log(of_design ? problem->design[y] : problem->prevalence[y]);
     memset(problem->centre, 0, pv_model_params(problem->model) * sizeof *problem->centre);
     pv_model_shift(problem->model, log_p, problem->centre);
     bool zero = problem->options->start == PV_START_ZERO;
@@ -435,6 +436,15 @@ static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
     pv__free(ctx, log_p);
     return problem->options->pretrained ? pv__pretrained_load(ctx, problem->model, problem->options->pretrained, w)
                                         : PV_OK;
+}
+
+/* Matched sets: the intercept of the estimate, and of each draw. */
+static pv_status find_intercepts(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
+    PV_TRY(pv__matched_intercept(ctx, problem, problem->options->sample, c->w));
+    for (size_t i = 0; c->posterior && i < c->posterior->count; i++)
+        PV_TRY(pv__matched_intercept(ctx, problem, problem->options->sample,
+                                     c->posterior->draws + i * c->posterior->dims));
+    return PV_OK;
 }
 
 static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, pv_classifier *c) {
@@ -457,6 +467,8 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
                           : pv__fit_posterior(ctx, problem, &solution, c));
     if (usable && solution.stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, pv__match_population(ctx, problem, c));
+    if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
+        PV_GOTO(done, find_intercepts(ctx, problem, c));
     for (int y = 0; problem->estimated && y < c->schema->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;
@@ -479,6 +491,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     pv_fit_options resolved = *given, *options = &resolved;
     if (options->rate == 0)
         options->rate = data->images ? 2e-4 : 0.01;
+    PV_TRY(pv__matched_options(ctx, data, options));
     double began = pv__seconds();
     pv__problem problem = {0};
     pv_classifier *c;
@@ -497,6 +510,8 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     PV_GOTO(done, pv__fitted_recall(ctx, c, &found));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %zu rows of %d features, %zu parameters of %s; kernels %s, threads %d", problem.n,
             data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
+    if (data->matched)
+        pv__matched_tell(ctx, data);
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %s after %lld iterations, loss %.10g", pv_stop_name(c->stop),

@@ -259,7 +259,24 @@ pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolera
     return status;
 }
 
+/* A loss without an intercept: whatever the model's is, it stays where it starts. */
+static pv_status fit_sets(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    pv__objective *objective = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &objective));
+    PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
+    PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, solution->w, NULL, solution->log_marginal));
+    if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
+        status = pv__matched_separation(ctx, problem, solution->w);
+done:
+    solution->passes += (double)pv__objective_passes(objective);
+    pv__objective_free(ctx, objective);
+    return status;
+}
+
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
+    if (pv_loss_is_relative(pv__problem_loss(problem)))
+        return fit_sets(ctx, problem, solution);
     if (pv__problem_form(problem) == PV_FORM_JOINT)
         PV_TRY(fit_joint(ctx, problem, solution));
     else

@@ -125,6 +125,16 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 
+/* ---- matched sets (matched.c) ------------------------------------------------------------------------------------ */
+
+/* The loss that the design asks for; refuses options that do not go with it. */
+pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options);
+void pv__matched_tell(pv_ctx *ctx, const pv_dataset *data); /* how many sets there are, and how many say nothing */
+/* Refuses where in every set the cases have the larger odds. */
+pv_status pv__matched_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
+/* Gives w the intercept by which the sample's mean risk is the prevalence. */
+pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w);
+
 /* ---- the trace (trace.c) ----------------------------------------------------------------------------------------- */
 
 pv_status pv__trace_new(pv_ctx *ctx, int classes, pv_trace **trace);

@@ -21,12 +21,16 @@ static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w
 pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, const double *w,
                            const double *loglik, double *log_marginal) {
     size_t k = (size_t)problem->targets.classes;
-    pv_full_loss *full = objective ? pv__objective_loss(objective) : NULL;
+    bool relative = pv_loss_is_relative(pv__problem_loss(problem));
+    pv_full_loss *full = objective && !relative ? pv__objective_loss(objective) : NULL;
     if (full) {
         memcpy(log_marginal, pv_full_loss_log_marginal(full), k * sizeof *log_marginal);
         return PV_OK;
     }
-    const double *shares = pv_loss_of_design(pv__problem_loss(problem))     ? problem->design
+    /* Matched sets have no marginal; with an intercept found for them it is the prevalence. */
+    const double *shares = relative && problem->has_prevalence              ? problem->prevalence
+                           : relative                                       ? problem->design
+                           : pv_loss_of_design(pv__problem_loss(problem))   ? problem->design
                            : pv__problem_form(problem) == PV_FORM_SELECTION ? problem->population.prevalence
                                                                             : NULL;
     for (size_t y = 0; shares && y < k; y++)

@@ -66,6 +66,8 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         pv_coefficient *k = &s->coefficient[i];
         size_t term = i % terms;
         bool slope = term > 0;
+        if (!slope && pv_classifier_is_relative(c)) /* what the model has there means nothing */
+            k->value = (pv_spread){NAN, NAN, NAN, NAN, NAN};
         k->name = slope ? c->schema->feature[term - 1] : "(Intercept)";
         k->label = c->schema->labels[i / terms + 1];
         k->odds_ratio = slope ? exp(k->value.mean) : (double)NAN;
@@ -86,6 +88,8 @@ pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *c, double level
         for (size_t i = 0; i < count; i++)
             values[i] = exp(c->draw_log_marginal[i * classes + y]);
         spreads[y] = count ? pv_spread_of(count, values, level) : estimate(exp(c->log_marginal[y]));
+        if (pv_classifier_is_relative(c))
+            spreads[y] = estimate(NAN);
     }
     pv__free(ctx, values);
     return PV_OK;

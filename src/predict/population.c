@@ -64,6 +64,10 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     if (text && !find_kind(text, &kind, &known))
         return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose true, known:P, unknown or design%s", text,
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
+    if (pv_classifier_is_relative(c))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the model was fitted to matched sets, which give odds ratios and no risks: fit it again with "
+                        "`prevalence` and `population-sample`");
     if (known)
         return make_known(ctx, known, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)

@@ -1,0 +1,146 @@
+/* Matched sets: what their conditional likelihood cannot know, and where the rest comes from.
+ *
+ * The likelihood (core/loss_matched.c) has odds ratios and no intercept. With the prevalence pi and a sample of the
+ * population, rows of weight v_n, there is one intercept b that makes the mean risk the prevalence,
+ *
+ *   sum_n v_n sigma(eta_n + b)  =  pi sum_n v_n ,
+ *
+ * with the odds ratios taken as constant over the sets: the model is then one of absolute risks. Every draw of a
+ * posterior has its own b.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options) {
+    if (data->matched && options->loss == PV_LOSS_IG)
+        options->loss = PV_LOSS_MATCHED; /* the default loss is that of the design */
+    if (data->matched && options->loss != PV_LOSS_MATCHED)
+        return pv__fail(ctx, PV_ERR_USAGE, "`loss` %s knows no matched sets: leave `loss` out, or `matched`",
+                        pv_loss_name((pv_loss)options->loss));
+    if (options->loss != PV_LOSS_MATCHED)
+        return PV_OK;
+    if (!data->matched)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`loss` matched needs `matched`: the column that says which rows form a set");
+    if (strcmp(options->batch, "auto") != 0 && strcmp(options->batch, "full") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "matched sets take all rows at once: leave `batch` out");
+    if (options->prevalence && !options->sample)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "matched sets give odds ratios; for absolute risks at `prevalence` %s give `population-sample` "
+                        "as well, rows that show what the population looks like. For odds ratios alone leave "
+                        "`prevalence` out",
+                        options->prevalence);
+    if (options->sample && !options->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`population-sample` with matched sets needs `prevalence`: the sets do not tell how common the "
+                        "outcome is");
+    if (options->sample && strcmp(options->prevalence_n, "auto") != 0 && strcmp(options->prevalence_n, "known") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "with `matched` the prevalence is taken as known: leave `prevalence-n` out");
+    return PV_OK;
+}
+
+void pv__matched_tell(pv_ctx *ctx, const pv_dataset *data) {
+    size_t sets = 0, idle = 0, rows = 0;
+    int32_t last = -1;
+    for (size_t i = 0; i < data->rows; i++)
+        last = data->group[i] > last ? data->group[i] : last;
+    size_t *count;
+    if (pv__alloc(ctx, 2 * ((size_t)last + 1), sizeof *count, &count) != PV_OK)
+        return;
+    for (size_t i = 0; i < data->rows; i++)
+        count[2 * (size_t)data->group[i] + (data->label[i] == 1)]++;
+    for (size_t s = 0; s <= (size_t)last; s++) {
+        size_t of = count[2 * s] + count[2 * s + 1];
+        sets += of > 0;
+        idle += of > 0 && (count[2 * s] == 0 || count[2 * s + 1] == 0);
+        rows += count[2 * s] == 0 || count[2 * s + 1] == 0 ? of : 0;
+    }
+    pv__free(ctx, count);
+    pv__log(ctx, PV_LOG_INFO, "%zu matched sets", sets);
+    if (idle)
+        pv__log(ctx, idle == sets ? PV_LOG_WARNING : PV_LOG_INFO,
+                "%zu of them, with %zu rows, lack a case or a control and say nothing", idle, rows);
+}
+
+pv_status pv__matched_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
+    const pv_targets *t = &problem->targets;
+    size_t sets = 0;
+    for (size_t i = 0; i < t->n; i++)
+        sets = (size_t)t->set[i] + 1 > sets ? (size_t)t->set[i] + 1 : sets;
+    double *loglik = NULL, *edge = NULL; /* of each set: the least log odds of a case, the largest of a control */
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, t->n, 2 * sizeof *loglik, &loglik));
+    PV_GOTO(done, pv__alloc(ctx, sets, 2 * sizeof *edge, &edge));
+    PV_GOTO(done, pv__objective_loglik(ctx, problem, w, loglik));
+    for (size_t s = 0; s < sets; s++) {
+        edge[2 * s] = HUGE_VAL;
+        edge[2 * s + 1] = -HUGE_VAL;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        double eta = loglik[2 * i + 1] - loglik[2 * i], *e = edge + 2 * (size_t)t->set[i];
+        if (t->label[i] == 1)
+            e[0] = fmin(e[0], eta);
+        else
+            e[1] = fmax(e[1], eta);
+    }
+    bool separated = true;
+    for (size_t s = 0; s < sets; s++)
+        separated &= edge[2 * s] > edge[2 * s + 1];
+    if (separated)
+        status =
+            pv__fail(ctx, PV_ERR_INPUT,
+                     "the columns tell the cases of every set from its controls: without a prior there is no finite "
+                     "answer; use `infer` map, or a posterior, with a prior such as `prior` normal:2.5");
+done:
+    pv__free(ctx, loglik);
+    pv__free(ctx, edge);
+    return status;
+}
+
+/* ---- the intercept ----------------------------------------------------------------------------------------------- */
+
+/* b with mean sigma(eta + b) = p, by Newton's method inside a bracket. */
+static double find_intercept(size_t n, const double *eta, const double *weight, double p) {
+    double low = HUGE_VAL, high = -HUGE_VAL, logit = log(p) - log1p(-p);
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, logit - eta[i]);
+        high = fmax(high, logit - eta[i]);
+    }
+    double b = 0.5 * (low + high);
+    for (int iteration = 0; iteration < 200 && high - low > 1e-14 * (1 + fabs(b)); iteration++) {
+        double sum = 0, total = 0, slope = 0;
+        for (size_t i = 0; i < n; i++) {
+            double v = weight ? weight[i] : 1, s = pv_sigmoid(eta[i] + b);
+            sum += v * s;
+            slope += v * s * (1 - s);
+            total += v;
+        }
+        double miss = sum / total - p, next = b - miss * total / slope;
+        *(miss > 0 ? &high : &low) = b;
+        if (fabs(miss) <= 1e-15 * p)
+            break;
+        b = next > low && next < high ? next : 0.5 * (low + high);
+    }
+    return b;
+}
+
+pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w) {
+    size_t n = sample->rows;
+    pv__problem people = *problem;
+    people.n = n;
+    people.x = sample->x;
+    double *loglik, shift[2] = {0};
+    PV_TRY(pv__alloc(ctx, 3 * n, sizeof *loglik, &loglik));
+    double *eta = loglik + 2 * n;
+    pv_status status = pv__objective_loglik(ctx, &people, w, loglik);
+    for (size_t i = 0; i < n; i++)
+        eta[i] = loglik[2 * i + 1] - loglik[2 * i];
+    if (status == PV_OK) {
+        shift[1] = find_intercept(n, eta, sample->weight, problem->prevalence[1]);
+        pv_model_shift(problem->model, shift, w);
+    }
+    pv__free(ctx, loglik);
+    return status;
+}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 const cli_argument cli_training_arguments[] = {
-    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph and builtin:contingency are "
+    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and builtin:contingency are "
              "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
@@ -20,9 +20,7 @@ const cli_hint cli_training_hints[] = {
     {"response", "target", NULL},
     {"y", "target", NULL},
     {"formula", "features", NULL},
-    {"matched", NULL,
-     "sets matched one to one have no option of their own yet: keep what was matched on among the features, and "
-     "--group COL keeps a set together in cv"},
+    {"clogit", "matched", NULL},
     {"strata", NULL,
      "strata that rows were sampled by are features like others: keep their columns in; --group COL keeps rows "
      "together in cv"},

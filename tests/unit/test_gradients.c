@@ -167,8 +167,15 @@ static void check_repeated(const problem *p, pv_loss loss, pv_marginal marginal,
     }
     bool soft = p->targets.frequency != NULL;
     pv_prevalence population = {p->classes, p->prevalence, prevalence_n};
-    pv_targets targets[2] = {{ROWS, p->classes, p->targets.label, p->targets.frequency, weight},
-                             {many, p->classes, soft ? NULL : many_label, soft ? many_frequency : NULL, NULL}};
+    pv_targets targets[2] = {{.n = ROWS,
+                              .classes = p->classes,
+                              .label = p->targets.label,
+                              .frequency = p->targets.frequency,
+                              .weight = weight},
+                             {.n = many,
+                              .classes = p->classes,
+                              .label = soft ? NULL : many_label,
+                              .frequency = soft ? many_frequency : NULL}};
     for (size_t i = 0; i < 2; i++) {
         pv_full_loss *full = NULL;
         must(p->ctx, pv_full_loss_new(p->ctx, loss, marginal, &targets[i], &population, &full));

@@ -26,6 +26,8 @@ pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_option
                         "`loss` matched needs `matched`: the column that says which rows form a set");
     if (strcmp(options->batch, "auto") != 0 && strcmp(options->batch, "full") != 0)
         return pv__fail(ctx, PV_ERR_USAGE, "matched sets take all rows at once: leave `batch` out");
+    if (options->infer == PV_INFER_ROBUST)
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer` robust knows no matched sets: choose laplace, vi, hmc, map or ml");
     if (options->prevalence && !options->sample)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "matched sets give odds ratios; for absolute risks at `prevalence` %s give `population-sample` "

@@ -56,7 +56,8 @@ pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int3
     made->problem = *problem;
     made->problem.tilted = true;
     made->problem.exponent = t;
-    made->problem.targets = (pv_targets){n, (int)k, targets->label, soft ? frequency : NULL, weight};
+    made->problem.targets = (pv_targets){
+        .n = n, .classes = (int)k, .label = targets->label, .frequency = soft ? frequency : NULL, .weight = weight};
     made->problem.mass = mass;
     pv_label_mass(&made->problem.targets, mass);
     return PV_OK;
@@ -142,8 +143,11 @@ static void part_fill(const pv__problem *problem, part *made) {
     made->problem = *problem;
     made->problem.n = rows;
     made->problem.x = x;
-    made->problem.targets =
-        (pv_targets){rows, (int)k, targets->label ? made->label : NULL, targets->frequency ? frequency : NULL, weight};
+    made->problem.targets = (pv_targets){.n = rows,
+                                         .classes = (int)k,
+                                         .label = targets->label ? made->label : NULL,
+                                         .frequency = targets->frequency ? frequency : NULL,
+                                         .weight = weight};
     made->problem.mass = mass;
     made->problem.design = mass + k;
     pv_label_mass(&made->problem.targets, mass);

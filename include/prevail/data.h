@@ -288,8 +288,8 @@ PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const 
  * builtin:contingency  the paper's table: x, y, count (4 rows)
  * builtin:esoph        Ille-et-Vilaine case-control study of oesophageal cancer: age, alcohol, tobacco (text groups),
  *                      cancer (0/1), count; 975 people in 200 cases and 775 controls
- * builtin:infert       matched sets of secondary infertility, a case and two controls each: education (text), age, parity,
- *                      induced, spontaneous, case (0/1), stratum; 248 women in 83 sets
+ * builtin:infert       matched sets of secondary infertility, a case and two controls each: education (text), age,
+ * parity, induced, spontaneous, case (0/1), stratum; 248 women in 83 sets
  */
 PV_MUST_USE pv_status pv_table_builtin(pv_ctx *ctx, const char *name, pv_table **table);
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 const cli_argument cli_training_arguments[] = {
-    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and builtin:contingency are "
-             "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
+    {"DATA",
+     "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and builtin:contingency are "
+     "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
 const cli_hint cli_training_hints[] = {

@@ -2,8 +2,8 @@
  *
  * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
  * holdout_nll and information_gain need log p(y|x,w) - log p(y|w) of each row's own model: they are computed from that
- * difference, beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population, whatever the
- * population asked for.
+ * difference, beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population,
+ * whatever the population asked for.
  */
 #include "validate.h"
 

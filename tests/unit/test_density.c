@@ -32,20 +32,21 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     f->options = pv_fit_options_default();
     f->options.loss = loss;
     f->options.marginal = marginal;
-    f->problem = (pv__problem){.options = &f->options,
-                               .model = f->model,
-                               .n = N,
-                               .x = f->x,
-                               .targets = {.n = N, .classes = 2, .label = f->label, .weight = weighted ? f->weight : NULL},
-                               .mass = f->mass,
-                               .design = f->design,
-                               .factor = f->factor,
-                               .has_prevalence = true,
-                               .population = {2, f->prevalence, prevalence_n},
-                               .prevalence = f->prevalence,
-                               .centre = f->centre,
-                               .is_bias = f->is_bias,
-                               .map = true};
+    f->problem =
+        (pv__problem){.options = &f->options,
+                      .model = f->model,
+                      .n = N,
+                      .x = f->x,
+                      .targets = {.n = N, .classes = 2, .label = f->label, .weight = weighted ? f->weight : NULL},
+                      .mass = f->mass,
+                      .design = f->design,
+                      .factor = f->factor,
+                      .has_prevalence = true,
+                      .population = {2, f->prevalence, prevalence_n},
+                      .prevalence = f->prevalence,
+                      .centre = f->centre,
+                      .is_bias = f->is_bias,
+                      .map = true};
     f->is_bias[0] = true;
     f->prevalence[0] = 0.98;
     f->prevalence[1] = 0.02;

@@ -246,6 +246,11 @@ static int run(cli_call *call) {
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
+    const pv_loss loss = (pv_loss)options->fit.loss;
+    if (code == CLI_OK)
+        code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
+    if (code == CLI_OK)
+        code = cli_check_level(call, options->bootstrap, strcmp(options->population, "unknown") == 0);
     if (code == CLI_OK)
         code =
             cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
@@ -253,8 +258,6 @@ static int run(cli_call *call) {
         code = report_check(call, &options->report);
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
-    if (code == CLI_OK)
-        cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)
         code = cli_read_sample(call, &options->sample, &options->roles, &training, &sample);
     options->fit.sample = sample;

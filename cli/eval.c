@@ -98,6 +98,10 @@ static int check_call(cli_call *call, const eval_options *options) {
                    : cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
     if (code != CLI_OK)
         return code;
+    bool shown = options->curves || report_wanted(&options->report) || strcmp(options->population, "unknown") == 0;
+    code = cli_check_level(call, options->bootstrap, shown);
+    if (code != CLI_OK)
+        return code;
     if (options->votes && options->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
     if (options->ensemble && options->probs)

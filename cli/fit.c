@@ -260,13 +260,16 @@ static int run(cli_call *call) {
                          "-o -: a model is binary and does not go to standard output; give the name of a file");
     if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
+    const pv_loss loss = (pv_loss)options->fit.loss;
+    if (code == CLI_OK)
+        code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
+    if (code == CLI_OK)
+        code = cli_check_use(call, "trace", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "trace"));
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
     if (code == CLI_OK && options->output)
         code = check_texts(call, &training);
-    if (code == CLI_OK)
-        cli_warn_of_strength(call, &options->fit);
     if (code == CLI_OK)
         code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK)

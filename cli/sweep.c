@@ -177,14 +177,7 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
     int code = read_losses(call, options->losses, w);
-    bool corrects = false;
-    for (size_t i = 0; i < w->n_losses; i++)
-        corrects = corrects || pv_loss_has_marginal(w->losses[i]);
-    for (size_t i = 0; i < 2 && code == CLI_OK && !corrects; i++)
-        if (cli_given(call, i ? "prevalence-n" : "marginal"))
-            code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for ig, which is not among --losses %s: leave it out",
-                             i ? "prevalence-n" : "marginal", options->losses);
-    return code;
+    return code == CLI_OK ? cli_check_fit(call, &options->fit, w->losses, w->n_losses, false) : code;
 }
 
 static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
@@ -206,11 +199,7 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
     fit.command = call->line;
     fit.loss = (int)loss;
     fit.prevalence = prevalence;
-    if (!pv_loss_has_marginal(loss)) {
-        pv_fit_options usual = pv_fit_options_default(); /* they would be refused */
-        fit.prevalence_n = usual.prevalence_n;
-        fit.marginal = usual.marginal;
-    }
+    fit = pv_fit_options_used(&fit, w->training.data->images != NULL); /* others would be refused */
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,
                                  .population = options->population,

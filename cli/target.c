@@ -8,21 +8,18 @@
 #include <string.h>
 
 int cli_check_method(cli_call *call, const pv_unknown_options *options) {
-    bool prior = options->method == PV_UNKNOWN_EXACT || options->method == PV_UNKNOWN_VB;
-    bool updates = options->method == PV_UNKNOWN_EM || options->method == PV_UNKNOWN_VB;
-    const struct {
-        const char *name;
-        const void *field; /* a command may have another option of the name */
-        bool idle;
-        const char *methods;
-    } rows[] = {{"dirichlet", &options->dirichlet, !prior, "exact and vb"},
-                {"prevalence-draws", &options->draws, !prior, "exact and vb"},
-                {"max-iter", &options->max_iter, !updates, "vb and em"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].idle && cli_given(call, rows[i].name) && cli_value(call, rows[i].name) == rows[i].field)
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for --method %s; leave it out with %s", rows[i].name,
-                             rows[i].methods, pv_unknown_method_name((pv_unknown_method)options->method));
-    return CLI_OK;
+    int code = CLI_OK;
+    for (const pv_option *row = pv_unknown_option_table; row->name && code == CLI_OK; row++)
+        if (cli_value(call, row->name) == (const char *)options + row->offset) /* a command may have another so named */
+            code = cli_check_use(call, row->name, pv_unknown_idle(options, row->name));
+    return code;
+}
+
+int cli_check_level(cli_call *call, int64_t bootstrap, bool shown) {
+    if (shown || !cli_given(call, "interval") || !cli_given(call, "bootstrap") || bootstrap > 0)
+        return CLI_OK;
+    return cli_error(call, PV_ERR_USAGE, NULL,
+                     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out");
 }
 
 void cli_json_target(json_t *object, const pv_unknown_prevalence *t, char *const *labels) {

@@ -51,12 +51,8 @@ static void put_trace(FILE *stream, const pv_classifier *c) {
 }
 
 int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier) {
-    if (!path)
+    if (!path || !classifier->trace)
         return CLI_OK;
-    if (!classifier->trace) {
-        cli_warn(call, "--trace %s: nothing was written, since the full batch has no epochs; add --batch N", path);
-        return CLI_OK;
-    }
     pv_output output;
     pv_status status = pv_output_open(call->ctx, path, &output);
     if (status == PV_OK) {

@@ -67,6 +67,22 @@ int cli_check_idle(cli_call *call, const pv_option *table, const char *when, con
     return CLI_OK;
 }
 
+int cli_check_use(cli_call *call, const char *option, const char *what) {
+    if (!what || !cli_given(call, option))
+        return CLI_OK;
+    return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or give that", option, what);
+}
+
+const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *n) {
+    const char **names = cli_alloc(option_count(call->command) + 1, sizeof *names);
+    *n = 0;
+    for (const cli_group *group = call->command->groups; group->table; group++)
+        for (const pv_option *row = group->table; group->table == table && row->name; row++)
+            if (cli_has(call->command, group, row) && cli_given(call, row->name))
+                names[(*n)++] = row->name;
+    return names;
+}
+
 static size_t argument_count(const cli_command *command) {
     size_t count = 0;
     while (command->arguments[count].name)

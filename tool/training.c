@@ -108,9 +108,33 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     return CLI_OK;
 }
 
-void cli_warn_of_strength(cli_call *call, const pv_fit_options *fit) {
-    if (!pv_loss_has_marginal((pv_loss)fit->loss) && cli_given(call, "prevalence-n"))
-        cli_warn(call, "--prevalence-n has no effect with --loss %s", pv_loss_name((pv_loss)fit->loss));
+/* Whether none of the losses has a use for the option. */
+static bool is_idle(const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool images, const char *name) {
+    for (size_t l = 0; l < n_losses; l++) {
+        pv_fit_options with = *fit;
+        with.loss = (int)losses[l];
+        if (!pv_fit_idle(&with, images, name))
+            return false;
+    }
+    return true;
+}
+
+int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool sample) {
+    size_t n, idle = 0;
+    const char **given = cli_given_of(call, pv_fit_option_table, &n);
+    int64_t views = 0, size;
+    pv_status status = pv_model_views(call->ctx, fit->model, &views, &size);
+    for (size_t i = 0; i < n; i++)
+        if (is_idle(fit, losses, n_losses, views > 0, given[i]))
+            given[idle++] = given[i];
+    for (size_t l = 0; l < n_losses && status == PV_OK; l++) {
+        pv_fit_options with = *fit;
+        with.loss = (int)losses[l];
+        with = pv_fit_options_used(&with, views > 0);
+        status = pv_fit_check(call->ctx, &with, sample, given, idle);
+    }
+    free(given);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 void cli_training_clear(cli_call *call, cli_training *training) {

@@ -30,7 +30,9 @@ int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *t
  * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
                     pv_dataset **sample);
-void cli_warn_of_strength(cli_call *call, const pv_fit_options *fit); /* --prevalence-n, of ig alone */
+/* Refuses, before any work, what cannot be fitted with any of the losses, and options that none of them has a use for.
+ */
+int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool sample);
 void cli_training_clear(cli_call *call, cli_training *training);
 /* For this reason, the optimiser or the posterior's engine. */
 bool cli_was_stopped(const pv_classifier *classifier, pv_stop stop);

@@ -117,6 +117,19 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
+/* What an option is for, by its name in the table, where it would do nothing in a fit with these options to a table or
+ * to images: "minibatches (--batch N)", say. NULL: it has its part. "trace" is known as well. */
+const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name);
+/* The options with those that would do nothing at their defaults: for several fits with the same options, of which some
+ * are for other losses. */
+pv_fit_options pv_fit_options_used(const pv_fit_options *options, bool images);
+/* Refuses before any work, and without the data, what cannot be: texts that are not understood, options that do not go
+ * together, and given ones that would do nothing. given [n_given]: the names of those that were set on purpose,
+ * whatever their value; NULL: all that are not at their defaults. sample: there is to be a population sample. pv_fit
+ * begins with this, with NULL. */
+PV_MUST_USE pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, const char *const *given,
+                                   size_t n_given);
+
 /* All that prevail fit can be told of its data and model, by name: pv_role_option_table, pv_csv_option_table,
  * pv_image_option_table and pv_fit_option_table. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);

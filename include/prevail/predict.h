@@ -52,6 +52,10 @@ typedef struct pv_unknown_options {
 extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
 pv_unknown_options pv_unknown_options_default(void); /* level 0.9 */
 
+/* What an option is for, by its name in the table, where it says nothing to the method chosen: "--method exact and vb",
+ * say. NULL: it has its part. */
+const char *pv_unknown_idle(const pv_unknown_options *options, const char *name);
+
 /* That table by name. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings);
 /* The options in settings that have the table, borrowed from them; NULL: they have not. */

@@ -9,44 +9,25 @@
 
 static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     const char *text = problem->options->batch;
-    problem->batch = 0;
     if (strcmp(text, "auto") == 0) {
         enum { USUAL = 32 };
         problem->batch = !problem->data ? 0 : problem->n < USUAL ? problem->n : USUAL;
         return PV_OK;
     }
-    if (strcmp(text, "full") == 0)
-        return PV_OK;
-    char *end;
-    long long rows = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || rows < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: 'auto', 'full', or a number of rows of at least 1", text);
-    if ((unsigned long long)rows > problem->n)
+    PV_TRY(pv__batch_parse(ctx, text, &problem->batch));
+    if (problem->batch > problem->n)
         return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: there are only %zu rows; use fewer, or full", text, problem->n);
-    problem->batch = (size_t)rows;
     return PV_OK;
 }
 
-static const double MOST_OBSERVATIONS = 1e12; /* beside more, the rows would be lost in rounding */
-
 static pv_status read_strength(pv_ctx *ctx, pv__problem *problem) {
-    const char *text = problem->options->prevalence_n;
-    if (strcmp(text, "known") == 0 || strcmp(text, "auto") == 0) /* who writes one number means that number */
-        problem->population.prevalence_n = HUGE_VAL;
-    else if (strcmp(text, "rows") == 0)
+    double n;
+    PV_TRY(pv__strength_parse(ctx, problem->options->prevalence_n, &n));
+    if (!isnan(n))
+        problem->population.prevalence_n = n;
+    else
         for (int y = 0; y < problem->targets.classes; y++)
             problem->population.prevalence_n += problem->mass[y];
-    else {
-        double n;
-        if (!pv__parse_real(text, &n) || !(n >= 0))
-            return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'",
-                            text);
-        if (n > MOST_OBSERVATIONS)
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
-                            text, MOST_OBSERVATIONS);
-        problem->population.prevalence_n = n;
-    }
     return PV_OK;
 }
 
@@ -56,11 +37,6 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
-    if (!text && problem->unlabelled && strcmp(problem->options->prevalence_n, "auto") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n` %s says how well `prevalence` is known, and there is none: state it, or leave "
-                        "`prevalence-n` out",
-                        problem->options->prevalence_n);
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
         problem->has_prevalence = problem->estimated = true;
@@ -135,34 +111,9 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
             text = profile && o->infer > PV_INFER_ML && o->infer != PV_INFER_ROBUST && !problem->whole ? "jeffreys"
                                                                                                        : "none";
     }
-    if (strcmp(text, "jeffreys") != 0)
-        return pv_prior_parse(ctx, "`intercept-prior`", text, &problem->intercept_prior);
-    if (!profile)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior` jeffreys is for `loss` ig with `marginal` profile: choose normal:SCALE, "
-                        "student:NU or none");
-    if (o->infer != PV_INFER_ML)
+    if (strcmp(text, "jeffreys") == 0 && o->infer != PV_INFER_ML)
         add_half_counts(problem);
-    return pv_prior_parse(ctx, "`intercept-prior`", "none", &problem->intercept_prior);
-}
-
-/* Networks take images and minibatches, and nothing else does. */
-static pv_status check_images(pv_ctx *ctx, const pv__problem *problem) {
-    const pv_fit_options *o = problem->options;
-    bool network = pv__model_takes_views(problem->model);
-    if (!network && problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes tables; for images choose convnet or inception", o->model);
-    if (network && !problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear or mlp", o->model);
-    if (!network && (o->pretrained || o->freeze_low))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s is for `model` convnet and inception: leave it out, or choose one of these",
-                        o->pretrained ? "`pretrained`" : "`freeze-low`");
-    if (network && problem->batch == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
-    if (network && o->infer > PV_INFER_ML)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer`: posteriors are for tables; images take map or ml");
-    return PV_OK;
+    return pv__intercept_parse(ctx, o, text, &problem->intercept_prior);
 }
 
 /* What the two options for models that may be wrong stand for. Those who ask for what is not there are told. */
@@ -205,88 +156,24 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     return PV_OK;
 }
 
-static bool has_auxiliary(const pv_fit_options *o) {
-    return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
-}
-
-static pv_status check_combination(pv_ctx *ctx, const pv__problem *problem) {
+/* What pv_fit_check cannot see without the data. */
+static pv_status check_with_data(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
-    bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
-    PV_TRY(check_images(ctx, problem));
-    bool auxiliary = has_auxiliary(o);
-    const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
-    if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s belongs to `loss` ig; leave it out with `loss` %s", marginal,
-                        pv_loss_name((pv_loss)o->loss));
-    if (corrects && auxiliary && problem->batch == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s needs minibatches: add `batch` 256, or use profile or plugin",
-                        marginal);
-    if (corrects && o->marginal == PV_MARGINAL_PLUGIN && problem->batch > 0)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`marginal` plugin sums over all rows: use `batch` full, or auxiliary:constant with minibatches");
-    if (problem->unlabelled && !pv_loss_takes_sample(pv__problem_loss(problem)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss` ig; leave it out with `loss` %s",
-                        pv_loss_name((pv_loss)o->loss));
-    if (problem->unlabelled && problem->batch > 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once: leave `batch` out");
+    bool network = pv__model_takes_views(problem->model);
+    if (!network && problem->data)
+        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes tables; for images choose convnet or inception", o->model);
+    if (network && !problem->data)
+        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear or mlp", o->model);
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
-    if (free_intercept && corrects && o->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n == 0 &&
-        !problem->unlabelled)
+    if (free_intercept && pv_loss_has_marginal(pv__problem_loss(problem)) && o->marginal == PV_MARGINAL_PROFILE &&
+        problem->population.prevalence_n == 0 && !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`prevalence-n` 0 without a prior on the intercept leaves it undetermined: give `prevalence-n` "
                         "a value, or an "
                         "`intercept-prior`");
-    if (problem->intercept_prior.kind == PV_PRIOR_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior` laplace is not smooth; choose normal, student or none");
-    if (problem->batch > 0) {
-        pv__schedule schedule;
-        PV_TRY(pv__schedule_parse(ctx, o->schedule, o->epochs, &schedule));
-    }
-    if (o->patience > 0 && o->validation == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`patience` %lld needs validation rows: add `validation` 0.2",
-                        (long long)o->patience);
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "`prior` laplace with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
-}
-
-/* Options that were set and have no part in this fit: said aloud, since whoever set them expects something. */
-static void warn_of_idle_options(pv_ctx *ctx, const pv__problem *problem) {
-    static const char *const minibatch[] = {
-        "design", "population-weight", "epoch-weight",       "direct",   "implementation", "epochs",
-        "rate",   "auxiliary-rate",    "auxiliary-sparsity", "schedule", "validation",     "patience"};
-    static const char *const full[] = {"max-iter", "tolerance"};
-    static const char *const ml[] = {"prior", "intercept-prior"};
-    static const char *const vi[] = {"components", "samples", "steps", "vi-rate"};
-    static const char *const hmc[] = {"chains", "warmup"};
-    static const char *const posterior[] = {"draws"};
-    static const char *const auxiliary[] = {"auxiliary-rate", "auxiliary-sparsity"};
-    const pv_fit_options *o = problem->given;
-    const struct {
-        const char *const *names;
-        size_t count;
-        bool idle;
-        const char *why;
-    } groups[] = {
-        {minibatch, 12, problem->batch == 0, "the full batch"},
-        {full, 2, problem->batch > 0, "minibatches"},
-        {ml, 2, o->infer == PV_INFER_ML, "`infer` ml"},
-        {vi, 4, o->infer != PV_INFER_VI, "this `infer`"},
-        {hmc, 2, o->infer != PV_INFER_HMC, "this `infer`"},
-        {posterior, 1, o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML, "this `infer`"},
-        {auxiliary, 2, problem->batch > 0 && !has_auxiliary(o), "this `marginal`"},
-        {auxiliary + 1, 1, has_auxiliary(o) && o->marginal != PV_MARGINAL_AUXILIARY_LINEAR, "this `marginal`"}};
-    pv_fit_options defaults = pv_fit_options_default();
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-        for (size_t i = 0; groups[g].idle && i < groups[g].count; i++) {
-            const pv_option *row = pv_option_find(pv_fit_option_table, groups[g].names[i]);
-            char set[64], usual[64];
-            pv_option_get(row, o, set, sizeof set);
-            pv_option_get(row, &defaults, usual, sizeof usual);
-            if (strcmp(set, usual) != 0)
-                pv__log(ctx, PV_LOG_WARNING, "`%s` has no effect with %s", row->name, groups[g].why);
-        }
 }
 
 static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *const *labels) {
@@ -302,8 +189,6 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
 /* The labelled rows and, after them, the sample's, in arrays of the problem's own. */
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
-    if (data->images || sample->images)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables; leave it out with images");
     if (sample->features != data->features)
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
                         sample->features, data->features);
@@ -383,8 +268,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     PV_TRY(read_intercept_prior(ctx, problem));
     pv__class_factors(pv__problem_loss(problem), (int)k, problem->population.prevalence, 1, problem->design,
                       problem->factor);
-    warn_of_idle_options(ctx, problem);
-    PV_TRY(check_combination(ctx, problem));
+    PV_TRY(check_with_data(ctx, problem));
     return read_robust(ctx, problem);
 }
 
@@ -531,9 +415,10 @@ done:
 pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                  pv_classifier **classifier) {
     *classifier = NULL;
-    bool minibatches = strcmp(options->batch, "full") != 0 && (data->images || strcmp(options->batch, "auto") != 0);
+    bool minibatches = pv__minibatches(options, data->images != NULL);
     pv_dataset *learn = NULL, *held = NULL;
     pv_status status;
+    PV_GOTO(done, pv_fit_check(ctx, options, options->sample != NULL, NULL, 0));
     PV_GOTO(done, check_data(ctx, schema, data));
     if (!(options->validation > 0) || !minibatches) {
         status = fit_rows(ctx, schema, data, NULL, options, classifier);

@@ -73,6 +73,17 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
+/* ---- texts of the options (check.c) ------------------------------------------------------------------------------ */
+
+/* Whether a fit to a table, or to images, goes by minibatches. */
+bool pv__minibatches(const pv_fit_options *options, bool images);
+PV_MUST_USE pv_status pv__batch_parse(pv_ctx *ctx, const char *text, size_t *rows); /* 0: auto, full */
+/* INFINITY: known, auto; NaN: the number of rows. */
+PV_MUST_USE pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n);
+/* Not "auto". Jeffreys' half counts are no prior of their own: none. */
+PV_MUST_USE pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *options, const char *text,
+                                          pv_prior *prior);
+
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);

@@ -12,9 +12,6 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     size_t params = pv_model_params(problem->model);
     bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
-    if (problem->batch > 0 && o->infer != PV_INFER_VI)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
-                        pv_inference_name((pv_inference)o->infer));
     if (problem->batch > 0 && pv__problem_form(problem) == PV_FORM_SELECTION)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`marginal` profile has its posterior from all rows at once: leave `batch` out, or choose "

@@ -1,4 +1,6 @@
 /* Options of predictions for a population of unknown prevalence. */
+#include <string.h>
+
 #include "base/names.h"
 #include "prevail/predict.h"
 
@@ -25,6 +27,14 @@ pv_unknown_options pv_unknown_options_default(void) {
     pv_unknown_options options = {.level = 0.9};
     pv_options_default(pv_unknown_option_table, &options);
     return options;
+}
+
+const char *pv_unknown_idle(const pv_unknown_options *options, const char *name) {
+    bool prior = options->method == PV_UNKNOWN_EXACT || options->method == PV_UNKNOWN_VB;
+    bool updates = options->method == PV_UNKNOWN_EM || options->method == PV_UNKNOWN_VB;
+    if (!prior && (strcmp(name, "dirichlet") == 0 || strcmp(name, "prevalence-draws") == 0))
+        return "`method` exact and vb";
+    return !updates && strcmp(name, "max-iter") == 0 ? "`method` vb and em" : NULL;
 }
 
 pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings) {

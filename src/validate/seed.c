@@ -65,7 +65,7 @@ static double change(bool linear, size_t count, const double *from, const double
 
 static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifier **refitted) {
     const pv_classifier *c = held->classifier;
-    pv_fit_options options = *held->fit;
+    pv_fit_options options = pv_fit_options_used(held->fit, held->data->images != NULL);
     options.seed = seed;
     PV_TRY(pv_fit(ctx, c->schema, held->data, &options, refitted));
     const pv_posterior *p = (*refitted)->posterior;

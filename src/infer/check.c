@@ -1,0 +1,250 @@
+/* The options of a fit before any work: texts that cannot be read, options that do not go together, and such as would
+ * do nothing. What needs the data (classes, rows, parameters) is checked where they are: fit.c, posterior.c.
+ *
+ * One rule for options that would do nothing: they are refused, with what they are for. Whoever sets one expects
+ * something of it. A seed is no such option: it is recorded, and a script may set it for fits that draw nothing.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "infer/infer.h"
+
+/* ---- options that would do nothing ------------------------------------------------------------------------------- */
+
+/* What some options are for. */
+typedef enum part { MINIBATCHES, FULL_BATCH, NETWORK, MARGINAL, AUXILIARY, LINEAR, PRIOR, POSTERIOR, VI, HMC } part;
+
+static const char *const needs[] = {
+    [MINIBATCHES] = "minibatches (`batch` N)",
+    [FULL_BATCH] = "`batch` full",
+    [NETWORK] = "`model` convnet and inception",
+    [MARGINAL] = "a loss with a marginal, as ig",
+    [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
+    [LINEAR] = "`marginal` auxiliary:linear",
+    [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
+    [POSTERIOR] = "`infer` laplace, vi, hmc and robust",
+    [VI] = "`infer` vi",
+    [HMC] = "`infer` hmc",
+};
+
+/* An option that stands here twice needs both. */
+static const struct {
+    const char *option;
+    part part;
+} parts[] = {{"prevalence-n", MARGINAL},
+             {"marginal", MARGINAL},
+             {"pretrained", NETWORK},
+             {"freeze-low", NETWORK},
+             {"prior", PRIOR},
+             {"intercept-prior", PRIOR},
+             {"design", MINIBATCHES},
+             {"population-weight", MINIBATCHES},
+             {"epoch-weight", MINIBATCHES},
+             {"direct", MINIBATCHES},
+             {"implementation", MINIBATCHES},
+             {"epochs", MINIBATCHES},
+             {"rate", MINIBATCHES},
+             {"schedule", MINIBATCHES},
+             {"validation", MINIBATCHES},
+             {"patience", MINIBATCHES},
+             {"auxiliary-rate", MINIBATCHES},
+             {"auxiliary-rate", AUXILIARY},
+             {"auxiliary-sparsity", MINIBATCHES},
+             {"auxiliary-sparsity", LINEAR},
+             {"trace", MINIBATCHES}, /* a field without a row in the table */
+             {"max-iter", FULL_BATCH},
+             {"tolerance", FULL_BATCH},
+             {"draws", POSTERIOR},
+             {"components", VI},
+             {"samples", VI},
+             {"steps", VI},
+             {"vi-rate", VI},
+             {"chains", HMC},
+             {"warmup", HMC}};
+
+bool pv__minibatches(const pv_fit_options *o, bool images) {
+    return strcmp(o->batch, "full") != 0 && (images || strcmp(o->batch, "auto") != 0);
+}
+
+static bool has_part(const pv_fit_options *o, bool images, part wanted) {
+    switch (wanted) {
+    case MINIBATCHES:
+        return pv__minibatches(o, images);
+    case FULL_BATCH:
+        return !pv__minibatches(o, images);
+    case NETWORK:
+        return images;
+    case MARGINAL:
+        return pv_loss_has_marginal((pv_loss)o->loss);
+    case AUXILIARY:
+        return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    case LINEAR:
+        return o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    case PRIOR:
+        return o->infer != PV_INFER_ML;
+    case POSTERIOR:
+        return o->infer > PV_INFER_ML;
+    case VI:
+        return o->infer == PV_INFER_VI;
+    case HMC:
+        return o->infer == PV_INFER_HMC;
+    }
+    return true;
+}
+
+const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].option, name) == 0 && !has_part(options, images, parts[i].part))
+            return needs[parts[i].part];
+    return NULL;
+}
+
+static bool differs(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual) {
+    char set[64], fallback[64]; /* none of those that can be idle is longer and begins like its default */
+    pv_option_get(row, options, set, sizeof set);
+    pv_option_get(row, usual, fallback, sizeof fallback);
+    return strcmp(set, fallback) != 0;
+}
+
+pv_fit_options pv_fit_options_used(const pv_fit_options *options, bool images) {
+    pv_fit_options used = *options;
+    for (const pv_option *row = pv_fit_option_table; row->name; row++)
+        if (pv_fit_idle(options, images, row->name)) {
+            const pv_option alone[] = {*row, {0}};
+            pv_options_default(alone, &used);
+        }
+    return used;
+}
+
+/* Whether the caller set it: it is among the names, or without such its value is not the usual one. */
+static bool was_set(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual,
+                    const char *const *given, size_t n) {
+    for (size_t i = 0; given && i < n; i++)
+        if (strcmp(given[i], row->name) == 0)
+            return true;
+    return !given && differs(row, options, usual);
+}
+
+static pv_status refuse_idle(pv_ctx *ctx, const pv_fit_options *o, bool images, const char *const *given, size_t n) {
+    const pv_fit_options usual = pv_fit_options_default();
+    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+        const char *what = pv_fit_idle(o, images, row->name);
+        if (what && was_set(row, o, &usual, given, n))
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s: leave it out, or give that", row->name, what);
+    }
+    return PV_OK;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+pv_status pv__batch_parse(pv_ctx *ctx, const char *text, size_t *rows) {
+    *rows = 0;
+    if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0)
+        return PV_OK;
+    char *end;
+    long long number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || number < 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: 'auto', 'full', or a number of rows of at least 1", text);
+    *rows = (size_t)number;
+    return PV_OK;
+}
+
+static const double MOST_OBSERVATIONS = 1e12; /* beside more, the rows would be lost in rounding */
+
+pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n) {
+    bool known = strcmp(text, "known") == 0 || strcmp(text, "auto") == 0; /* who writes one number means that number */
+    *n = known ? HUGE_VAL : (double)NAN;
+    if (known || strcmp(text, "rows") == 0)
+        return PV_OK;
+    if (!pv__parse_real(text, n) || !(*n >= 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'", text);
+    if (*n > MOST_OBSERVATIONS)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
+                        text, MOST_OBSERVATIONS);
+    return PV_OK;
+}
+
+pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *o, const char *text, pv_prior *prior) {
+    bool profile = pv_loss_has_marginal((pv_loss)o->loss) && o->marginal == PV_MARGINAL_PROFILE;
+    bool jeffreys = strcmp(text, "jeffreys") == 0;
+    if (jeffreys && !profile)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`intercept-prior` jeffreys is for `loss` ig with `marginal` profile: choose normal:SCALE, "
+                        "student:NU or none");
+    PV_TRY(pv_prior_parse(ctx, "`intercept-prior`", jeffreys ? "none" : text, prior));
+    if (prior->kind == PV_PRIOR_LAPLACE)
+        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior` laplace is not smooth; choose normal, student or none");
+    return PV_OK;
+}
+
+static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatches) {
+    pv_prior prior;
+    size_t rows;
+    double n;
+    PV_TRY(pv_prior_parse(ctx, "`prior`", o->prior, &prior));
+    PV_TRY(pv__batch_parse(ctx, o->batch, &rows));
+    PV_TRY(pv__strength_parse(ctx, o->prevalence_n, &n));
+    if (strcmp(o->intercept_prior, "auto") != 0)
+        PV_TRY(pv__intercept_parse(ctx, o, o->intercept_prior, &prior));
+    if (minibatches) {
+        pv__schedule schedule;
+        PV_TRY(pv__schedule_parse(ctx, o->schedule, o->epochs, &schedule));
+    }
+    return PV_OK;
+}
+
+/* ---- options together -------------------------------------------------------------------------------------------- */
+
+static pv_status check_sample(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
+    if (images)
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables; leave it out with images");
+    if (!pv_loss_takes_sample((pv_loss)o->loss))
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss` ig; leave it out with `loss` %s",
+                        pv_loss_name((pv_loss)o->loss));
+    if (minibatches)
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once: leave `batch` out");
+    if (!o->prevalence && strcmp(o->prevalence_n, "auto") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence-n` %s says how well `prevalence` is known, and there is none: state it, or leave "
+                        "`prevalence-n` out",
+                        o->prevalence_n);
+    return PV_OK;
+}
+
+static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
+    bool corrects = pv_loss_has_marginal((pv_loss)o->loss);
+    const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
+    if (images && !minibatches)
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
+    if (images && o->infer > PV_INFER_ML)
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer`: posteriors are for tables; images take map or ml");
+    if (corrects && has_part(o, images, AUXILIARY) && !minibatches)
+        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s needs minibatches: add `batch` 256, or use profile or plugin",
+                        marginal);
+    if (corrects && o->marginal == PV_MARGINAL_PLUGIN && minibatches)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`marginal` plugin sums over all rows: use `batch` full, or auxiliary:constant with minibatches");
+    if (o->patience > 0 && o->validation == 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`patience` %lld needs validation rows: add `validation` 0.2",
+                        (long long)o->patience);
+    if (minibatches && o->infer > PV_INFER_ML && o->infer != PV_INFER_VI)
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
+                        pv_inference_name((pv_inference)o->infer));
+    return PV_OK;
+}
+
+pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, const char *const *given,
+                       size_t n_given) {
+    int64_t views, size;
+    PV_TRY(pv_model_views(ctx, options->model, &views, &size));
+    bool images = views > 0, minibatches = pv__minibatches(options, images);
+    PV_TRY(check_texts(ctx, options, minibatches));
+    PV_TRY(check_together(ctx, options, images, minibatches));
+    if (sample)
+        PV_TRY(check_sample(ctx, options, images, minibatches));
+    return refuse_idle(ctx, options, images, given, n_given);
+}

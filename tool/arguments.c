@@ -70,7 +70,11 @@ int cli_check_idle(cli_call *call, const pv_option *table, const char *when, con
 int cli_check_use(cli_call *call, const char *option, const char *what) {
     if (!what || !cli_given(call, option))
         return CLI_OK;
-    return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or give that", option, what);
+    char *text = cli_copy(what); /* the library's words */
+    cli_dashes(text);
+    int code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or give that", option, text);
+    free(text);
+    return code;
 }
 
 const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *n) {

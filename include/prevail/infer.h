@@ -125,8 +125,8 @@ const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *
 pv_fit_options pv_fit_options_used(const pv_fit_options *options, bool images);
 /* Refuses before any work, and without the data, what cannot be: texts that are not understood, options that do not go
  * together, and given ones that would do nothing. given [n_given]: the names of those that were set on purpose,
- * whatever their value; NULL: all that are not at their defaults. sample: there is to be a population sample. pv_fit
- * begins with this, with NULL. */
+ * whatever their value. sample: there is to be a population sample. pv_fit begins with this, with none given, and warns
+ * of values that are not the default and do nothing. */
 PV_MUST_USE pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, const char *const *given,
                                    size_t n_given);
 

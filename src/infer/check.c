@@ -1,8 +1,10 @@
 /* The options of a fit before any work: texts that cannot be read, options that do not go together, and such as would
  * do nothing. What needs the data (classes, rows, parameters) is checked where they are: fit.c, posterior.c.
  *
- * One rule for options that would do nothing: they are refused, with what they are for. Whoever sets one expects
- * something of it. A seed is no such option: it is recorded, and a script may set it for fits that draw nothing.
+ * One rule for options that would do nothing: where it is known that one was given, it is refused, with what it is for,
+ * since whoever gives it expects something of it. Values alone do not tell: programs share a struct among fits. So
+ * pv_fit, which sees nothing else, warns of values that are not the default. A seed is no such option: it is recorded,
+ * and a script may set it for fits that draw nothing.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -118,23 +120,22 @@ pv_fit_options pv_fit_options_used(const pv_fit_options *options, bool images) {
     return used;
 }
 
-/* Whether the caller set it: it is among the names, or without such its value is not the usual one. */
-static bool was_set(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual,
-                    const char *const *given, size_t n) {
-    for (size_t i = 0; given && i < n; i++)
-        if (strcmp(given[i], row->name) == 0)
-            return true;
-    return !given && differs(row, options, usual);
+static pv_status refuse_idle(pv_ctx *ctx, const pv_fit_options *o, bool images, const char *const *given, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *what = pv_fit_idle(o, images, given[i]);
+        if (what)
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s: leave it out, or give that", given[i], what);
+    }
+    return PV_OK;
 }
 
-static pv_status refuse_idle(pv_ctx *ctx, const pv_fit_options *o, bool images, const char *const *given, size_t n) {
+void pv__warn_of_idle(pv_ctx *ctx, const pv_fit_options *o, bool images) {
     const pv_fit_options usual = pv_fit_options_default();
     for (const pv_option *row = pv_fit_option_table; row->name; row++) {
         const char *what = pv_fit_idle(o, images, row->name);
-        if (what && was_set(row, o, &usual, given, n))
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s: leave it out, or give that", row->name, what);
+        if (what && differs(row, o, &usual))
+            pv__log(ctx, PV_LOG_WARNING, "`%s` has no effect here: it is for %s", row->name, what);
     }
-    return PV_OK;
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
@@ -217,6 +218,13 @@ static pv_status check_sample(pv_ctx *ctx, const pv_fit_options *o, bool images,
 static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
     bool corrects = pv_loss_has_marginal((pv_loss)o->loss);
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
+    if (!images && (o->pretrained || o->freeze_low))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%s is for `model` convnet and inception: leave it out, or choose one of these",
+                        o->pretrained ? "`pretrained`" : "`freeze-low`");
+    if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
+        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s belongs to `loss` ig; leave it out with `loss` %s", marginal,
+                        pv_loss_name((pv_loss)o->loss));
     if (images && !minibatches)
         return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
     if (images && o->infer > PV_INFER_ML)
@@ -242,9 +250,8 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
     int64_t views, size;
     PV_TRY(pv_model_views(ctx, options->model, &views, &size));
     bool images = views > 0, minibatches = pv__minibatches(options, images);
+    PV_TRY(refuse_idle(ctx, options, images, given, n_given));
     PV_TRY(check_texts(ctx, options, minibatches));
     PV_TRY(check_together(ctx, options, images, minibatches));
-    if (sample)
-        PV_TRY(check_sample(ctx, options, images, minibatches));
-    return refuse_idle(ctx, options, images, given, n_given);
+    return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;
 }

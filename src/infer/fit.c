@@ -268,6 +268,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     PV_TRY(read_intercept_prior(ctx, problem));
     pv__class_factors(pv__problem_loss(problem), (int)k, problem->population.prevalence, 1, problem->design,
                       problem->factor);
+    pv__warn_of_idle(ctx, given, problem->data != NULL);
     PV_TRY(check_with_data(ctx, problem));
     return read_robust(ctx, problem);
 }

@@ -77,6 +77,8 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
 
 /* Whether a fit to a table, or to images, goes by minibatches. */
 bool pv__minibatches(const pv_fit_options *options, bool images);
+/* Of values that are not the default and would do nothing. */
+void pv__warn_of_idle(pv_ctx *ctx, const pv_fit_options *options, bool images);
 PV_MUST_USE pv_status pv__batch_parse(pv_ctx *ctx, const char *text, size_t *rows); /* 0: auto, full */
 /* INFINITY: known, auto; NaN: the number of rows. */
 PV_MUST_USE pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n);

@@ -341,7 +341,9 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     options.trace = grid_traced(cell);
     options.command = g->call->line;
     pv_classifier *fit = NULL;
-    pv_status status = pv_fit(ctx, g->training.schema, g->learned[cell->fold], &options, &fit);
+    const pv_dataset *data = g->learned[cell->fold];
+    options = pv_fit_options_used(&options, data->images != NULL); /* all cells share them */
+    pv_status status = pv_fit(ctx, g->training.schema, data, &options, &fit);
     if (status == PV_OK && cli_was_stopped(fit, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK) {

@@ -284,10 +284,58 @@ static void test_model_file(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* What was given and would do nothing is refused, at its default as well; without the data. */
+static void test_idle_options(void **state) {
+    (void)state;
+    pv_ctx *ctx = check_ctx(1);
+    const struct {
+        const char *given, *name, *value, *what; /* what NULL: it has its part */
+    } rows[] = {{"epochs", NULL, NULL, "minibatches"},
+                {"epochs", "batch", "16", NULL},
+                {"max-iter", "batch", "16", "`batch` full"},
+                {"prior", "infer", "ml", "`infer` map"},
+                {"draws", "infer", "ml", "`infer` laplace, vi and hmc"},
+                {"draws", "infer", "hmc", NULL},
+                {"chains", "infer", "vi", "`infer` hmc"},
+                {"steps", "infer", "vi", NULL},
+                {"marginal", "loss", "plain", "as ig"},
+                {"prevalence-n", "loss", "iw", "as ig"},
+                {"prevalence-n", NULL, NULL, NULL},
+                {"pretrained", NULL, NULL, "convnet"},
+                {"pretrained", "model", "convnet", NULL},
+                {"epochs", "model", "convnet", NULL},
+                {"seed", NULL, NULL, NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pv_fit_options options = pv_fit_options_default();
+        options.prevalence = "0.01";
+        if (rows[i].name)
+            CHECK_OK(ctx, pv_option_set(ctx, pv_fit_option_table, &options, rows[i].name, rows[i].value));
+        CHECK_OK(ctx, pv_fit_check(ctx, &options, false, NULL, 0));
+        pv_status status = pv_fit_check(ctx, &options, false, &rows[i].given, 1);
+        assert_int_equal(status, rows[i].what ? PV_ERR_USAGE : PV_OK);
+        if (rows[i].what && !strstr(pv_ctx_error(ctx)->message, rows[i].what))
+            fail_msg("'%s' does not say '%s'", pv_ctx_error(ctx)->message, rows[i].what);
+    }
+    pv_fit_options options = pv_fit_options_default(), usual = options;
+    options.loss = PV_LOSS_PLAIN;
+    options.marginal = PV_MARGINAL_PLUGIN;
+    options.epochs = 3;
+    options.draws = 500;
+    options.max_iter = 7;
+    pv_fit_options used = pv_fit_options_used(&options, false);
+    assert_int_equal(used.marginal, usual.marginal);
+    assert_int_equal(used.epochs, usual.epochs);
+    assert_int_equal(used.draws, usual.draws);
+    assert_int_equal(used.max_iter, 7);
+    assert_int_equal(used.loss, PV_LOSS_PLAIN);
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_separation), cmocka_unit_test(test_refusals), cmocka_unit_test(test_refused_rows),
-        cmocka_unit_test(test_images),     cmocka_unit_test(test_threads),  cmocka_unit_test(test_model_file),
+        cmocka_unit_test(test_idle_options), cmocka_unit_test(test_separation), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refused_rows), cmocka_unit_test(test_images),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_model_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

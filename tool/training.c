@@ -4,6 +4,7 @@
 #include "tool/data.h"
 #include "tool/training.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const cli_argument cli_training_arguments[] = {

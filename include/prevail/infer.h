@@ -133,6 +133,8 @@ PV_MUST_USE pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, b
 /* All that prevail fit can be told of its data and model, by name: pv_role_option_table, pv_csv_option_table,
  * pv_image_option_table and pv_fit_option_table. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);
+/* pv_fit_check by settings, which know what was set. pv_learn begins with this. */
+PV_MUST_USE pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample);
 /* The options of a fit in settings that have that table, borrowed from them; NULL: they have not. */
 const pv_fit_options *pv_fit_options_of(const pv_settings *settings);
 

@@ -160,7 +160,8 @@ pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n) {
     if (known || strcmp(text, "rows") == 0)
         return PV_OK;
     if (!pv__parse_real(text, n) || !(*n >= 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'",
+                        text);
     if (*n > MOST_OBSERVATIONS)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
@@ -254,4 +255,21 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
     PV_TRY(check_texts(ctx, options, minibatches));
     PV_TRY(check_together(ctx, options, images, minibatches));
     return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;
+}
+
+pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample) {
+    const pv_fit_options *options = pv_fit_options_of(settings);
+    size_t rows = 0, n = 0;
+    const char **given;
+    if (!options)
+        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+    while (pv_fit_option_table[rows].name)
+        rows++;
+    PV_TRY(pv__alloc(ctx, rows, sizeof *given, &given));
+    for (size_t i = 0; i < rows; i++)
+        if (pv_settings_given(settings, pv_fit_option_table[i].name))
+            given[n++] = pv_fit_option_table[i].name;
+    pv_status status = pv_fit_check(ctx, options, sample, given, n);
+    pv__free(ctx, given);
+    return status;
 }

@@ -78,9 +78,9 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
  */
 
 static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings) {
-    if (pv_fit_options_of(settings) && pv_roles_of(settings) && pv_image_options_of(settings) &&
-        pv_csv_options_of(settings))
-        return PV_OK;
+    const pv_fit_options *fit = pv_fit_options_of(settings);
+    if (fit && pv_roles_of(settings) && pv_image_options_of(settings) && pv_csv_options_of(settings))
+        return pv_fit_settings_check(ctx, settings, fit->sample != NULL);
     return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
 }
 

@@ -316,6 +316,19 @@ static void test_idle_options(void **state) {
         if (rows[i].what && !strstr(pv_ctx_error(ctx)->message, rows[i].what))
             fail_msg("'%s' does not say '%s'", pv_ctx_error(ctx)->message, rows[i].what);
     }
+    /* Settings know what was set; pv_learn asks them before the file is opened. */
+    pv_settings *settings;
+    pv_classifier *none;
+    CHECK_OK(ctx, pv_fit_settings_new(ctx, &settings));
+    CHECK_OK(ctx, pv_settings_set(ctx, settings, "target", "y"));
+    CHECK_OK(ctx, pv_fit_settings_check(ctx, settings, false));
+    CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", "4"));
+    assert_int_equal(pv_fit_settings_check(ctx, settings, false), PV_ERR_USAGE);
+    assert_int_equal(pv_learn(ctx, "/nothing/there.csv", settings, &none), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`chains` is for `infer` hmc"));
+    CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", NULL));
+    CHECK_OK(ctx, pv_fit_settings_check(ctx, settings, false));
+    pv_settings_free(ctx, settings);
     pv_fit_options options = pv_fit_options_default(), usual = options;
     options.loss = PV_LOSS_PLAIN;
     options.marginal = PV_MARGINAL_PLUGIN;

@@ -1,11 +1,29 @@
-/* cli/commands.h: all commands; those of bench/ and studies/ are declared there. */
+/* cli/commands.h: all commands. */
 #ifndef PREVAIL_CLI_COMMANDS_H
 #define PREVAIL_CLI_COMMANDS_H
 
 #include "tool/command.h"
 
-extern const cli_command cli_fit, cli_predict, cli_eval, cli_adjust, cli_cv, cli_sweep, cli_summary, cli_diagnose,
-    cli_simulate, cli_demo, cli_version;
+/* In the order of the overview. cli/main.c and the list of man pages (CMakeLists.txt) are made from this: one a line.
+ */
+#define CLI_COMMAND_LIST(X)                                                                                            \
+    X(fit)                                                                                                             \
+    X(predict)                                                                                                         \
+    X(eval)                                                                                                            \
+    X(adjust)                                                                                                          \
+    X(cv)                                                                                                              \
+    X(sweep)                                                                                                           \
+    X(summary)                                                                                                         \
+    X(diagnose)                                                                                                        \
+    X(simulate)                                                                                                        \
+    X(bench)                                                                                                           \
+    X(study)                                                                                                           \
+    X(demo)                                                                                                            \
+    X(version)
+
+#define CLI_COMMAND_DECLARE(name) extern const cli_command cli_##name;
+CLI_COMMAND_LIST(CLI_COMMAND_DECLARE)
+#undef CLI_COMMAND_DECLARE
 extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
 const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 

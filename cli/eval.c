@@ -253,7 +253,7 @@ const cli_command cli_eval = {
         "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
         "ensemble (names), data, version.\n"
         "The metrics are:\n"
-#define LINE(name, text) #name "\t" text "\n"
+#define LINE(name, depends, least, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)
 #undef LINE
         "Rates are those of the positive label.\n"

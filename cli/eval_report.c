@@ -133,8 +133,8 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
-        if (j->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
-            continue; /* for three labels or more */
+        if (j->classes < row->least)
+            continue;
         snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
         printf("  %-17s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
                shown(pv_metric_get(&found->lo, row), lo, sizeof lo),

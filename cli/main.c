@@ -1,16 +1,16 @@
 /* prevail: finds the command and runs it. */
-#include "bench/bench.h"
 #include "cli/commands.h"
-#include "studies/studies.h"
 #include "tool/console.h"
 #include "tool/files.h"
 #include "tool/json.h"
 
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_fit,   &cli_predict, &cli_eval,     &cli_adjust,   &cli_cv,
-                                           &cli_sweep, &cli_summary, &cli_diagnose, &cli_simulate, &cli_bench,
-                                           &cli_study, &cli_demo,    &cli_version,  NULL};
+const cli_command *const cli_commands[] = {
+#define ENTRY(name) &cli_##name,
+    CLI_COMMAND_LIST(ENTRY)
+#undef ENTRY
+        NULL};
 
 const cli_command *cli_command_find(const char *name) {
     for (const cli_command *const *command = cli_commands; *command; command++)

@@ -122,8 +122,8 @@ static pv_status say_calibration(cli_call *call, pv_report *report, const report
 static void put_metrics(pv_report *report, const report_judged *j) {
     report_cells cells = {0};
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        if (j->classes == 2 && strcmp(row->name, "one_off_accuracy") == 0)
-            continue; /* for three labels or more */
+        if (j->classes < row->least)
+            continue;
         report_cell_format(&cells, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
         report_cell_number(&cells, pv_metric_get(&j->found->value, row));
         report_cell_number(&cells, pv_metric_get(&j->found->lo, row));

@@ -16,36 +16,41 @@ extern "C" {
  * Decisions are the most probable label, the first if tied. The positive class is the last unless another is named;
  * tpr, tnr, ppv and npv set it against all others. A row of weight v and soft labels t counts as v t(y) rows of each
  * label y. NaN where undefined: a rate without rows, say. */
+/* Name; whether it changes with the prevalence it is stated for: ALWAYS, NEVER, or with MANY labels only, more than
+ * two, by the shares of the others; the fewest labels that it is for; what it is. */
 #define PV_METRIC_LIST(X)                                                                                              \
-    X(nell, "mean -log probability of the observed label in the population")                                           \
-    X(nell_upper, "nell plus two of its standard deviations")                                                          \
-    X(holdout_nll, "mean -log probability of the observed label, adapted to the label shares it is stated for")        \
-    X(information_gain, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                              \
-    X(accuracy, "share of rows whose most probable label is the observed one")                                         \
-    X(tnr, "true negative rate (specificity): share of the other rows not called positive")                            \
-    X(tpr, "true positive rate (sensitivity): share of the positive rows called positive")                             \
-    X(npv, "negative predictive value: share of the rows not called positive that are not")                            \
-    X(ppv, "positive predictive value: share of the rows called positive that are")                                    \
-    X(auc, "area under the ROC curve; more than two classes: mean over pairs (Hand and Till)")                         \
-    X(informedness, "tpr + tnr - 1, each class against the rest, averaged by label share; 0 at chance")                \
-    X(markedness, "ppv + npv - 1, each class against the rest, averaged by label share; 0 at chance")                  \
-    X(mcc, "Matthews correlation coefficient; more than two classes: Gorodkin's R_K")                                  \
-    X(brier, "mean squared error of the probabilities, summed over classes, halved for two")                           \
-    X(ece, "expected calibration error, ten bins of equal count; more than two classes: of the decision")              \
-    X(one_off_accuracy, "three or more ordered labels: share of rows at most one label off")
+    X(nell, ALWAYS, 2, "mean -log probability of the observed label in the population")                                \
+    X(nell_upper, ALWAYS, 2, "nell plus two of its standard deviations")                                               \
+    X(holdout_nll, ALWAYS, 2,                                                                                          \
+      "mean -log probability of the observed label, adapted to the label shares it is stated for")                     \
+    X(information_gain, ALWAYS, 2, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                   \
+    X(accuracy, ALWAYS, 2, "share of rows whose most probable label is the observed one")                              \
+    X(tnr, MANY, 2, "true negative rate (specificity): share of the other rows not called positive")                   \
+    X(tpr, NEVER, 2, "true positive rate (sensitivity): share of the positive rows called positive")                   \
+    X(npv, ALWAYS, 2, "negative predictive value: share of the rows not called positive that are not")                 \
+    X(ppv, ALWAYS, 2, "positive predictive value: share of the rows called positive that are")                         \
+    X(auc, NEVER, 2, "area under the ROC curve; more than two classes: mean over pairs (Hand and Till)")               \
+    X(informedness, MANY, 2, "tpr + tnr - 1, each class against the rest, averaged by label share; 0 at chance")       \
+    X(markedness, ALWAYS, 2, "ppv + npv - 1, each class against the rest, averaged by label share; 0 at chance")       \
+    X(mcc, ALWAYS, 2, "Matthews correlation coefficient; more than two classes: Gorodkin's R_K")                       \
+    X(brier, ALWAYS, 2, "mean squared error of the probabilities, summed over classes, halved for two")                \
+    X(ece, ALWAYS, 2, "expected calibration error, ten bins of equal count; more than two classes: of the decision")   \
+    X(one_off_accuracy, ALWAYS, 3, "three or more ordered labels: share of rows at most one label off")
 
 typedef struct pv_metrics {
-#define PV_METRIC_FIELD(name, text) double name;
+#define PV_METRIC_FIELD(name, depends, least, text) double name;
     PV_METRIC_LIST(PV_METRIC_FIELD)
 #undef PV_METRIC_FIELD
     double nell_sd; /* standard deviation of nell as an estimate (Eq. g2 variance); weights count as repeated rows */
 } pv_metrics;
 
-/* The metrics as a table: name, text, offset into pv_metrics. Ends with a NULL name. */
+/* The metrics as a table. Ends with a NULL name; offset: into pv_metrics. */
 typedef struct pv_metric_row {
     const char *name;
     const char *text;
     size_t offset;
+    int least; /* the fewest labels that it is for */
+    int from;  /* the fewest labels with which it changes with the prevalence that it is stated for */
 } pv_metric_row;
 extern const pv_metric_row pv_metric_table[];
 

@@ -13,12 +13,12 @@ extern "C" {
  * Where predictions are to hold.
  */
 #define PV_POPULATION_LIST(X)                                                                                          \
-    X(TRUE, "true", "the one with the prevalence stated in the fit")                                                   \
-    X(KNOWN, "known", "one with another prevalence")                                                                   \
-    X(DESIGN, "design", "one with the label shares of the training data")                                              \
-    X(UNKNOWN, "unknown", "the one that the rows were drawn from, its prevalence inferred from them")
+    X(TRUE, "true", "true", "the one with the prevalence stated in the fit")                                           \
+    X(KNOWN, "known", "known:P", "one with another prevalence")                                                        \
+    X(DESIGN, "design", "design", "one with the label shares of the training data")                                    \
+    X(UNKNOWN, "unknown", "unknown", "the one that the rows were drawn from, its prevalence inferred from them")
 typedef enum pv_population_kind {
-#define PV_POPULATION_ENUM(name, word, text) PV_POPULATION_##name,
+#define PV_POPULATION_ENUM(name, word, usage, text) PV_POPULATION_##name,
     PV_POPULATION_LIST(PV_POPULATION_ENUM)
 #undef PV_POPULATION_ENUM
 } pv_population_kind;

@@ -5,23 +5,23 @@
  */
 #include "assess.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/vector.h"
 
+/* The fewest labels with which a metric changes with the prevalence. */
+enum { ALWAYS = 2, MANY = 3, NEVER = INT_MAX };
+
 const pv_metric_row pv_metric_table[] = {
-#define ROW(name, text) {#name, text, offsetof(pv_metrics, name)},
+#define ROW(name, depends, least, text) {#name, text, offsetof(pv_metrics, name), least, depends},
     PV_METRIC_LIST(ROW)
 #undef ROW
-        {NULL, NULL, 0}};
+        {0}};
 
 bool pv_metric_depends(const pv_metric_row *row, int classes) {
-    size_t at = row->offset;
-    if (at == offsetof(pv_metrics, tpr) || at == offsetof(pv_metrics, auc))
-        return false;
-    /* With more classes these two depend on the shares of the others. */
-    return classes > 2 || (at != offsetof(pv_metrics, tnr) && at != offsetof(pv_metrics, informedness));
+    return classes >= row->from;
 }
 
 double pv_metric_get(const pv_metrics *metrics, const pv_metric_row *row) {

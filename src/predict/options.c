@@ -47,6 +47,6 @@ const pv_unknown_options *pv_unknown_options_of(const pv_settings *settings) {
 }
 
 #define METHOD(name, word, text) {PV_UNKNOWN_##name, word},
-#define POPULATION(name, word, text) {PV_POPULATION_##name, word},
+#define POPULATION(name, word, usage, text) {PV_POPULATION_##name, word},
 PV__NAMED(unknown_method, PV_UNKNOWN_METHOD_LIST, METHOD)
 PV__NAMED(population_kind, PV_POPULATION_LIST, POPULATION)

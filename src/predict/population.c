@@ -8,6 +8,24 @@
 #include "base/text.h"
 #include "predict/predict.h"
 
+/* ", true, known:P, ..." */
+#define USAGE(name, word, usage, text) ", " usage
+
+/* The label distribution that a kind of population has, of the true one and that of the training data; NULL: it is to
+ * be stated, or the rows are to tell, or there is none such. */
+static const double *shares_of(pv_population_kind kind, const double *home, const double *design) {
+    switch (kind) {
+    case PV_POPULATION_TRUE:
+        return home;
+    case PV_POPULATION_DESIGN:
+        return design;
+    case PV_POPULATION_KNOWN:
+    case PV_POPULATION_UNKNOWN:
+        break;
+    }
+    return NULL;
+}
+
 /* *known is what follows "known:", else NULL. */
 static bool find_kind(const char *text, pv_population_kind *kind, const char **known) {
     *known = strncmp(text, "known:", 6) == 0 ? text + 6 : NULL;
@@ -62,7 +80,7 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     const char *known = NULL;
     *population = NULL;
     if (text && !find_kind(text, &kind, &known))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose true, known:P, unknown or design%s", text,
+        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose one of %s%s", text, &(PV_POPULATION_LIST(USAGE))[2],
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     if (pv_classifier_is_relative(c))
         return pv__fail(ctx, PV_ERR_USAGE,
@@ -74,11 +92,7 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted without `prevalence`, so the true population is unknown to it: use "
                         "`population` known:P, or design for that of its training data");
-    return make(ctx, kind, c->schema->classes,
-                kind == PV_POPULATION_TRUE     ? c->prevalence
-                : kind == PV_POPULATION_DESIGN ? c->design
-                                               : NULL,
-                unknown, population);
+    return make(ctx, kind, c->schema->classes, shares_of(kind, c->prevalence, c->design), unknown, population);
 }
 
 pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
@@ -86,14 +100,16 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
     pv_population_kind kind = PV_POPULATION_TRUE;
     const char *known = NULL;
     *population = NULL;
-    if (text && (!find_kind(text, &kind, &known) || kind == PV_POPULATION_DESIGN))
+    bool found = !text || find_kind(text, &kind, &known);
+    if (!found ||
+        (!known && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
         return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: with `probs` choose true, known:P or unknown", text);
     if (kind != PV_POPULATION_TRUE && !from)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population` %s: say with `from` P which prevalence the probabilities were made for", text);
     if (known)
         return make_known(ctx, known, probs->labels, probs->classes, population);
-    return make(ctx, kind, probs->classes, kind == PV_POPULATION_TRUE ? from : NULL, unknown, population);
+    return make(ctx, kind, probs->classes, shares_of(kind, from, NULL), unknown, population);
 }
 
 pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence, pv_population **population) {

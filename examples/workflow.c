@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     pv_dataset *people;
     show_model(model);
     diagnose(model);
-    need(pv_dataset_read(ctx, pv_classifier_schema(model), argv[4], &labelled, &people));
+    need(pv_dataset_read(ctx, pv_classifier_schema(model), argv[4], &labelled, NULL, &people));
     predict(model, people);
     judge(model, people);
     take_probs(argv[5], argv[2]);

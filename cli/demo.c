@@ -155,6 +155,7 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
     options.marginal = (int)how->marginal;
     options.command = call->line;
     pv_classifier *classifier = NULL;
+    options = pv_fit_options_used(&options, false); /* the methods share them */
     pv_status status = pv_fit(call->ctx, held->schema, held->train, &options, &classifier);
     if (status == PV_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;

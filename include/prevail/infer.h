@@ -118,7 +118,7 @@ extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
 /* What an option is for, by its name in the table, where it would do nothing in a fit with these options to a table or
- * to images: "minibatches (--batch N)", say. NULL: it has its part. "trace" is known as well. */
+ * to images: "minibatches (`batch` N)", say. NULL: it has its part. "trace" is known as well. */
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name);
 /* The options with those that would do nothing at their defaults: for several fits with the same options, of which some
  * are for other losses. */

@@ -15,7 +15,7 @@
 typedef struct adjust_options {
     const char *from, *to;
     const char *columns, *labels, *weights, *source, *costs, *output;
-    bool missing;    /* those rows are dropped */
+    int missing;     /* pv_missing */
     double interval; /* 0: none */
     cli_running running;
     pv_unknown_options target;
@@ -131,7 +131,7 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
                                 .columns = options->columns,
                                 .weights = options->weights,
                                 .all = true,
-                                .drop_missing = options->missing};
+                                .drop_missing = options->missing == PV_MISSING_DROP};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -158,7 +158,7 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
                                 .columns = options->columns,
                                 .weights = options->weights,
                                 .all = true,
-                                .drop_missing = options->missing};
+                                .drop_missing = options->missing == PV_MISSING_DROP};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
     if (status != PV_OK)
         return cli_fail(call, status);

@@ -157,6 +157,19 @@ static void print_coefficient(const pv_coefficient *k, bool posterior, bool deta
     fputc('\n', stdout);
 }
 
+/* "reference levels: age 25-34, tobacco 0-9" */
+static void print_references(const pv_schema *schema) {
+    bool any = false;
+    for (size_t s = 0; s < schema->sources; s++)
+        if (schema->source[s].type == PV_COLUMN_TEXT) {
+            printf("%s %s", any ? "," : "  reference levels:", schema->source[s].name);
+            printf(" %s", schema->source[s].level[0]);
+            any = true;
+        }
+    if (any)
+        fputc('\n', stdout);
+}
+
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
     bool posterior = classifier->posterior != NULL;
     int width = 11;
@@ -176,4 +189,6 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
             print_coefficient(&own[at], posterior, details, at > 0);
         }
     }
+    if (summary->coefficient)
+        print_references(classifier->schema);
 }

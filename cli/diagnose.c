@@ -71,7 +71,8 @@ static bool dropped_missing(const pv_classifier *c) {
 static int read_data(cli_call *call, const char *path, work *held) {
     const pv_classifier *c = held->classifier;
     pv_roles roles = pv_schema_roles(c->schema);
-    roles.drop_missing = dropped_missing(c);
+    if (dropped_missing(c))
+        roles.missing = PV_MISSING_DROP;
     pv_status status = pv_dataset_read(call->ctx, c->schema, path, &roles, NULL, &held->data);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

@@ -41,7 +41,8 @@ static const pv_option option_table[] = {
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
      "at least 100, for more than 50,000 rows of more than two labels."},
     {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
-    CLI_OPTION_MISSING(eval_options, missing),
+    CLI_OPTION_MISSING_MODEL(eval_options, missing),
+    CLI_OPTION_UNSEEN(eval_options, unseen),
     CLI_OPTION_THREADS(eval_options, running.threads),
     CLI_OPTION_JSON(eval_options, running.json, "Print one JSON object instead of a table."),
     CLI_OPTION_QUIET(eval_options, running.quiet),

@@ -18,7 +18,8 @@ typedef struct eval_options {
     const char *binarise; /* the middle grade */
     const char *ensemble;
     const char *weights;
-    bool missing; /* those rows are dropped */
+    int missing; /* pv_missing */
+    int unseen;  /* pv_unseen */
     double interval;
     int64_t bootstrap;
     int64_t seed;

@@ -70,7 +70,8 @@ static int predict(cli_call *call, const eval_options *options, const pv_roles *
 }
 
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->missing};
+    pv_roles roles = {
+        .target = options->target, .weights = options->weights, .missing = options->missing, .unseen = options->unseen};
     pv_status status = pv_classifier_load(call->ctx, call->argument[0], &inputs->classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -134,7 +135,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
                                 .weights = options->weights,
                                 .also = options->votes,
                                 .positive = options->positive,
-                                .drop_missing = options->missing};
+                                .drop_missing = options->missing == PV_MISSING_DROP};
     pv_status status = pv_probs_read(call->ctx, options->probs, &reading, &inputs->probs);
     return status == PV_OK ? move_probs(call, options, inputs) : cli_fail(call, status);
 }
@@ -153,8 +154,8 @@ static pv_status judge(cli_call *call, const eval_options *options, eval_inputs 
                                   .seed = options->seed};
     pv_status status = PV_OK;
     if (options->votes)
-        status =
-            pv_dataset_votes(call->ctx, table, options->votes, labels, inputs->said->classes, options->missing, data);
+        status = pv_dataset_votes(call->ctx, table, options->votes, labels, inputs->said->classes,
+                                  options->missing == PV_MISSING_DROP, data);
     return status == PV_OK ? pv_judge(call->ctx, data, labels, inputs->said, &how, &inputs->judged) : status;
 }
 

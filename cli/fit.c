@@ -131,6 +131,9 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     if (c->dropped && c->schema->image)
         printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                cli_left_out(c->schema->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
+    else if (c->schema->missing >= PV_MISSING_INDICATOR)
+        printf("missing cells: the mean or the most frequent level%s\n",
+               c->schema->missing == PV_MISSING_INDICATOR ? ", and an indicator" : "");
     else if (c->dropped)
         printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
                c->dropped == 1 ? "was" : "were");

@@ -22,7 +22,8 @@ typedef struct predict_options {
     const char *costs;
     const char *ensemble;
     const char *source;
-    bool missing; /* those rows are dropped */
+    int missing; /* pv_missing */
+    int unseen;  /* pv_unseen */
     const char *output;
     cli_running running;
     pv_unknown_options target;
@@ -41,7 +42,8 @@ static const pv_option option_table[] = {
     CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
-    CLI_OPTION_MISSING(predict_options, missing),
+    CLI_OPTION_MISSING_MODEL(predict_options, missing),
+    CLI_OPTION_UNSEEN(predict_options, unseen),
     CLI_OPTION_OUTPUT(predict_options, output, "The file to write. Default: standard output."),
     CLI_OPTION_JSON(
         predict_options, running.json,
@@ -113,7 +115,7 @@ static int load_model(cli_call *call, const predict_options *options, work *held
 
 static int read_data(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
-    pv_roles roles = {.id = options->id, .drop_missing = options->missing};
+    pv_roles roles = {.id = options->id, .missing = options->missing, .unseen = options->unseen};
     pv_roles reading = roles;
     bool unknown = held->population->kind == PV_POPULATION_UNKNOWN;
     reading.target = options->labels; /* read as text; that some are missing is no fault */
@@ -143,7 +145,8 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
     size_t k = (size_t)c->schema->classes;
     pv_roles roles = {.target = c->schema->target,
                       .weights = options->weights ? options->weights : c->schema->weights,
-                      .drop_missing = options->missing};
+                      .missing = options->missing,
+                      .unseen = options->unseen};
     pv_table *table = NULL;
     pv_dataset *data = NULL;
     int code = cli_read(call, c->schema, options->source, &roles, &table);
@@ -167,7 +170,7 @@ static int compute(cli_call *call, const predict_options *options, work *held) {
     pv_status status = pv_predict(call->ctx, held->classifier, held->data, held->population, &wanted, &held->said);
     if (status != PV_OK)
         return cli_fail(call, status);
-    pv_roles roles = {.id = options->id, .drop_missing = options->missing};
+    pv_roles roles = {.id = options->id, .missing = options->missing, .unseen = options->unseen};
     const pv_ensemble_rows rows = {
         .first = held->classifier, .table = held->table, .roles = &roles, .population = held->population};
     return cli_ensemble_add(call, options->ensemble, &rows, held->said);

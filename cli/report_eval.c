@@ -65,7 +65,7 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
 static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_ranking **ranking) {
     const pv_classifier *c = inputs->classifier;
     pv_roles roles = pv_schema_roles(c->schema);
-    roles.drop_missing = true;
+    roles.missing = c->schema->missing >= PV_MISSING_INDICATOR ? PV_MISSING_MODEL : PV_MISSING_DROP;
     pv_dataset *data = NULL;
     pv_status status = pv_dataset_read(call->ctx, c->schema, options->training, &roles, &options->csv, &data);
     if (status == PV_OK && data->hash != c->data_hash)

@@ -37,8 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       .categorical = fuzz_line(&in),
                       .positive = fuzz_line(&in),
                       .reference = fuzz_line(&in),
-                      .drop_missing = size % 2,
-                      .keep_collinear = size % 4 > 1};
+                      .missing = (int)(size % 4),
+                      .collinear = (int)(size / 4 % 3),
+                      .unseen = (int)(size / 12 % 4)};
     pv_table *table = NULL;
     pv_schema *schema = NULL;
     pv_dataset *learned = NULL;

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               .scale = 0.1,
                               .views = 1 + (more >> 4 & 3),
                               .size = 4};
-    pv_roles table = {.target = more & 0x40 ? "y" : "labels", .drop_missing = roles.drop_missing, .image = &image};
+    pv_roles table = {.target = more & 0x40 ? "y" : "labels", .missing = roles.drop_missing, .image = &image};
     fuzz_bytes file = {0};
     fuzz_npz(&in, names, sizeof names / sizeof *names, &file);
     const char *path = fuzz_file(0, file.data, file.size);

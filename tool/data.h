@@ -13,9 +13,25 @@ typedef struct cli_roles {
 
 #define CLI_OPTION_MISSING(type, field)                                                                                \
     {                                                                                                                  \
-        "missing", PV_OPTION_EITHER, offsetof(type, field), "refuse", 0, 0, "refuse|drop", NULL,                       \
+        "missing", PV_OPTION_CHOICE, offsetof(type, field), "refuse", 0, 0, "refuse|drop", NULL,                       \
             "What to do with rows that have missing cells: refuse the file and say where, or drop them and say how "   \
             "many."                                                                                                    \
+    }
+
+#define CLI_OPTION_MISSING_MODEL(type, field)                                                                          \
+    {                                                                                                                  \
+        "missing", PV_OPTION_CHOICE, offsetof(type, field), "model", 0, 0, "refuse|drop|indicator|impute|model",       \
+            "WHAT",                                                                                                    \
+            "Missing cells: refuse the file and say where; drop such rows and say how many; impute the mean, or the "  \
+            "most frequent level, of the training table; or (model) what the model learned to do."                     \
+    }
+#define CLI_OPTION_UNSEEN(type, field)                                                                                 \
+    {                                                                                                                  \
+        "unseen", PV_OPTION_CHOICE, offsetof(type, field), "other", 0, 0, "other|missing|reference|refuse", NULL,      \
+            "Levels of text columns that training did not have: as the levels that were rare there are on average, "   \
+            "where there were such, else as missing; as missing cells; as the reference level; or refuse the file "    \
+            "and "                                                                                                     \
+            "say where."                                                                                               \
     }
 
 /* What the command was told of how CSV files are written: pv_csv_option_table, where it has that. */

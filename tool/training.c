@@ -98,7 +98,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     *sample = NULL;
     if (!from->path)
         return CLI_OK;
-    pv_roles roles = {.drop_missing = options->roles.drop_missing};
+    pv_roles roles = {.missing = options->roles.missing};
     const pv_csv_options csv = cli_csv(call);
     pv_status status = pv_dataset_read(call->ctx, training->schema, from->path, &roles, &csv, sample);
     if (status != PV_OK)

@@ -135,8 +135,9 @@ PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_outp
 /* ---- schemas -------------------------------------------------------------------------------------------------------
  * What the columns of a table mean: which one is the target and which are its labels, which are features and how they
  * become numbers. Number columns are standardised (mean 0, sd 1, weighted by row weights); text columns become
- * indicator columns, named COLUMN=LEVEL, against a reference level (the first in sorted order) and are not
- * standardised. Learned once from a table, kept in the model, applied as it stands to any other table.
+ * indicator columns, named COLUMN=LEVEL, against a reference level (the first in natural order that does not say that
+ * it is missing) and are not standardised. Learned once from a table, kept in the model, applied as it stands to any
+ * other table.
  */
 typedef struct pv_source_column {
     char *name;
@@ -144,7 +145,33 @@ typedef struct pv_source_column {
     double mean, sd; /* NUMBER */
     char **level;    /* TEXT: [levels], sorted; level[0] is the reference */
     int32_t levels;
+    double *rows; /* TEXT: [levels], rows of the training table with each, by weight; NULL: not known */
+    bool missing; /* it has one more feature, NAME (missing): whether the cell is */
+    double auc;   /* how well it alone tells two labels apart, where that is hardly believable; else 0 */
 } pv_source_column;
+
+/* What is done about missing cells of features. A label or weight that is missing drops the row, or is refused. */
+typedef enum pv_missing {
+    PV_MISSING_REFUSE,
+    PV_MISSING_DROP,      /* the row */
+    PV_MISSING_INDICATOR, /* as impute, with a feature that says so where the training table lacked cells */
+    PV_MISSING_IMPUTE,    /* the mean, or the most frequent level, of the training table */
+    PV_MISSING_MODEL      /* applying a schema: as it learned, where that is one of the two above; else refuse */
+} pv_missing;
+
+/* What is done, applying a schema, about a level that its training table did not have. */
+typedef enum pv_unseen {
+    PV_UNSEEN_OTHER,     /* the mean of the levels that were rare in training; where there are none, as missing */
+    PV_UNSEEN_MISSING,   /* as a missing cell: its indicator, or the most frequent level */
+    PV_UNSEEN_REFERENCE, /* the reference level */
+    PV_UNSEEN_REFUSE
+} pv_unseen;
+
+typedef enum pv_collinear {
+    PV_COLLINEAR_WARN, /* and go on, as a fit with a prior can */
+    PV_COLLINEAR_REFUSE,
+    PV_COLLINEAR_KEEP /* without a word */
+} pv_collinear;
 
 /* Made by pv_schema_learn, pv_schema_new or pv_schema_copy, or part of a classifier; read the fields. */
 typedef struct pv_schema {
@@ -159,6 +186,7 @@ typedef struct pv_schema {
     int features;
     char **feature;           /* [features], names; NULL for images */
     pv_image_encoding *image; /* rows are images, and how views are cut out of them; NULL: columns of a table */
+    int missing;              /* pv_missing, as it was learned */
 } pv_schema;
 
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
@@ -173,10 +201,12 @@ typedef struct pv_roles {
     const char *categorical; /* numbers to treat as categories */
     const char *positive;    /* two classes: the label that prevalence and rates speak of. NULL: the larger number, or
                                 the one that says so (case, yes, true, malignant, ...); else the last by spelling */
-    const char *reference;   /* "column=level,...": reference levels of text columns; default the first by spelling */
-    const char *prevalence;  /* "LABEL=P" names the positive label as well, where positive is NULL; NULL: nothing */
-    bool drop_missing;       /* drop rows with missing cells instead of refusing */
-    bool keep_collinear;     /* do not refuse exactly collinear columns */
+    const char
+        *reference; /* "column=level,...": reference levels of text columns; default the first in natural order */
+    const char *prevalence; /* "LABEL=P" names the positive label as well, where positive is NULL; NULL: nothing */
+    int missing;            /* pv_missing */
+    int unseen;             /* pv_unseen */
+    int collinear;          /* pv_collinear */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
 
@@ -197,6 +227,7 @@ typedef struct pv_dataset {
     double *weight;       /* [rows]; NULL without weights */
     size_t *table_row;    /* [rows], the row of the table each came from */
     size_t dropped;       /* rows dropped for missing cells */
+    size_t unseen;        /* rows with a level that training did not have */
     size_t zero_weight;   /* rows left out because their weight is 0 */
     int classes;          /* with a target */
     int32_t *group;       /* [rows], numbers of groups from 0; NULL: none */
@@ -225,18 +256,17 @@ const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], the row 
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
 /* Learns a schema from a training table, and the data set that the table is by it. The caller frees both. Refuses:
- * missing or infinite cells (place, advice), one class only, constant columns, exactly collinear columns, text columns
- * with more than 200 levels, negative weights. */
+ * missing or infinite cells (place, advice), one class only, constant columns, collinear columns (by roles), text
+ * columns with more than 200 levels, negative weights. */
 PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
                                       pv_dataset **dataset);
-/* Another table by the schema, which must outlive the data set of images. Of roles target, weights and drop_missing are
- * read (NULL: the features alone are wanted). With a target, which pv_schema_roles names as in training, a label that
- * the schema does not know is refused with its place. Columns are found by name; extra ones are ignored; a level never
- * seen in training is refused with its place. Labels and levels match by bytes, else as numbers ("1" and "1.0"). The
- * caller frees *dataset. */
+/* Another table by the schema, which must outlive the data set of images. Of roles target, weights, missing and unseen
+ * are read (NULL: the features alone are wanted). With a target, which pv_schema_roles names as in training, a label
+ * that the schema does not know is refused with its place. Columns are found by name; extra ones are ignored. Labels
+ * and levels match by bytes, else as numbers ("1" and "1.0"). The caller frees *dataset. */
 PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
                                       const pv_roles *roles, pv_dataset **dataset);
-/* Target, weights and group as in training, borrowed; all else as 0. */
+/* Target, weights and group as in training, borrowed; missing cells as the model learned; all else as 0. */
 pv_roles pv_schema_roles(const pv_schema *schema);
 /* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply.
  * csv: how the file is written; NULL: as usual. */

@@ -213,7 +213,34 @@ static int compare_values(const void *a, const void *b) {
     return order != 0 ? order : compare_bytes(a, b);
 }
 
-pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order) {
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Digits one after the other are one number; leading zeros decide among equals. */
+static int compare_natural(const void *a, const void *b) {
+    const char *left = ((const sortable *)a)->text, *right = ((const sortable *)b)->text;
+    int below = (*right == '<') - (*left == '<');
+    while (below == 0 && *left && *right) {
+        if (is_digit(*left) && is_digit(*right)) {
+            left += strspn(left, "0");
+            right += strspn(right, "0");
+            size_t n = strspn(left, "0123456789"), m = strspn(right, "0123456789");
+            below = n != m ? (n > m) - (n < m) : strncmp(left, right, n);
+            left += n;
+            right += m;
+            continue;
+        }
+        below = (*left > *right) - (*left < *right);
+        left++;
+        right++;
+    }
+    below = below ? below : (*left != '\0') - (*right != '\0');
+    return below ? below : compare_bytes(a, b);
+}
+
+static pv_status sort_texts(pv_ctx *ctx, char **labels, int32_t n, int32_t *order,
+                            int (*compare)(const void *, const void *)) {
     sortable *item;
     PV_TRY(pv__alloc(ctx, (size_t)n, sizeof *item, &item));
     bool numbers = true;
@@ -221,7 +248,7 @@ pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order)
         item[i] = (sortable){labels[i], 0, i};
         numbers = numbers && pv__number_parse(labels[i], strlen(labels[i]), &item[i].value);
     }
-    qsort(item, (size_t)n, sizeof *item, numbers ? compare_values : compare_bytes);
+    qsort(item, (size_t)n, sizeof *item, numbers ? compare_values : compare);
     for (int32_t i = 0; i < n; i++) {
         labels[i] = item[i].text;
         if (order)
@@ -229,6 +256,14 @@ pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order)
     }
     pv__free(ctx, item);
     return PV_OK;
+}
+
+pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order) {
+    return sort_texts(ctx, labels, n, order, compare_bytes);
+}
+
+pv_status pv__levels_sort(pv_ctx *ctx, char **levels, int32_t n, int32_t *order) {
+    return sort_texts(ctx, levels, n, order, compare_natural);
 }
 
 int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t length) {

@@ -28,6 +28,9 @@ PV_MUST_USE pv_status pv__names_copy(pv_ctx *ctx, const char *const *from, size_
 /* Sorts in place: as numbers where all are, else by bytes. order [n], where not NULL, receives the index each came
  * from. */
 PV_MUST_USE pv_status pv__labels_sort(pv_ctx *ctx, char **labels, int32_t n, int32_t *order);
+/* The same in natural order where not all are numbers: numbers within texts by their value, 5-9 before 10-14, and what
+ * begins with < first. */
+PV_MUST_USE pv_status pv__levels_sort(pv_ctx *ctx, char **levels, int32_t n, int32_t *order);
 /* The label equal to text [length]: by bytes, else as a number; -1 where there is none. */
 int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t length);
 

@@ -32,6 +32,10 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
     for (size_t i = 0; i < data->rows && categories->levels <= limit; i++) {
         size_t row = data->table_row[i];
         char text[32];
+        if (pv__cell_missing(column, row)) {
+            categories->code[i] = PV__MISSING;
+            continue;
+        }
         if (column->type == PV_COLUMN_NUMBER) {
             pv_format_double(column->number[row], text, sizeof text);
             PV_GOTO(done, add_level(ctx, &dictionary, categories, text, &categories->code[i]));
@@ -52,16 +56,17 @@ done:
     return status;
 }
 
-pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, pv_column *categories) {
+pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, bool natural, pv_column *categories) {
     int32_t *order = NULL, *rank = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *order, &order));
     PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *rank, &rank));
-    PV_GOTO(done, pv__labels_sort(ctx, categories->level, categories->levels, order));
+    PV_GOTO(done, (natural ? pv__levels_sort : pv__labels_sort)(ctx, categories->level, categories->levels, order));
     for (int32_t i = 0; i < categories->levels; i++)
         rank[order[i]] = i;
     for (size_t i = 0; i < data->rows; i++)
-        categories->code[i] = rank[categories->code[i]];
+        if (categories->code[i] >= 0)
+            categories->code[i] = rank[categories->code[i]];
 done:
     pv__free(ctx, order);
     pv__free(ctx, rank);
@@ -72,15 +77,17 @@ done:
 static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t c, size_t row, const char *given,
                                char *const *labels, int32_t n, const char *what) {
     char joined[240];
+    bool level = strcmp(what, "level") == 0;
     pv__join(labels, (size_t)n, 8, joined, sizeof joined);
     return PV__FAIL_CELL(ctx, table, row, c,
-                         "'%s' in column '%s' is not a %s the model knows: %s; correct the cell, or "
-                         "leave the row out",
-                         pv__show(given).text, pv__show(table->column[c].name).text, what, joined);
+                         "'%s' in column '%s' is not a %s the model knows: %s; correct the cell%s "
+                         "leave the row out%s",
+                         pv__show(given).text, pv__show(table->column[c].name).text, what, joined, level ? "," : ", or",
+                         level ? ", or say with `unseen` how to predict it" : "");
 }
 
 pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, size_t c, const pv_dataset *data,
-                               char *const *labels, int32_t n, const char *what, pv_column *categories) {
+                               char *const *labels, int32_t n, const char *what, bool refuse, pv_column *categories) {
     int32_t *match;
     PV_TRY(pv__alloc(ctx, (size_t)categories->levels, sizeof *match, &match));
     pv_status status = PV_OK;
@@ -88,7 +95,11 @@ pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, size_t c, con
         match[i] = pv__label_find(labels, n, categories->level[i], strlen(categories->level[i]));
     for (size_t i = 0; i < data->rows && status == PV_OK; i++) {
         int32_t code = categories->code[i];
-        if (match[code] < 0)
+        if (code < 0)
+            continue;
+        if (match[code] < 0 && !refuse)
+            categories->code[i] = PV__UNSEEN;
+        else if (match[code] < 0)
             status = unknown_level(ctx, table, c, data->table_row[i], categories->level[code], labels, n, what);
         else
             categories->code[i] = match[code];

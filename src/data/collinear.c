@@ -127,18 +127,18 @@ static void decompose(factor *f) {
 static const char *source_of(const pv_schema *schema, size_t feature) {
     size_t s = 0;
     for (size_t after = 0; s < schema->sources; s++) {
-        after += schema->source[s].type == PV_COLUMN_NUMBER ? 1 : (size_t)schema->source[s].levels - 1;
+        after += pv__source_width(&schema->source[s]);
         if (feature < after)
             break;
     }
     return schema->source[s].name;
 }
 
-/* The coefficients of feature j on the pivots solve L' b = l_j; those that are not 0 tell what determines it. */
-static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, factor *f) {
-    size_t n = f->n, j = 0, found = 0;
-    while (f->chosen[j])
-        j++;
+/* What determines feature j, into joined: its coefficients on the pivots solve L' b = l_j; those that are not 0 tell.
+ * Returns how many there are. */
+static pv_status explain(pv_ctx *ctx, const pv_schema *schema, factor *f, size_t j, char *joined, size_t size,
+                         size_t *found) {
+    size_t n = f->n;
     double *b = f->rest, *by_feature = f->mean; /* no longer needed */
     memset(by_feature, 0, n * sizeof *by_feature);
     for (size_t step = f->rank; step-- > 0;) {
@@ -150,27 +150,69 @@ static pv_status refuse(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
     }
     char **names;
     PV_TRY(pv__alloc(ctx, n, sizeof *names, &names));
+    *found = 0;
     for (size_t k = 0; k < n; k++)
         if (fabs(by_feature[k]) > 1e-6)
-            names[found++] = schema->feature[k];
-    char joined[240];
-    pv__join(names, found, 3, joined, sizeof joined);
+            names[(*found)++] = schema->feature[k];
+    pv__join(names, *found, 3, joined, size);
     pv__free(ctx, names);
-    const char *source = source_of(schema, j);
-    return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
-                       "'%s' is collinear: it is %s%s; leave it out with `exclude` %s, or go on with `collinear` keep",
-                       pv__show(schema->feature[j]).text,
-                       found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined,
-                       pv__show_word(source).text);
+    return PV_OK;
 }
 
-pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
-    size_t n = (size_t)data->features;
-    if (data->rows <= n)
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "%zu features on %zu rows are always collinear; choose fewer with `features`, or go on with "
+/* "'b' is the same, up to scale and shift, as a" for all that are determined by others, as far as there is room. */
+static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, factor *f, bool refuse) {
+    char text[700] = "", joined[240], list[200] = "";
+    const char *last = NULL;
+    size_t count = 0, first = f->n, shown = 0;
+    for (size_t j = 0; j < f->n; j++) {
+        if (f->chosen[j])
+            continue;
+        size_t found, used = strlen(text);
+        first = count++ == 0 ? j : first;
+        if (last != source_of(schema, j)) /* "a,b", as long as no name needs quotes */
+            pv__format(list + strlen(list), sizeof list - strlen(list), "%s%s", last ? "," : "",
+                       pv__show_word(source_of(schema, j)).text);
+        last = source_of(schema, j);
+        if (shown + 1 < count || used > 400)
+            continue;
+        PV_TRY(explain(ctx, schema, f, j, joined, sizeof joined, &found));
+        pv__format(text + used, sizeof text - used, "%s'%s' is %s%s", shown ? ", " : "",
+                   pv__show(schema->feature[j]).text,
+                   found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined);
+        shown++;
+    }
+    if (count > shown)
+        pv__format(text + strlen(text), sizeof text - strlen(text), ", and %zu more", count - shown);
+    const char *source = source_of(schema, first);
+    if (strchr(list, '\'') || strlen(list) + 1 == sizeof list)
+        pv__format(list, sizeof list, "%s", pv__show_word(source).text);
+    if (refuse)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
+                           "collinear columns: %s; leave %s out with `exclude` %s, or go on with a prior, or with "
                            "`collinear` keep",
-                           n, data->rows);
+                           text, count == 1 ? "it" : "them", list);
+    pv__log(ctx, PV_LOG_WARNING,
+            "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
+            "together, or leave %s out with `exclude` %s",
+            text, count == 1 ? "it" : "them", list);
+    return PV_OK;
+}
+
+pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
+                              bool refuse) {
+    size_t n = (size_t)data->features;
+    if (data->rows <= n && refuse)
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, table->source, 0, 0,
+            "%zu features on %zu rows are always collinear; choose fewer with `features`, or go on with a "
+            "prior, or with `collinear` keep",
+            n, data->rows);
+    if (data->rows <= n) {
+        pv__log(ctx, PV_LOG_WARNING,
+                "%zu features on %zu rows are always collinear; the prior alone decides how they share their effects",
+                n, data->rows);
+        return PV_OK;
+    }
     if (n > FEATURES_MAX) {
         pv__log(ctx, PV_LOG_WARNING, "%zu features: not checked for collinear ones, there are more than %d", n,
                 FEATURES_MAX);
@@ -186,7 +228,7 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
         correlate(data, data->rows, &f);
         decompose(&f);
     }
-    pv_status status = f.rank < n ? refuse(ctx, table, schema, &f) : PV_OK;
+    pv_status status = f.rank < n ? report(ctx, table, schema, &f, refuse) : PV_OK;
     factor_free(ctx, &f);
     return status;
 }

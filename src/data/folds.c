@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "data/encode.h"
 
 static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group) {
     if (!data->label || data->rows == 0)
@@ -256,11 +256,6 @@ fail:
     return status;
 }
 
-/* Features that a column takes. */
-static size_t source_width(const pv_source_column *source) {
-    return source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1;
-}
-
 void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *data) {
     size_t d = (size_t)data->features, feature = 0;
     for (size_t s = 0; s < from->sources; s++) {
@@ -270,7 +265,23 @@ void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *
                 double *x = data->x + i * d + feature;
                 *x = (*x * a->sd + (a->mean - b->mean)) / b->sd;
             }
-        feature += source_width(a);
+        for (size_t i = 0; a->type == PV_COLUMN_TEXT && i < data->rows; i++)
+            pv__source_relearn(b, data->x + i * d + feature);
+        feature += pv__source_width(a);
+    }
+}
+
+/* Rows of each level among these. */
+static void count_levels(const pv_dataset *data, size_t feature, pv_source_column *source) {
+    size_t d = (size_t)data->features, indicators = (size_t)source->levels - 1;
+    memset(source->rows, 0, (indicators + 1) * sizeof *source->rows);
+    for (size_t i = 0; i < data->rows; i++) {
+        const double *x = data->x + i * d + feature;
+        size_t level = 0;
+        for (size_t k = 1; k <= indicators; k++)
+            level = x[k - 1] == 1 ? k : level;
+        if (!source->missing || x[indicators] == 0)
+            source->rows[level] += data->weight ? data->weight[i] : 1;
     }
 }
 
@@ -313,8 +324,10 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
             }
             source->mean += mean * source->sd;
             source->sd *= sd;
+        } else if (source->rows) {
+            count_levels(data, feature, source);
         }
-        feature += source_width(source);
+        feature += pv__source_width(source);
     }
     *scaled = made;
     return PV_OK;

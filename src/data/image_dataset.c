@@ -246,7 +246,7 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
                              .group = "",
                              .views = o->ready,
                              .unlabelled = !o->votes,
-                             .drop_missing = roles->drop_missing,
+                             .drop_missing = roles->missing == PV_MISSING_DROP,
                              .votes_min = o->votes_min,
                              .binarise = o->binarise};
     PV_TRY(read_images(ctx, table, &wanted, &data->images));
@@ -308,7 +308,7 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
                              .group = "",
                              .views = e->layout == PV_IMAGES_VIEWS,
                              .unlabelled = !votes,
-                             .drop_missing = roles->drop_missing,
+                             .drop_missing = roles->missing == PV_MISSING_DROP,
                              .votes_min = e->votes_min,
                              .binarise = votes ? e->binarise : 0,
                              .members_only = true};

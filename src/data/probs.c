@@ -246,7 +246,9 @@ static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, cons
                         .source = source,
                         .features = (int)found->n,
                         .feature = found->column};
-    pv_roles roles = {.target = options->target, .weights = options->weights, .drop_missing = options->drop_missing};
+    pv_roles roles = {.target = options->target,
+                      .weights = options->weights,
+                      .missing = options->drop_missing ? PV_MISSING_DROP : PV_MISSING_REFUSE};
     pv_status status = pv_schema_apply(ctx, &schema, made->table, &roles, &made->data);
     pv__free(ctx, source);
     return status;

@@ -23,12 +23,14 @@ const pv_option pv_role_option_table[] = {
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
-         "Reference levels of text columns, comma-separated. Default: the first in sorted order."),
+         "Reference levels of text columns, comma-separated. Default: the first in natural order, 5-9 before 10-14."),
     ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
-    {"missing", PV_OPTION_EITHER, offsetof(pv_roles, drop_missing), "refuse", 0, 0, "refuse|drop", NULL,
-     "What to do with rows that have missing cells: refuse the file and say where, or drop them and say how many."},
-    {"collinear", PV_OPTION_EITHER, offsetof(pv_roles, keep_collinear), "refuse", 0, 0, "refuse|keep", NULL,
-     "What to do with columns that are exact linear combinations of others: refuse and name them, or keep them."},
+    {"missing", PV_OPTION_CHOICE, offsetof(pv_roles, missing), "refuse", 0, 0, "refuse|drop|indicator|impute", "WHAT",
+     "Missing cells: refuse the file and say where; drop such rows and say how many; impute the mean, or the most "
+     "frequent level, which the model keeps for predict; or do that with an indicator column, COLUMN (missing)."},
+    {"collinear", PV_OPTION_CHOICE, offsetof(pv_roles, collinear), "warn", 0, 0, "warn|refuse|keep", NULL,
+     "Columns that are exact linear combinations of others: name them and go on, refuse them, or keep them without a "
+     "word. Without a prior they are refused, unless kept."},
     {0}};
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */

@@ -37,7 +37,9 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     return PV_OK;
 }
 
-static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool feature, row_states *states) {
+/* filled: its missing cells cost no row. */
+static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool feature, bool filled,
+                              row_states *states) {
     const pv_column *column = &table->column[c];
     for (size_t row = 0; row < table->rows; row++) {
         if (states->state[row] == NO_WEIGHT)
@@ -49,6 +51,8 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
                                      pv__show(column->name).text);
             continue;
         }
+        if (filled)
+            continue;
         if (states->state[row] == USED)
             states->missing++;
         states->state[row] = MISSING;
@@ -60,22 +64,24 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
     return PV_OK;
 }
 
-static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool drop_missing,
-                               row_states *states) {
+static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
+                               const char *advice, row_states *states) {
     states->first_row = table->rows;
     if (plan->weights < table->columns) {
         PV_TRY(check_weights(ctx, table, plan->weights, states));
-        PV_TRY(check_column(ctx, table, plan->weights, false, states));
+        PV_TRY(check_column(ctx, table, plan->weights, false, false, states));
     }
     if (plan->target < table->columns)
-        PV_TRY(check_column(ctx, table, plan->target, false, states));
+        PV_TRY(check_column(ctx, table, plan->target, false, false, states));
     for (size_t f = 0; f < plan->features; f++)
-        PV_TRY(check_column(ctx, table, plan->feature[f], true, states));
-    if (states->missing > 0 && !drop_missing)
+        PV_TRY(check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states));
+    if (states->missing > 0 && missing != PV_MISSING_DROP)
         return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
-                             "rows out with `missing` drop",
-                             pv__show(table->column[states->first_column].name).text, states->missing, table->rows);
+                             "rows out with `missing` drop%s",
+                             pv__show(table->column[states->first_column].name).text, states->missing, table->rows,
+                             states->first_column == plan->target || states->first_column == plan->weights ? ""
+                                                                                                           : advice);
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
@@ -84,12 +90,12 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
     return PV_OK;
 }
 
-pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool drop_missing,
+pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing, const char *advice,
                           pv_dataset *data) {
     row_states states = {0};
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, table->rows, 1, &states.state));
-    PV_GOTO(done, check_columns(ctx, table, plan, drop_missing, &states));
+    PV_GOTO(done, check_columns(ctx, table, plan, missing, advice, &states));
     data->dropped = states.missing;
     data->zero_weight = states.no_weight;
     data->rows = table->rows - states.missing - states.no_weight;

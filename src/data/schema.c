@@ -14,6 +14,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     for (size_t s = 0; schema->source && s < schema->sources; s++) {
         pv__free(ctx, schema->source[s].name);
         pv_string_list_free(ctx, schema->source[s].level, (size_t)schema->source[s].levels);
+        pv__free(ctx, schema->source[s].rows);
     }
     pv__free(ctx, schema->source);
     pv_string_list_free(ctx, schema->feature, schema->feature ? (size_t)schema->features : 0);
@@ -32,7 +33,13 @@ static pv_status copy_source(pv_ctx *ctx, const pv_source_column *from, pv_sourc
     to->type = from->type;
     to->mean = from->mean;
     to->sd = from->sd;
+    to->missing = from->missing;
+    to->auc = from->auc;
     PV_TRY(pv__strdup(ctx, from->name, &to->name));
+    if (from->rows) {
+        PV_TRY(pv__alloc(ctx, (size_t)from->levels, sizeof *to->rows, &to->rows));
+        memcpy(to->rows, from->rows, (size_t)from->levels * sizeof *to->rows);
+    }
     to->levels = from->levels;
     return from->levels > 0 ? pv__names_copy(ctx, (const char *const *)from->level, (size_t)from->levels, &to->level)
                             : PV_OK;
@@ -48,6 +55,7 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     pv_roles names = {.target = from->target, .weights = from->weights, .group = from->group};
     PV_TRY(pv__schema_name(ctx, &names, to));
     to->classes = from->classes;
+    to->missing = from->missing;
     to->positive_guessed = from->positive_guessed;
     PV_TRY(pv__names_copy(ctx, (const char *const *)from->labels, (size_t)from->classes, &to->labels));
     PV_TRY(pv__alloc(ctx, from->sources, sizeof *to->source, &to->source));
@@ -111,8 +119,10 @@ static const char *or_none(const char *name) {
 }
 
 pv_roles pv_schema_roles(const pv_schema *schema) {
-    return (pv_roles){
-        .target = or_none(schema->target), .weights = or_none(schema->weights), .group = or_none(schema->group)};
+    return (pv_roles){.target = or_none(schema->target),
+                      .weights = or_none(schema->weights),
+                      .group = or_none(schema->group),
+                      .missing = PV_MISSING_MODEL};
 }
 
 /* ---- what a reader must keep ------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "data/encode.h"
 #include "infer/infer.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
@@ -33,13 +34,11 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
         size_t feature = 1;
         for (size_t s = 0; s < schema->sources; s++) {
             const pv_source_column *source = &schema->source[s];
-            if (source->type == PV_COLUMN_TEXT) {
-                feature += (size_t)source->levels - 1;
-                continue;
+            if (source->type == PV_COLUMN_NUMBER) {
+                c[feature] /= source->sd;
+                c[0] -= c[feature] * source->mean;
             }
-            c[feature] /= source->sd;
-            c[0] -= c[feature] * source->mean;
-            feature++;
+            feature += pv__source_width(source);
         }
     }
 }

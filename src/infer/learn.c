@@ -63,6 +63,9 @@ static pv_status complete_images(pv_ctx *ctx, const char *path, const char *mode
 pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options *fit, pv_roles *roles,
                             pv_image_options *image) {
     roles->prevalence = fit->prevalence;
+    bool prior = fit->infer != PV_INFER_ML && strcmp(fit->prior, "none") != 0;
+    if (!prior && roles->collinear == PV_COLLINEAR_WARN) /* then nothing says how they share their effect */
+        roles->collinear = PV_COLLINEAR_REFUSE;
     PV_TRY(pv_model_views(ctx, fit->model, &image->views, &image->size));
     if (image->views > 0)
         PV_TRY(complete_images(ctx, path, fit->model, roles, image));

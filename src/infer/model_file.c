@@ -41,17 +41,31 @@ static json_t *strings(char *const *text, size_t n) {
     return list;
 }
 
+static json_t *numbers(const double *number, size_t n) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(list, json_real(number[i])) != 0)
+            return json_decref(list), NULL;
+    return list;
+}
+
 static json_t *columns(const pv_schema *schema) {
     json_t *list = json_array();
     for (size_t i = 0; i < schema->sources; i++) {
         const pv_source_column *s = &schema->source[i];
         json_t *column = json_pack("{s:o}", "name", pv__json_text(s->name));
         int failed = 0;
+        if (s->missing)
+            failed |= json_object_set_new(column, "missing", json_true());
+        if (s->auc > 0)
+            failed |= json_object_set_new(column, "auc", json_real(s->auc));
+        if (s->rows)
+            failed |= json_object_set_new(column, "rows", numbers(s->rows, (size_t)s->levels));
         if (s->type == PV_COLUMN_TEXT)
-            failed = json_object_set_new(column, "levels", strings(s->level, (size_t)s->levels));
+            failed |= json_object_set_new(column, "levels", strings(s->level, (size_t)s->levels));
         else
-            failed = json_object_set_new(column, "mean", json_real(s->mean)) |
-                     json_object_set_new(column, "sd", json_real(s->sd));
+            failed |= json_object_set_new(column, "mean", json_real(s->mean)) |
+                      json_object_set_new(column, "sd", json_real(s->sd));
         if (failed | json_array_append_new(list, column))
             return json_decref(list), NULL;
     }
@@ -105,14 +119,6 @@ static json_t *sample_of(const pv_classifier *c) {
                      (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
 }
 
-static json_t *numbers(const double *values, size_t n) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, json_real(values[i])) != 0)
-            return json_decref(list), NULL;
-    return list;
-}
-
 static json_t *agreement_of(const pv_classifier *c) {
     const pv_agreement *a = c->agreement;
     size_t k = (size_t)c->schema->classes;
@@ -123,6 +129,12 @@ static json_t *agreement_of(const pv_classifier *c) {
                      (json_int_t)a->mean_df, "statistic", a->statistic, "p_value", a->p_value, "df", (json_int_t)a->df,
                      "exponent", a->exponent, "chosen", (int)a->chosen);
 }
+
+static const char *const missing_words[] = {[PV_MISSING_REFUSE] = "refuse",
+                                            [PV_MISSING_DROP] = "drop",
+                                            [PV_MISSING_INDICATOR] = "indicator",
+                                            [PV_MISSING_IMPUTE] = "impute",
+                                            [PV_MISSING_MODEL] = "refuse"};
 
 /* Takes record over. */
 static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
@@ -141,6 +153,9 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         (json_int_t)c->seed, "sample", sample_of(c), "agreement", agreement_of(c), "record", record, "posterior",
         posterior_of(c->posterior), "arrays", array_table(arrays, n));
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
+        return json_decref(object), NULL;
+    if (object && c->schema->missing != PV_MISSING_REFUSE &&
+        json_object_set_new(object, "missing", json_string(missing_words[c->schema->missing])) != 0)
         return json_decref(object), NULL;
     return object;
 }
@@ -377,8 +392,31 @@ static pv_status get_array(const reader *r, const char *name, size_t count, bool
     return PV_OK;
 }
 
+/* Rows of each level; not all files have them. */
+static pv_status get_rows(const reader *r, json_t *from, pv_source_column *to) {
+    json_t *rows = json_object_get(from, "rows");
+    if (!rows)
+        return PV_OK;
+    if (json_array_size(rows) != (size_t)to->levels)
+        return damaged(r, "the rows of a column's levels are damaged");
+    PV_TRY(pv__alloc(r->ctx, (size_t)to->levels, sizeof *to->rows, &to->rows));
+    double all = 0;
+    for (size_t k = 0; k < (size_t)to->levels; k++) {
+        double value = json_number_value(json_array_get(rows, k));
+        if (!(value >= 0))
+            return damaged(r, "the rows of a column's levels are damaged");
+        to->rows[k] = value;
+        all += value;
+    }
+    return isfinite(all) ? PV_OK : damaged(r, "the rows of a column's levels are damaged");
+}
+
 static pv_status get_column(const reader *r, json_t *from, pv_source_column *to) {
     PV_TRY(get_text(r, from, "name", &to->name));
+    to->missing = json_is_true(json_object_get(from, "missing"));
+    to->auc = json_number_value(json_object_get(from, "auc"));
+    if (!(to->auc >= 0 && to->auc <= 1))
+        return damaged(r, "what a column says of the labels is damaged");
     json_t *levels = json_object_get(from, "levels");
     if (!levels) {
         to->type = PV_COLUMN_NUMBER;
@@ -392,7 +430,8 @@ static pv_status get_column(const reader *r, json_t *from, pv_source_column *to)
         return damaged(r, "a column has more levels than a fit allows");
     pv_status status = get_strings(r, levels, &to->level, &count);
     to->levels = (int32_t)count;
-    return status != PV_OK ? status : count >= 1 ? PV_OK : damaged(r, "a column has no levels");
+    PV_TRY(status);
+    return count >= 1 ? get_rows(r, from, to) : damaged(r, "a column has no levels");
 }
 
 static double number_or(json_t *value, double otherwise) {
@@ -449,6 +488,10 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
+    const char *missing = json_string_value(json_object_get(r->root, "missing"));
+    for (int rule = PV_MISSING_DROP; missing && rule <= PV_MISSING_IMPUTE; rule++)
+        if (strcmp(missing, missing_words[rule]) == 0)
+            schema->missing = rule;
     if (json_object_get(r->root, "image"))
         return get_image(r, json_object_get(r->root, "image"), schema);
     PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *schema->source, &schema->source));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "data/encode.h"
 #include "infer/infer.h"
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */
@@ -15,10 +16,9 @@ static double feature_scale(const pv_schema *schema, size_t feature) {
     size_t at = 0;
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
-        bool text = source->type == PV_COLUMN_TEXT;
-        at += text ? (size_t)source->levels - 1 : 1;
-        if (feature < at)
-            return text || !(source->sd > 0) ? 1 : source->sd;
+        if (feature == at && source->type == PV_COLUMN_NUMBER)
+            return source->sd > 0 ? source->sd : 1;
+        at += pv__source_width(source);
     }
     return 1;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "base/text.h"
 #include "infer/infer.h"
 #include "validate/checks.h"
 
@@ -378,6 +379,31 @@ static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_pr
     pv__check_fail(found, check, "Choose `prior` by what is known of that column, leave it out, or collect more rows.");
 }
 
+/* A column that gives the labels away is most often made of them, or known only after them. */
+static void check_leaks(pv_diagnosis *found, const pv_classifier *c) {
+    const pv_source_column *worst = NULL;
+    size_t count = 0;
+    for (size_t s = 0; s < c->schema->sources; s++) {
+        const pv_source_column *source = &c->schema->source[s];
+        count += source->auc > 0;
+        if (source->auc > 0 && (!worst || source->auc > worst->auc))
+            worst = source;
+    }
+    if (!worst)
+        return;
+    pv_check *check = pv__check_add(found, "leak", "Whether a column gives the labels away", worst->auc);
+    char more[48] = "";
+    if (count > 1)
+        pv__format(more, sizeof more, ", and so does %s%zu more", count > 2 ? "each of " : "", count - 1);
+    pv__check_say(check, "Column '%s' alone tells the labels apart (AUC %.4f)%s.", pv__show(worst->name).text,
+                  worst->auc, more);
+    pv__check_fail(found, check,
+                   "If it is made of the labels, or known only after them, leave it out with `exclude` %s: nothing "
+                   "else the model says can be trusted.",
+                   pv__show_word(worst->name).text);
+    warn_if_failed(check);
+}
+
 static pv_status check_slopes(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit) {
     size_t params = pv_model_params(c->model);
     if (!pv_model_has_coefficients(c->model))
@@ -401,6 +427,7 @@ done:
 static pv_status check_all(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit,
                            const pv_diagnose_options *options) {
     check_optimiser(found, c);
+    check_leaks(found, c);
     check_posterior(found, c);
     PV_TRY(check_marginal(ctx, found, c));
     pv__check_agreement(found, c);

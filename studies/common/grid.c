@@ -42,7 +42,7 @@ const pv_option grid_option_table[] = {
      "Never a feature."},
     {"positive", PV_OPTION_TEXT, AT(roles.roles.positive), NULL, 0, 0, NULL, "LABEL",
      "nodules: the label that prevalences refer to, as in fit."},
-    CLI_OPTION_MISSING(grid_options, roles.roles.drop_missing),
+    CLI_OPTION_MISSING(grid_options, roles.roles.missing),
     {"quick", PV_OPTION_FLAG, AT(quick), NULL, 0, 0, NULL, NULL,
      "Another set of defaults: small images, tiny networks, two prevalences and few epochs; seconds, for a first "
      "look."},

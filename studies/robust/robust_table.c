@@ -42,7 +42,7 @@ static int fill_people(cli_call *call, robust_table *t) {
 int robust_table_read(cli_call *call, robust_study *s) {
     const robust_options *o = s->options;
     robust_table *t = s->table = cli_alloc(1, sizeof *t);
-    pv_roles roles = {.target = o->target, .positive = o->positive, .weights = o->weights, .drop_missing = true};
+    pv_roles roles = {.target = o->target, .positive = o->positive, .weights = o->weights, .missing = PV_MISSING_DROP};
     if (!o->target)
         return cli_error(call, PV_ERR_USAGE, NULL, "--data needs --target, the column of the outcome");
     pv_status status = pv_table_read(call->ctx, o->data, &(pv_csv_options){.roles = &roles}, &t->table);

@@ -1,66 +1,5 @@
 /* From tables to matrices. */
-#include "fixture.h"
-
-/* Everything learned from one table. */
-typedef struct learned {
-    pv_table *table;
-    pv_schema *schema;
-    pv_dataset *data;
-} learned;
-
-static pv_table *table_of(const char *text, const pv_roles *roles, const pv_schema *schema) {
-    put(text, strlen(text));
-    return must_read(&(pv_csv_options){.roles = roles, .schema = schema});
-}
-
-/* As the command does it: the roles say which columns are text. */
-static pv_status learn(const char *text, pv_roles roles, learned *l) {
-    memset(l, 0, sizeof *l);
-    l->table = table_of(text, &roles, NULL);
-    return pv_schema_learn(ctx, l->table, &roles, &l->schema, &l->data);
-}
-
-static void forget(learned *l) {
-    pv_dataset_free(ctx, l->data);
-    pv_schema_free(ctx, l->schema);
-    pv_table_free(ctx, l->table);
-    memset(l, 0, sizeof *l);
-}
-
-static void refused(const char *text, pv_roles roles, const char *part, const char *other) {
-    learned l;
-    pv_status status = learn(text, roles, &l);
-    assert_true(status == PV_ERR_INPUT || status == PV_ERR_USAGE);
-    assert_null(l.schema);
-    assert_null(l.data);
-    forget(&l);
-    says(part);
-    says(other);
-}
-
-static pv_status apply(const char *text, const learned *l, pv_roles roles, pv_table **table, pv_dataset **data) {
-    *table = table_of(text, &roles, l->schema);
-    return pv_schema_apply(ctx, l->schema, *table, &roles, data);
-}
-
-static void apply_refused(const char *text, const learned *l, pv_roles roles, const char *part, const char *other) {
-    pv_table *table;
-    pv_dataset *data;
-    pv_status status = apply(text, l, roles, &table, &data);
-    assert_true(status == PV_ERR_INPUT || status == PV_ERR_USAGE);
-    assert_null(data);
-    pv_table_free(ctx, table);
-    says(part);
-    says(other);
-}
-
-static double x(const pv_dataset *data, size_t row, int feature) {
-    assert_true(row < data->rows && feature < data->features);
-    return data->x[row * (size_t)data->features + (size_t)feature];
-}
-
-#define ROLES(...) ((pv_roles){.target = "y", __VA_ARGS__})
-static const pv_roles plain = {.target = "y"};
+#include "learned.h"
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
@@ -241,7 +180,7 @@ static void refuses_missing(void **state) {
     at(3, 2);
     says("3 of 6");
     learned l;
-    ok(learn(text, ROLES(.drop_missing = true), &l));
+    ok(learn(text, ROLES(.missing = true), &l));
     assert_int_equal(l.data->rows, 3);
     assert_int_equal(l.data->dropped, 3);
     assert_int_equal(l.data->table_row[0], 0);
@@ -249,12 +188,12 @@ static void refuses_missing(void **state) {
     assert_int_equal(l.data->table_row[2], 5);
     near(l.schema->source[0].mean, 13.0 / 3, 1e-14);
     forget(&l);
-    ok(learn(text, ROLES(.drop_missing = true, .exclude = "b"), &l)); /* unused columns may have gaps */
+    ok(learn(text, ROLES(.missing = true, .exclude = "b"), &l)); /* unused columns may have gaps */
     assert_int_equal(l.data->dropped, 2);
     forget(&l);
-    refused("a,y\n,0\n,1\n", ROLES(.drop_missing = true), "no row is left", "2 have missing cells");
+    refused("a,y\n,0\n,1\n", ROLES(.missing = true), "no row is left", "2 have missing cells");
     /* levels and labels that only dropped rows have are not learned */
-    ok(learn("a,b,y\n1,u,0\n2,v,1\n,w,2\n3,v,0\n", ROLES(.drop_missing = true), &l));
+    ok(learn("a,b,y\n1,u,0\n2,v,1\n,w,2\n3,v,0\n", ROLES(.missing = true), &l));
     assert_int_equal(l.data->classes, 2);
     assert_int_equal(l.schema->source[1].levels, 2);
     forget(&l);
@@ -264,7 +203,7 @@ static void refuses_infinite(void **state) {
     (void)state;
     refused("a,y\n1,0\n1e999,1\n2,1\n", plain, "'a' is infinite", "correct the cell");
     at(3, 1);
-    refused("a,y\n1,0\n-inf,1\n2,1\n", ROLES(.drop_missing = true), "infinite", "'a'");
+    refused("a,y\n1,0\n-inf,1\n2,1\n", ROLES(.missing = true), "infinite", "'a'");
     learned l;
     ok(learn("a,b,y\n1,inf,0\n3,4,1\n", ROLES(.exclude = "b"), &l));
     forget(&l);
@@ -328,16 +267,17 @@ static void refuses_columns(void **state) {
 
 static void refuses_collinear(void **state) {
     (void)state;
-    refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", plain, "'c' is collinear",
+    const pv_roles strict = ROLES(.collinear = PV_COLLINEAR_REFUSE);
+    refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", strict, "collinear columns: 'c' is",
             "up to scale and shift, as a;");
     says("`exclude` c");
     says("`collinear` keep");
-    refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", plain, "determined exactly by a, b",
+    refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", strict, "determined exactly by a, b",
             "`exclude` total");
-    refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", plain, "'h=q' is collinear", "as g=v");
-    refused("a,b,y\n1,5,0\n2,7,1\n", plain, "2 features on 2 rows", "`collinear` keep");
+    refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", strict, "collinear columns: 'h=q' is", "as g=v");
+    refused("a,b,y\n1,5,0\n2,7,1\n", strict, "2 features on 2 rows", "`collinear` keep");
     learned l;
-    ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.keep_collinear = true), &l));
+    ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.collinear = PV_COLLINEAR_KEEP), &l));
     assert_int_equal(l.data->features, 2);
     forget(&l);
     ok(learn("a,b,y\n1,2.01,0\n2,4,1\n4,8,0\n7,14,1\n", plain, &l)); /* nearly is not exactly */
@@ -361,11 +301,12 @@ static void looks_at_all_rows(void **state) {
     }
     pv_schema *schema;
     pv_dataset *data;
-    assert_int_equal(pv_schema_learn(ctx, &table, &plain, &schema, &data), PV_ERR_INPUT);
-    says("'b' is collinear");
+    const pv_roles strict = ROLES(.collinear = PV_COLLINEAR_REFUSE);
+    assert_int_equal(pv_schema_learn(ctx, &table, &strict, &schema, &data), PV_ERR_INPUT);
+    says("collinear columns: 'b' is");
     for (int odd = 1; odd < 4; odd++) {
         b[ROWS - 1000 + odd] += 1;
-        ok(pv_schema_learn(ctx, &table, &plain, &schema, &data));
+        ok(pv_schema_learn(ctx, &table, &strict, &schema, &data));
         b[ROWS - 1000 + odd] -= 1;
         pv_dataset_free(ctx, data);
         pv_schema_free(ctx, schema);
@@ -427,7 +368,8 @@ static void apply_refuses(void **state) {
     pv_dataset *data;
     ok(learn(training, ROLES(.categorical = "k"), &l));
     apply_refused("a,k,y\n1,1,no\n", &l, plain, "the model needs a column 'g'", "columns are a, k, y");
-    apply_refused("a,g,k,y\n1,u,1,no\n1,u,4,no\n", &l, plain, "'4' in column 'k'", "a level the model knows: 1, 2, 3");
+    apply_refused("a,g,k,y\n1,u,1,no\n1,u,4,no\n", &l, ROLES(.unseen = PV_UNSEEN_REFUSE), "'4' in column 'k'",
+                  "a level the model knows: 1, 2, 3");
     at(3, 3);
     apply_refused("a,g,k,y\n1,u,1,no\n1,u,2,yess\n", &l, plain, "'yess' in column 'y'",
                   "a label the model knows: no, yes");
@@ -440,7 +382,7 @@ static void apply_refuses(void **state) {
     at(3, 4);
     apply_refused("a,g,k,y\n1,u,1,no\ninf,u,2,no\n", &l, plain, "'a' is infinite", "correct");
     apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "`target`", "'z'");
-    ok(apply("a,g,k,y\n1,u,1,no\n2,,2,no\n3,v,2,\n4,v,3,yes\n", &l, ROLES(.drop_missing = true), &table, &data));
+    ok(apply("a,g,k,y\n1,u,1,no\n2,,2,no\n3,v,2,\n4,v,3,yes\n", &l, ROLES(.missing = true), &table, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->dropped, 2);
     assert_int_equal(data->table_row[1], 3);

@@ -123,7 +123,7 @@ static void taken_rows_are_learned_alike(void **state) {
     const char *whole = "a,b,c,y\n1,4,u,0\n2,1e6,v,1\n7,-3,u,1\n4,5,v,0\n9,2,w,1\n", *part =
                                                                                          "a,b,c,y\n2,1e6,v,1\n4,5,v,"
                                                                                          "0\n9,2,u,1\n";
-    pv_roles some = {.target = "y", .keep_collinear = true};
+    pv_roles some = {.target = "y", .collinear = PV_COLLINEAR_KEEP};
     pv_table *table = read_text(whole), *other;
     pv_schema *schema, *wanted;
     pv_dataset *data, *taken, *learned;

@@ -36,7 +36,7 @@ static pv_status learn(const made *m, const char *votes, bool drop, pv_schema **
     image.views = 1;
     image.size = SIDE;
     image.votes = votes;
-    pv_roles roles = {.target = votes ? votes : "labels", .image = &image, .drop_missing = drop};
+    pv_roles roles = {.target = votes ? votes : "labels", .image = &image, .missing = drop};
     static const char *const text[] = {"labels"};
     pv_csv_options options = {.text = text, .n_text = votes ? 0 : 1};
     pv_table *table;

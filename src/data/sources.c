@@ -1,0 +1,393 @@
+/* Columns of a table as features: what is learned of each, and the matrix made of them.
+ *
+ * A number column becomes (x - mean) / sd with the weighted mean and population standard deviation of the training
+ * rows; a text column becomes one indicator for each level but the first, the reference. Levels are in natural order,
+ * 5-9 before 10-14; one that says that it is missing is never the first.
+ *
+ * A missing cell is a number at the mean, or the most frequent level. Where the schema has an indicator of missing
+ * cells, that is 1, and the levels' indicators are 0. A level that training did not have is the mean of the rare levels
+ * there, each by its rows, so that a model predicts for it what it learned of rare levels; where there are none, or by
+ * another rule, it is a missing cell or the reference.
+ */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "data/encode.h"
+#include "base/number.h"
+
+static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either is rare */
+
+size_t pv__source_width(const pv_source_column *source) {
+    return (source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1) + source->missing;
+}
+
+/* ---- the matrix -------------------------------------------------------------------------------------------------- */
+
+/* Standard deviations from the mean, beyond which a cell is a mistake: models multiply and add such numbers, and what
+ * overflows is no probability. */
+static const double FARTHEST = 1e100;
+
+static double standardise(double number, const pv_source_column *source) {
+    return (number - source->mean) / source->sd;
+}
+
+static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+                            const pv_dataset *data) {
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t s = 0; s < schema->sources; s++) {
+            const pv_source_column *source = &schema->source[s];
+            size_t row = data->table_row[i], column = plan->feature[s];
+            if (source->type != PV_COLUMN_NUMBER)
+                continue;
+            double number = table->column[column].number[row];
+            if (isnan(number)) /* filled */
+                continue;
+            if (!(fabs(standardise(number, source)) <= FARTHEST))
+                return PV__FAIL_CELL(ctx, table, row, column,
+                                     "%g in column '%s' is too far from the mean %g of the rows that were learned from "
+                                     "(standard deviation %g) to compute with; correct the cell",
+                                     number, pv__show(source->name).text, source->mean, source->sd);
+        }
+    return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
+}
+
+/* The mean of the rare levels, each by its rows; false where there are none. Where all are rare, none is. */
+static bool put_rare(const pv_source_column *source, double *x) {
+    size_t indicators = (size_t)source->levels - 1;
+    double all = 0, rare = 0;
+    if (!source->rows)
+        return false;
+    for (size_t k = 0; k <= indicators; k++)
+        all += source->rows[k];
+    double few = fmax(RARE_ROWS, RARE_SHARE * all);
+    for (size_t k = 0; k <= indicators; k++)
+        rare += source->rows[k] < few ? source->rows[k] : 0;
+    if (!(rare > 0 && rare < all))
+        return false;
+    for (size_t k = 1; k <= indicators; k++)
+        x[k - 1] = source->rows[k] < few ? source->rows[k] / rare : 0;
+    return true;
+}
+
+/* The row's features of a text column whose cell has no level that the model knows. */
+static void put_unknown(const pv_source_column *source, int32_t code, int rule, double *x) {
+    size_t indicators = (size_t)source->levels - 1, usual = 0;
+    memset(x, 0, pv__source_width(source) * sizeof *x);
+    if (code == PV__UNSEEN && (rule == PV_UNSEEN_REFERENCE || (rule == PV_UNSEEN_OTHER && put_rare(source, x))))
+        return;
+    for (size_t k = 1; source->rows && k <= indicators; k++)
+        usual = source->rows[k] > source->rows[usual] ? k : usual;
+    if (source->missing)
+        x[indicators] = 1;
+    else if (usual > 0)
+        x[usual - 1] = 1;
+}
+
+void pv__source_relearn(const pv_source_column *learned, double *x) {
+    size_t indicators = (size_t)learned->levels - 1, level = 0;
+    if (!learned->rows || (learned->missing && x[indicators] != 0))
+        return;
+    for (size_t k = 1; k <= indicators; k++)
+        level = x[k - 1] == 1 ? k : level;
+    if (!(learned->rows[level] > 0))
+        put_unknown(learned, PV__UNSEEN, PV_UNSEEN_OTHER, x);
+}
+
+/* Rows begin .. end-1 of one column; x: their first feature of it. False where a number is farther than FARTHEST. */
+static bool fill_numbers(const pv_source_column *source, const double *number, const pv_dataset *data, size_t begin,
+                         size_t end, double *x) {
+    size_t features = (size_t)data->features;
+    bool near = true;
+    for (size_t i = begin; i < end; i++, x += features) {
+        double value = standardise(number[data->table_row[i]], source);
+        bool missing = isnan(value);
+        near &= missing || fabs(value) <= FARTHEST;
+        x[0] = missing ? 0 : value;
+        if (source->missing)
+            x[1] = missing;
+    }
+    return near;
+}
+
+static void fill_levels(const pv_source_column *source, const int32_t *code, int unseen, const pv_dataset *data,
+                        size_t begin, size_t end, double *x) {
+    size_t features = (size_t)data->features, indicators = (size_t)source->levels - 1;
+    for (size_t i = begin; i < end; i++, x += features) {
+        if (code[i] < 0) {
+            put_unknown(source, code[i], unseen, x);
+            continue;
+        }
+        for (size_t k = 0; k < indicators; k++)
+            x[k] = code[i] == (int32_t)k + 1;
+        if (source->missing)
+            x[indicators] = 0;
+    }
+}
+
+/* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
+ * [sources], of text sources [rows] each. */
+static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_schema *schema, int32_t *const *code,
+                        int unseen, pv_dataset *data) {
+    enum { BLOCK = 256 };
+    bool near = true;
+    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
+        size_t end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
+        double *x = data->x + begin * (size_t)data->features;
+        for (size_t s = 0; s < schema->sources; s++) {
+            const pv_source_column *source = &schema->source[s];
+            if (source->type == PV_COLUMN_NUMBER)
+                near &= fill_numbers(source, table->column[plan->feature[s]].number, data, begin, end, x);
+            else
+                fill_levels(source, code[s], unseen, data, begin, end, x);
+            x += pv__source_width(source);
+        }
+    }
+    return near;
+}
+
+pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+                           int32_t *const *code, int unseen, pv_dataset *data) {
+    data->features = schema->features;
+    PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
+    if (!fill_matrix(table, plan, schema, code, unseen, data))
+        return refuse_far(ctx, table, plan, schema, data);
+    return PV_OK;
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------------- */
+
+/* Weighted mean and population sd in a form that does not overflow: convex sums, deviations scaled by the largest.
+ * Missing cells count for nothing. sd is 0 where all values are equal, or there are none. */
+static void learn_scale(const double *number, const pv_dataset *data, double *mean, double *sd) {
+    double total = 0, first = (double)NAN, largest = 0, square = 0;
+    bool constant = true;
+    for (size_t i = 0; i < data->rows; i++) {
+        double x = number[data->table_row[i]];
+        if (isnan(x))
+            continue;
+        first = isnan(first) ? x : first;
+        total += data->weight ? data->weight[i] : 1;
+        constant = constant && x == first;
+    }
+    *mean = *sd = 0;
+    if (!(total > 0))
+        return;
+    for (int pass = 0; pass < 2; pass++) { /* the second removes the rounding error of the first */
+        double sum = 0;
+        for (size_t i = 0; i < data->rows; i++) {
+            double x = number[data->table_row[i]];
+            sum += isnan(x) ? 0 : (data->weight ? data->weight[i] : 1) / total * (x - *mean);
+        }
+        *mean += sum;
+    }
+    for (size_t i = 0; i < data->rows; i++) /* fmax takes the other where one is missing */
+        largest = fmax(largest, fabs(number[data->table_row[i]] - *mean));
+    for (size_t i = 0; i < data->rows; i++) {
+        double deviation = (number[data->table_row[i]] - *mean) / largest;
+        square += isnan(deviation) ? 0 : (data->weight ? data->weight[i] : 1) / total * deviation * deviation;
+    }
+    *sd = constant ? 0 : largest * sqrt(square);
+}
+
+static bool any_missing(const pv_column *column, const pv_dataset *data) {
+    for (size_t i = 0; i < data->rows; i++)
+        if (pv__cell_missing(column, data->table_row[i]))
+            return true;
+    return false;
+}
+
+static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                              pv_source_column *source) {
+    learn_scale(table->column[column].number, data, &source->mean, &source->sd);
+    pv__suspect_id(ctx, table->column[column].number, data, source->name);
+    if (!isfinite(source->mean) || !isfinite(source->sd))
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                           "the values of column '%s' are too large to be standardised; scale them down",
+                           pv__show(source->name).text);
+    return PV_OK;
+}
+
+static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+                              pv_source_column *source, int32_t **code) {
+    pv_column categories;
+    PV_TRY(pv__categories_make(ctx, table, column, data, PV__LEVELS_MAX, &categories));
+    pv_status status;
+    if (categories.levels > PV__LEVELS_MAX) {
+        char *text = categories.level[0], *comma = strchr(text, ',');
+        double value;
+        if (comma)
+            *comma = '.';
+        bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
+        pv__shown name = pv__show(source->name), word = pv__show_word(source->name);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                             "column '%s' has more than %d different texts, too many for categories%s; leave it out "
+                             "with `exclude` %s, or with `id` %s if it names the rows",
+                             name.text, PV__LEVELS_MAX,
+                             decimal_comma ? " (they look like numbers with a decimal comma: `decimal` ,)" : "",
+                             word.text, word.text);
+        goto done;
+    }
+    PV_GOTO(done, pv__categories_sort(ctx, data, true, &categories));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)categories.levels + 1, sizeof *source->rows, &source->rows));
+    for (size_t i = 0; i < data->rows; i++)
+        if (categories.code[i] >= 0)
+            source->rows[categories.code[i]] += data->weight ? data->weight[i] : 1;
+    source->level = categories.level;
+    source->levels = categories.levels;
+    *code = categories.code;
+    categories.level = NULL;
+    categories.code = NULL;
+done:
+    pv__categories_free(ctx, &categories);
+    return status;
+}
+
+static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_schema *schema) {
+    char **names;
+    size_t n = 0;
+    PV_TRY(pv__alloc(ctx, schema->sources, sizeof *names, &names));
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
+        if (source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2)
+            names[n++] = source->name;
+    }
+    pv_status status = PV_OK;
+    if (n > 0) {
+        char joined[320];
+        pv__join(names, n, 5, joined, sizeof joined);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
+                             "%s the same value in every row: %s; leave %s out with `exclude`",
+                             n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them");
+    }
+    pv__free(ctx, names);
+    return status;
+}
+
+pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema) {
+    size_t features = 0;
+    for (size_t s = 0; s < schema->sources; s++)
+        features += pv__source_width(&schema->source[s]);
+    if (features > INT_MAX)
+        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with `exclude`", features);
+    PV_TRY(pv__alloc(ctx, features, sizeof *schema->feature, &schema->feature));
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
+        if (source->type == PV_COLUMN_NUMBER)
+            PV_TRY(pv__strdup(ctx, source->name, &schema->feature[schema->features++]));
+        for (int32_t k = 1; source->type == PV_COLUMN_TEXT && k < source->levels; k++) {
+            size_t size = strlen(source->name) + strlen(source->level[k]) + 2;
+            char **name = &schema->feature[schema->features];
+            PV_TRY(pv__alloc(ctx, size, 1, name));
+            pv__format(*name, size, "%s=%s", source->name, source->level[k]);
+            schema->features++;
+        }
+        if (source->missing) {
+            size_t size = strlen(source->name) + sizeof " (missing)";
+            PV_TRY(pv__alloc(ctx, size, 1, &schema->feature[schema->features]));
+            pv__format(schema->feature[schema->features++], size, "%s (missing)", source->name);
+        }
+    }
+    return PV_OK;
+}
+
+static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_schema *schema) {
+    PV_TRY(pv__schema_name_features(ctx, schema));
+    size_t features = (size_t)schema->features;
+    size_t at, earlier;
+    PV_TRY(pv__names_duplicate(ctx, schema->feature, features, &at, &earlier));
+    if (at < features)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                           "a column and a category of another are both called '%s'; rename the column",
+                           pv__show(schema->feature[at]).text);
+    return PV_OK;
+}
+
+/* Moves a level to the front, the others keeping their order. */
+static void put_first(pv_source_column *source, int32_t level, int32_t *code, size_t rows) {
+    char *first = source->level[level];
+    double count = source->rows[level];
+    for (int32_t l = level; l > 0; l--) {
+        source->level[l] = source->level[l - 1];
+        source->rows[l] = source->rows[l - 1];
+    }
+    source->level[0] = first;
+    source->rows[0] = count;
+    for (size_t i = 0; i < rows; i++)
+        code[i] = code[i] == level ? 0 : code[i] >= 0 && code[i] < level ? code[i] + 1 : code[i];
+}
+
+/* "Unknown" as the reference would make every coefficient a comparison with people of whom nothing is known. */
+static bool says_missing(const char *level) {
+    static const char *const words[] = {"missing",      "unknown",       "not known", "not reported", "not recorded",
+                                        "undetermined", "not available", "n/k",       "dk",           "(missing)"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pv__same_letters(level, words[i], SIZE_MAX))
+            return true;
+    return false;
+}
+
+static void choose_reference(pv_source_column *source, int32_t *code, size_t rows) {
+    int32_t level = 0;
+    while (level + 1 < source->levels && says_missing(source->level[level]))
+        level++;
+    if (level > 0 && !says_missing(source->level[level]))
+        put_first(source, level, code, rows);
+}
+
+/* `reference` column=level,... */
+static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_schema *schema, int32_t **code) {
+    char **entries = NULL;
+    size_t n = 0;
+    PV_TRY(pv__names_split(ctx, "`reference`", text, &entries, &n));
+    pv_status status = PV_OK;
+    for (size_t e = 0; e < n && status == PV_OK; e++) {
+        size_t s = 0, length = 0;
+        for (; s < schema->sources; s++) {
+            length = strlen(schema->source[s].name);
+            if (strncmp(entries[e], schema->source[s].name, length) == 0 && entries[e][length] == '=')
+                break;
+        }
+        if (s == schema->sources || schema->source[s].type != PV_COLUMN_TEXT) {
+            status =
+                pv__fail(ctx, PV_ERR_USAGE, "`reference` %s: write COLUMN=LEVEL, with a text column that is a feature",
+                         pv__show(entries[e]).text);
+            break;
+        }
+        pv_source_column *source = &schema->source[s];
+        const char *level = entries[e] + length + 1;
+        int32_t at = pv__label_find(source->level, source->levels, level, strlen(level));
+        char joined[200];
+        pv__join(source->level, (size_t)source->levels, 8, joined, sizeof joined);
+        if (at < 0)
+            status = pv__fail(ctx, PV_ERR_USAGE, "`reference`: column '%s' has no level '%s'; it has %s",
+                              pv__show(source->name).text, pv__show(level).text, joined);
+        else
+            put_first(source, at, code[s], rows);
+    }
+    pv_string_list_free(ctx, entries, n);
+    return status;
+}
+
+pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
+                            const pv_dataset *data, pv_schema *schema, int32_t **code) {
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
+    schema->sources = plan->features;
+    schema->missing = roles->missing;
+    for (size_t s = 0; s < schema->sources; s++) {
+        pv_source_column *source = &schema->source[s];
+        size_t column = plan->feature[s];
+        source->type = plan->category[s] ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER;
+        PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
+        source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
+        if (!plan->category[s]) {
+            PV_TRY(learn_number(ctx, table, column, data, source));
+            continue;
+        }
+        PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));
+        choose_reference(source, code[s], data->rows);
+    }
+    PV_TRY(refuse_constant(ctx, table, schema));
+    PV_TRY(set_references(ctx, roles->reference, data->rows, schema, code));
+    return name_features(ctx, table, schema);
+}

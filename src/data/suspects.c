@@ -1,0 +1,148 @@
+/* Columns that are no measurements, as far as anyone can see: names of rows, and copies of the label.
+ *
+ * An id: the name says so, or every row has another whole number, or the numbers only rise, or only fall, down the
+ * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets. It is
+ * computed for every label against the others, and looked for among a sample of the rows first.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/encode.h"
+
+enum { ENOUGH = 50, GLANCE = 2000 };
+static const double LEAK = 0.995, MAYBE = 0.98;
+
+static int compare(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* ---- ids --------------------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *end) {
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && pv__same_letters(name + n - m, end, m);
+}
+
+static bool named_id(const char *name) {
+    static const char *const words[] = {"id", "index", "rownames", "row", "rowid", "uid", "uuid", "case_number"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pv__same_letters(name, words[i], SIZE_MAX))
+            return true;
+    size_t n = strlen(name);
+    bool camel = n > 2 && strcmp(name + n - 2, "Id") == 0;
+    bool capital = n > 2 && strcmp(name + n - 2, "ID") == 0 && name[n - 3] >= 'a' && name[n - 3] <= 'z';
+    return camel || capital || ends_with(name, "_id") || ends_with(name, ".id") || ends_with(name, " id");
+}
+
+/* Strictly, in the order of the rows, all of them. */
+static bool in_order(const double *number, const pv_dataset *data) {
+    bool rises = true, falls = true;
+    for (size_t i = 1; (rises || falls) && i < data->rows; i++) {
+        double step = number[data->table_row[i]] - number[data->table_row[i - 1]];
+        rises = rises && step > 0;
+        falls = falls && step < 0;
+    }
+    return rises || falls;
+}
+
+/* No two rows have the same whole number. Most columns show two soon. */
+static bool all_different(pv_ctx *ctx, const double *number, const pv_dataset *data) {
+    double *sorted;
+    bool different = true;
+    for (size_t i = 0; different && i < data->rows; i++)
+        different = number[data->table_row[i]] == floor(number[data->table_row[i]]);
+    for (size_t n = ENOUGH; different; n = data->rows) {
+        if (pv__alloc(ctx, n, sizeof *sorted, &sorted) != PV_OK)
+            return false; /* a warning less */
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = number[data->table_row[i]];
+        qsort(sorted, n, sizeof *sorted, compare);
+        for (size_t i = 1; different && i < n; i++)
+            different = sorted[i] != sorted[i - 1];
+        pv__free(ctx, sorted);
+        if (n == data->rows)
+            break;
+    }
+    return different;
+}
+
+void pv__suspect_id(pv_ctx *ctx, const double *number, const pv_dataset *data, const char *name) {
+    const char *why = NULL;
+    if (data->rows < ENOUGH)
+        return;
+    if (in_order(number, data))
+        why = "is in the order of the rows";
+    else if (all_different(ctx, number, data))
+        why = "has another whole number in every row";
+    else if (named_id(name))
+        why = "is named as an id is";
+    if (why)
+        pv__log(ctx, PV_LOG_WARNING,
+                "column '%s' %s, and is taken as a feature; if it is not a measurement, use `id` %s",
+                pv__show(name).text, why, pv__show_word(name).text);
+}
+
+/* ---- leaks ------------------------------------------------------------------------------------------------------- */
+
+typedef struct scored {
+    double x;
+    bool positive;
+} scored;
+
+static int compare_scored(const void *a, const void *b) {
+    return compare(&((const scored *)a)->x, &((const scored *)b)->x);
+}
+
+/* The area, or what is left of 1 where that is more; of rows evenly spread over the table. 0 without both labels. */
+static double area(const pv_dataset *data, size_t feature, int label, size_t n, scored *row) {
+    size_t features = (size_t)data->features;
+    double positives = 0, below = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = n == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)n));
+        row[i] = (scored){data->x[at * features + feature], data->label[at] == label};
+        positives += row[i].positive;
+    }
+    qsort(row, n, sizeof *row, compare_scored);
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        double here = 0;
+        for (; end < n && row[end].x == row[i].x; end++)
+            here += row[end].positive;
+        double others = (double)(end - i) - here;
+        sum += here * (below + others / 2);
+        below += others;
+        i = end;
+    }
+    double pairs = positives * ((double)n - positives), value = sum / pairs;
+    return pairs > 0 ? fmax(value, 1 - value) : 0;
+}
+
+static double largest_area(const pv_dataset *data, size_t feature, size_t n, scored *row) {
+    double largest = 0;
+    for (int label = data->classes == 2; label < data->classes; label++)
+        largest = fmax(largest, area(data, feature, label, n, row));
+    return largest;
+}
+
+pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema) {
+    size_t glance = data->rows < GLANCE ? data->rows : GLANCE, feature = 0;
+    scored *row;
+    if (data->rows < ENOUGH || !data->label || data->weight) /* counts: few rows stand for many */
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *row, &row));
+    for (size_t s = 0; s < schema->sources; s++) {
+        pv_source_column *source = &schema->source[s];
+        for (size_t f = feature; f < feature + pv__source_width(source); f++) {
+            double value = largest_area(data, f, glance, row);
+            if (value > MAYBE && glance < data->rows)
+                value = largest_area(data, f, data->rows, row);
+            if (value > LEAK)
+                source->auc = fmax(source->auc, value);
+        }
+        feature += pv__source_width(source);
+    }
+    pv__free(ctx, row);
+    return PV_OK;
+}

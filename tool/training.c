@@ -24,8 +24,8 @@ const cli_hint cli_training_hints[] = {
     {"formula", "features", NULL},
     {"clogit", "matched", NULL},
     {"strata", NULL,
-     "strata that rows were sampled by are features like others: keep their columns in; --group COL keeps rows "
-     "together in cv"},
+     "matched sets are named by --matched COL; strata that rows were sampled by are features like others: keep their "
+     "columns in"},
     {"header", "no-header", NULL},
     {"sep", "separator", NULL},
     {"delimiter", "separator", NULL},

@@ -257,8 +257,9 @@ static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_sc
         char joined[320];
         pv__join(names, n, 5, joined, sizeof joined);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
-                             "%s the same value in every row: %s; leave %s out with `exclude`",
-                             n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them");
+                             "%s the same value in every row: %s; leave %s out with `exclude`%s%s",
+                             n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them",
+                             n == 1 ? " " : "", n == 1 ? pv__show_word(names[0]).text : "");
     }
     pv__free(ctx, names);
     return status;

@@ -99,7 +99,7 @@ static void reads_as_told(void **state) {
     pv_dataset *data;
     ok(pv_learn(ctx, path, settings, &learned));
     assert_int_equal(learned->dropped, 2);
-    pv_roles roles = {.drop_missing = true};
+    pv_roles roles = {.missing = PV_MISSING_DROP};
     ok(pv_dataset_read(ctx, learned->schema, path, &roles, pv_csv_options_of(settings), &data));
     assert_int_equal(data->rows, 4);
     pv_dataset_free(ctx, data);

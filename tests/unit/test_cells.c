@@ -107,7 +107,8 @@ static void predicts_unseen_levels(void **state) {
     learn_rare(&l, PV_MISSING_REFUSE);
     has_feature(&l, 1, "g=q");
     has_feature(&l, 3, "g=v");
-    applied_unseen(&l, PV_UNSEEN_OTHER, 3, (const double[]){0.25, 0, 0}); /* three of four rare rows are the reference */
+    applied_unseen(&l, PV_UNSEEN_OTHER, 3,
+                   (const double[]){0.25, 0, 0}); /* three of four rare rows are the reference */
     applied_unseen(&l, PV_UNSEEN_REFERENCE, 3, (const double[]){0, 0, 0});
     applied_unseen(&l, PV_UNSEEN_MISSING, 3, (const double[]){0, 1, 0}); /* u and v have 28 rows each: the first */
     apply_refused("a,g\n1,u\n2,Mars\n", &l, (pv_roles){.unseen = PV_UNSEEN_REFUSE}, "'Mars' in column 'g'", "`unseen`");

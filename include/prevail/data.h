@@ -189,12 +189,27 @@ typedef struct pv_schema {
     int missing;              /* pv_missing, as it was learned */
 } pv_schema;
 
+/* What a weight says of its row. */
+typedef enum pv_weights_kind {
+    PV_WEIGHTS_AUTO,    /* counts where all are whole numbers, else sampling */
+    PV_WEIGHTS_COUNTS,  /* so many rows are alike */
+    PV_WEIGHTS_SAMPLING /* one row stands for so many of the population */
+} pv_weights_kind;
+#define PV_WEIGHTS_KIND_LIST(X)                                                                                        \
+    X(AUTO, "auto")                                                                                                    \
+    X(COUNTS, "counts")                                                                                                \
+    X(SAMPLING, "sampling")
+const char *pv_weights_kind_name(pv_weights_kind kind);
+bool pv_weights_kind_find(const char *name, pv_weights_kind *kind);
+
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
 typedef struct pv_roles {
     const char *target;
     const char *weights;     /* counts or weights, one number a row, >= 0 */
     const char *id;          /* copied to predictions, never a feature */
     const char *group;       /* rows with one value here stay together in folds and validation rows; never a feature */
+    const char *cluster;     /* rows with one value here were sampled together: the group, and the unit of `robust` */
+    int weights_are;         /* pv_weights_kind */
     const char *matched;     /* matched sets: the group, and what is conditioned on (the loss is then matched) */
     const char *exclude;     /* never features */
     const char *features;    /* only these are features */
@@ -232,6 +247,8 @@ typedef struct pv_dataset {
     int classes;          /* with a target */
     int32_t *group;       /* [rows], numbers of groups from 0; NULL: none */
     bool matched;         /* the groups are matched sets */
+    bool clustered;       /* the groups are clusters */
+    bool sampling;        /* weights are sampling weights, scaled to a mean of 1 */
     pv_images *images;    /* rows are images; pv_dataset_rows cuts their views */
     bool images_borrowed; /* another dataset, which must live longer, frees them */
     size_t *image_row;    /* [rows], the row of images */

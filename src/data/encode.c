@@ -178,7 +178,8 @@ pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     if (!group)
         return PV_OK;
     data->matched = roles->matched != NULL;
-    PV_TRY(pv_table_find(ctx, table, data->matched ? "`matched`" : "`group`", group, &c));
+    data->clustered = !data->matched && roles->cluster;
+    PV_TRY(pv_table_find(ctx, table, pv__roles_grouping(roles), group, &c));
     const pv_column *column = &table->column[c];
     for (size_t i = 0; i < data->rows; i++)
         if (pv__cell_missing(column, data->table_row[i]))
@@ -244,6 +245,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     if (made->image && *made->image->votes)
         named.target = made->image->votes;
     PV_GOTO(done, pv__schema_name(ctx, &named, made));
+    PV_GOTO(done, pv__weights_learn(ctx, roles, data));
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     *schema = made;
     *dataset = data;

@@ -24,7 +24,12 @@ PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const p
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
 /* The column that keeps rows together; NULL: none. */
 static inline const char *pv__roles_group(const pv_roles *roles) {
-    return roles->matched ? roles->matched : roles->group;
+    return roles->matched ? roles->matched : roles->cluster ? roles->cluster : roles->group;
+}
+
+/* The option that names it. */
+static inline const char *pv__roles_grouping(const pv_roles *roles) {
+    return roles->matched ? "`matched`" : roles->cluster ? "`cluster`" : "`group`";
 }
 
 /* Target and weights alone. */
@@ -87,6 +92,9 @@ PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, con
  * table of which nothing is left. */
 PV_MUST_USE pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
                                       const char *advice, pv_dataset *data);
+
+/* What the weights of rows to learn from are; sampling weights are scaled to a mean of 1. */
+PV_MUST_USE pv_status pv__weights_learn(pv_ctx *ctx, const pv_roles *roles, pv_dataset *data);
 
 /* ---- categories.c ------------------------------------------------------------------------------------------------ */
 

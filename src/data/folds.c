@@ -214,6 +214,8 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->classes = data->classes;
     made->hash = data->hash;
     made->matched = data->matched;
+    made->clustered = data->clustered;
+    made->sampling = data->sampling;
     pv_status status;
     if (data->source)
         PV_GOTO(fail, pv__strdup(ctx, data->source, &made->source));

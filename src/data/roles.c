@@ -13,6 +13,14 @@ const pv_option pv_role_option_table[] = {
          "one "
          "that says so (case, yes, true, malignant, ...)."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
+    {"weights-are", PV_OPTION_CHOICE, offsetof(pv_roles, weights_are), "auto", 0, 0, "auto|counts|sampling", NULL,
+     "counts: so many rows are alike. sampling: a row stands for so many of the population (inverse probabilities); "
+     "its "
+     "intervals come from `infer` robust. auto: counts where all are whole numbers."},
+    ROLE("cluster", cluster, "COL",
+         "Rows with the same value in this column were sampled together (a household, a practice): `infer` robust "
+         "counts "
+         "them as one, and folds do not split them. Never a feature."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
     ROLE("group", group, "COL",
          "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "
@@ -88,23 +96,26 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
 }
 
 pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
-    const char *group = pv__roles_group(roles), *option = roles->matched ? "matched" : "group";
+    const char *group = pv__roles_group(roles), *option = pv__roles_grouping(roles);
     if (!roles->target)
         return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
     if (!group)
         return PV_OK;
     if (!*group)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` needs the name of a column", option);
-    if (roles->matched && roles->group && strcmp(roles->group, roles->matched) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "matched sets stay together already: leave `group` out, or `matched`");
+        return pv__fail(ctx, PV_ERR_USAGE, "%s needs the name of a column", option);
+    if (roles->group && (roles->matched || roles->cluster) && strcmp(roles->group, group) != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "%s stay together already: leave `group` out, or %s",
+                        roles->matched ? "matched sets" : "clusters", option);
+    if (roles->matched && roles->cluster)
+        return pv__fail(ctx, PV_ERR_USAGE, "a fit has either `matched` sets or a `cluster`: leave one out");
     if (roles->matched && roles->weights)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`weights` do not go with `matched`: write a row for each person of a set, and leave them out");
     if (strcmp(group, roles->target) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: this is the target; name the column of what stays together",
-                        option, pv__show(group).text);
+        return pv__fail(ctx, PV_ERR_USAGE, "%s %s: this is the target; name the column of what stays together", option,
+                        pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: these are the weights; name the column of what stays together",
+        return pv__fail(ctx, PV_ERR_USAGE, "%s %s: these are the weights; name the column of what stays together",
                         option, pv__show(group).text);
     return PV_OK;
 }
@@ -113,7 +124,7 @@ pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *
     PV_TRY(pv_roles_check(ctx, roles));
     PV_TRY(pv__plan_parts(ctx, table, roles, plan));
     const char *group = pv__roles_group(roles);
-    return group ? pv_table_find(ctx, table, roles->matched ? "`matched`" : "`group`", group, &plan->group) : PV_OK;
+    return group ? pv_table_find(ctx, table, pv__roles_grouping(roles), group, &plan->group) : PV_OK;
 }
 
 pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {

@@ -138,10 +138,17 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`match` shrunk belongs to `loss` ig with `marginal` profile; `match` full is for all");
     bool between = profile && stated && problem->batch == 0 && points;
-    if (sandwich && !(between && linear))
+    bool plain = pv_loss_of_design(pv__problem_loss(problem)) && problem->batch == 0;
+    if (sandwich && !((between || plain) && linear))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` robust is for `model` linear and `loss` ig with `marginal` profile, a stated "
-                        "prevalence and the full batch: choose another `infer`, or change these");
+                        "`infer` robust is for `model` linear in the full batch, with `loss` plain, or with `loss` ig, "
+                        "`marginal` profile and a stated prevalence: choose another `infer`, or change these");
+    if ((problem->sampling || problem->cluster) && o->infer > PV_INFER_ML && !sandwich)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer` %s takes rows as independent and weights as counts, which %s are not: its intervals "
+                        "would be too narrow. Use `infer` robust%s",
+                        pv_inference_name((pv_inference)o->infer), problem->cluster ? "clusters" : "sampling weights",
+                        problem->cluster ? "" : ", or `weights-are` counts if they are counts");
     if (strcmp(o->robust, "auto") == 0) {
         problem->robust = !between || !linear ? 0 : sandwich ? 1 : (double)NAN;
         return PV_OK;
@@ -235,6 +242,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .x = data->x,
                              .data = data->images ? data : NULL,
                              .targets = pv_dataset_targets(data),
+                             .cluster = data->clustered ? data->group : NULL,
+                             .sampling = data->sampling,
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature};
     if (params > 100000000)

@@ -38,7 +38,9 @@ typedef struct pv__problem {
     double robust;  /* the exponent asked for; NaN: the one that cross-validation chooses */
     bool tilted;    /* this is a member of the family that robust.c has, of this exponent */
     double exponent;
-    char *const *feature; /* [inputs], names for messages */
+    char *const *feature;   /* [inputs], names for messages */
+    const int32_t *cluster; /* [n], rows that were sampled together; NULL: none */
+    bool sampling;          /* weights are sampling weights */
 } pv__problem;
 
 static inline pv_loss pv__problem_loss(const pv__problem *problem) {

@@ -6,7 +6,10 @@
  * H: curvature of loss and prior. J: sum over labels y of n_y/(n_y - 1) times the rows' scores about their mean,
  * squared, since the numbers of rows of each label are the design's and no chance. D_y: how the sum of scores changes
  * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
- * equal rows. Draws are normal, so that whatever takes a posterior's takes these.
+ * equal rows; a sampling weight is one row, whose score it multiplies. Rows of one cluster count as one, their scores
+ * added, and G/(G - 1) for G clusters. With `loss` plain there is no prevalence and labels are chance: all rows are of
+ * one kind (the variance of a survey's weighted regression). Draws are normal, so that whatever takes a posterior's
+ * takes these.
  */
 #include <math.h>
 #include <string.h>
@@ -18,11 +21,12 @@ typedef struct sandwich {
     const pv__problem *problem; /* not tilted */
     double t;
     size_t k, size, P;
+    size_t kinds; /* of rows, each with its own mean: labels, or one */
     const double *w;
     double *loglik;        /* [n][k] at w */
     double *H, *J;         /* [P][P] */
     double *D;             /* [k][P] */
-    double *mean, *count;  /* [k][P], [k] */
+    double *mean, *count;  /* [kinds][P], [kinds] */
     double *row, *q, *own; /* [size], [k], [P] */
 } sandwich;
 
@@ -43,12 +47,27 @@ static void score_of(const sandwich *s, const pv__problem *tilted, const double 
     }
 }
 
-static size_t label_of(const pv_targets *targets, size_t n) {
+static size_t kind_of(const sandwich *s, size_t n) {
+    const pv_targets *targets = &s->problem->targets;
     size_t best = 0;
-    for (int y = 1; y < targets->classes; y++)
+    for (int y = 1; y < targets->classes && s->kinds > 1; y++)
         if (pv__share(targets, n, y) > pv__share(targets, n, (int)best))
             best = (size_t)y;
     return best;
+}
+
+/* The problem as it was fitted: tilted, or for plain as it is. */
+static pv_status lean(const sandwich *s, const pv__problem *problem, pv__tilted *tilted) {
+    if (s->kinds > 1)
+        return pv__tilt(s->ctx, problem, s->t, NULL, 0, tilted);
+    *tilted = (pv__tilted){.problem = *problem};
+    return PV_OK;
+}
+
+/* How many rows a row is. */
+static double rows_of(const sandwich *s, size_t n) {
+    double weight = pv__weight(&s->problem->targets, n);
+    return s->problem->sampling && weight > 0 ? 1 : weight;
 }
 
 /* The sum of all scores with other prevalences. */
@@ -57,7 +76,7 @@ static pv_status add_total(sandwich *s, const double *prevalence, double sign, d
     pv__tilted tilted = {0};
     double *log_ratio = s->count; /* not in use yet */
     moved.population.prevalence = prevalence;
-    PV_TRY(pv__tilt(s->ctx, &moved, s->t, NULL, 0, &tilted));
+    PV_TRY(lean(s, &moved, &tilted));
     pv__log_ratio(&tilted.problem, log_ratio);
     for (size_t n = 0; n < s->problem->n; n++) {
         score_of(s, &tilted.problem, log_ratio, n, pv__weight(&tilted.problem.targets, n));
@@ -86,12 +105,12 @@ static pv_status fill_slopes(sandwich *s, double *prevalence) {
 static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
     const pv_targets *targets = &tilted->problem.targets;
     size_t size = s->size, P = s->P;
-    memset(s->count, 0, s->k * sizeof *s->count);
+    memset(s->count, 0, s->kinds * sizeof *s->count);
     for (size_t n = 0; n < targets->n; n++) {
-        double v = pv__weight(&s->problem->targets, n), weight = pv__weight(targets, n);
+        double v = rows_of(s, n), weight = pv__weight(targets, n);
         if (v == 0)
             continue;
-        size_t label = label_of(&s->problem->targets, n);
+        size_t label = kind_of(s, n);
         score_of(s, &tilted->problem, log_ratio, n, weight);
         s->count[label] += v;
         for (size_t i = 0; i < P; i++)
@@ -105,7 +124,7 @@ static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ra
                         H[i * P + c] += own * s->row[i] * s->row[c];
             }
     }
-    for (size_t y = 0; y < s->k; y++)
+    for (size_t y = 0; y < s->kinds; y++)
         for (size_t i = 0; i < P; i++)
             s->mean[y * P + i] /= s->count[y];
 }
@@ -114,10 +133,10 @@ static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log
     const pv_targets *targets = &tilted->problem.targets;
     size_t P = s->P;
     for (size_t n = 0; n < targets->n; n++) {
-        double v = pv__weight(&s->problem->targets, n);
+        double v = rows_of(s, n);
         if (v == 0)
             continue;
-        size_t label = label_of(&s->problem->targets, n);
+        size_t label = kind_of(s, n);
         double count = s->count[label], factor = v * (count > 1 ? count / (count - 1) : 1);
         score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n) / v);
         for (size_t i = 0; i < P; i++)
@@ -126,6 +145,42 @@ static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log
             for (size_t j = 0; j <= i; j++)
                 s->J[i * P + j] += factor * s->own[i] * s->own[j];
     }
+}
+
+/* The same by clusters. */
+static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+    const pv_targets *targets = &tilted->problem.targets;
+    const int32_t *cluster = s->problem->cluster;
+    size_t P = s->P, last = 0, clusters = 0;
+    for (size_t n = 0; n < targets->n; n++)
+        last = (size_t)cluster[n] > last ? (size_t)cluster[n] : last;
+    double *sum = NULL;
+    bool *seen = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(s->ctx, last + 1, P * sizeof *sum, &sum));
+    PV_GOTO(done, pv__alloc(s->ctx, last + 1, sizeof *seen, &seen));
+    for (size_t n = 0; n < targets->n; n++) {
+        double v = rows_of(s, n), *own = sum + (size_t)cluster[n] * P;
+        if (v == 0)
+            continue;
+        size_t kind = kind_of(s, n);
+        score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n));
+        for (size_t i = 0; i < P; i++)
+            own[i] += s->own[i] - v * s->mean[kind * P + i];
+        clusters += !seen[cluster[n]];
+        seen[cluster[n]] = true;
+    }
+    if (clusters < 2)
+        status = pv__fail(s->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: intervals need several");
+    double factor = (double)clusters / ((double)clusters - 1);
+    for (size_t c = 0; status == PV_OK && c <= last; c++)
+        for (size_t i = 0; seen[c] && i < P; i++)
+            for (size_t j = 0; j <= i; j++)
+                s->J[i * P + j] += factor * sum[c * P + i] * sum[c * P + j];
+done:
+    pv__free(s->ctx, sum);
+    pv__free(s->ctx, seen);
+    return status;
 }
 
 /* x = (L L^T)^-1 b, in place. */
@@ -168,7 +223,7 @@ static void close_up(sandwich *s) {
 /* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */
 static void take_roots(sandwich *s, double *factor) {
     size_t P = s->P;
-    double strength = s->problem->population.prevalence_n;
+    double strength = s->kinds > 1 ? s->problem->population.prevalence_n : HUGE_VAL;
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j <= i; j++) {
             double sum = s->J[i * P + j];
@@ -183,7 +238,8 @@ static void take_roots(sandwich *s, double *factor) {
 /* Draws of the parameters and, where the prevalence was counted, of the marginal with them. */
 static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_marginal) {
     size_t P = s->P, k = s->k;
-    double strength = s->problem->population.prevalence_n, *z = s->own;
+    const double *shares = s->kinds > 1 ? s->problem->population.prevalence : s->problem->design;
+    double strength = s->kinds > 1 ? s->problem->population.prevalence_n : HUGE_VAL, *z = s->own;
     for (size_t n = 0; n < p->count; n++) {
         pv_rng rng = pv_rng_stream(seed, PV_STREAM_SANDWICH, n);
         double *w = p->draws + n * P, *m = log_marginal + n * k;
@@ -195,7 +251,7 @@ static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_margin
                 w[i] += s->J[i * P + j] * z[j];
         }
         for (size_t y = 0; y < k; y++) {
-            double pi = s->problem->population.prevalence[y];
+            double pi = shares[y];
             double moved = isinf(strength) ? 0 : pv_rng_normal(&rng) / sqrt(pi * strength);
             m[y] = log(pi) + moved;
             for (size_t i = 0; moved != 0 && i < P; i++)
@@ -220,20 +276,33 @@ static pv_status fill(sandwich *s, double **block) {
     s->row = s->q + k;
     double *other = s->row + s->size; /* prevalences, then ratios */
     PV_TRY(pv__objective_loglik(s->ctx, s->problem, s->w, s->loglik));
-    if (isfinite(s->problem->population.prevalence_n))
+    if (s->kinds > 1 && isfinite(s->problem->population.prevalence_n))
         PV_TRY(fill_slopes(s, other));
-    PV_TRY(pv__tilt(s->ctx, s->problem, s->t, NULL, 0, &tilted));
+    PV_TRY(lean(s, s->problem, &tilted));
     pv__log_ratio(&tilted.problem, other);
     add_rows(s, &tilted, other);
-    add_squares(s, &tilted, other);
+    pv_status status = PV_OK;
+    if (s->problem->cluster)
+        status = add_clusters(s, &tilted, other);
+    else
+        add_squares(s, &tilted, other);
     pv__tilted_free(s->ctx, &tilted);
-    close_up(s);
-    return PV_OK;
+    if (status == PV_OK)
+        close_up(s);
+    return status;
 }
 
 pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c) {
     size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model);
-    sandwich s = {.ctx = ctx, .problem = problem, .t = t, .k = k, .size = P / (k - 1), .P = P, .w = w};
+    bool labels_are_chance = pv_loss_of_design(pv__problem_loss(problem));
+    sandwich s = {.ctx = ctx,
+                  .problem = problem,
+                  .t = t,
+                  .k = k,
+                  .size = P / (k - 1),
+                  .P = P,
+                  .kinds = labels_are_chance ? 1 : k,
+                  .w = w};
     double *block = NULL;
     pv_posterior *p;
     PV_TRY(pv__alloc(ctx, 1, sizeof *p, &p));

@@ -1,0 +1,66 @@
+/* Sampling weights and clusters against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "oracle_file.h"
+#include "prevail/prevail.h"
+
+static void compare(pv_ctx *ctx, const oracle_case *item, const pv_table *table, const char *cluster,
+                    const char *error) {
+    pv_roles roles = {.target = "y", .weights = "w", .features = "x1,x2", .cluster = cluster};
+    pv_schema *schema;
+    pv_dataset *data;
+    assert_int_equal(pv_schema_learn(ctx, table, &roles, &schema, &data), PV_OK);
+    assert_true(data->sampling && data->clustered == (cluster != NULL));
+    pv_fit_options options = pv_fit_options_default();
+    options.loss = PV_LOSS_PLAIN;
+    options.infer = PV_INFER_ROBUST;
+    options.prior = options.intercept_prior = "none";
+    options.tolerance = 1e-12;
+    pv_classifier *c;
+    assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_OK);
+    double coefficient[3], found[2];
+    assert_int_equal(pv_classifier_coefficients(ctx, c, coefficient), PV_OK);
+    for (size_t j = 0; j < 2; j++) {
+        const double *row = c->posterior->mixture.factor + (j + 1) * 3;
+        found[j] = hypot(hypot(row[0], row[1]), row[2]) / schema->source[j].sd;
+    }
+    oracle_compare(item, "estimate", coefficient + 1, oracle_values(item, "estimate", 2), 2, 1e-8, 0);
+    oracle_compare(item, error, found, oracle_values(item, error, 2), 2, 1e-7, 0);
+    pv_classifier_free(ctx, c);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+}
+
+static void agrees_with_svyglm(void **state) {
+    (void)state;
+    oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/survey.txt");
+    const oracle_case *item = oracle_find(file, "survey");
+    size_t n = (size_t)oracle_number(item, "n");
+    pv_ctx *ctx;
+    pv_table *table;
+    assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
+    assert_int_equal(pv_table_new(ctx, "survey", n, &table), PV_OK);
+    static const char *const names[] = {"cluster", "x1", "x2", "y", "w"};
+    for (size_t c = 0; c < 5; c++)
+        assert_int_equal(
+            pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], n), 0, NULL, false),
+            PV_OK);
+    compare(ctx, item, table, NULL, "error_rows");
+    compare(ctx, item, table, "cluster", "error_clusters");
+    pv_table_free(ctx, table);
+    pv_ctx_free(ctx);
+    oracle_file_free(file);
+    oracle_finish();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_svyglm)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -145,9 +145,10 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
                         "`marginal` profile and a stated prevalence: choose another `infer`, or change these");
     if ((problem->sampling || problem->cluster) && o->infer > PV_INFER_ML && !sandwich)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` %s takes rows as independent and weights as counts, which %s are not: its intervals "
-                        "would be too narrow. Use `infer` robust%s",
-                        pv_inference_name((pv_inference)o->infer), problem->cluster ? "clusters" : "sampling weights",
+                        "`infer` %s takes %s are not: its intervals would be too narrow. Use `infer` robust%s",
+                        pv_inference_name((pv_inference)o->infer),
+                        problem->cluster ? "rows as independent, which those of a cluster"
+                                         : "weights as counts, which sampling weights",
                         problem->cluster ? "" : ", or `weights-are` counts if they are counts");
     if (strcmp(o->robust, "auto") == 0) {
         problem->robust = !between || !linear ? 0 : sandwich ? 1 : (double)NAN;

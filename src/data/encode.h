@@ -62,6 +62,9 @@ void pv__source_relearn(const pv_source_column *learned, double *x);
 
 /* Warns of a column of numbers that looks like names of rows. */
 void pv__suspect_id(pv_ctx *ctx, const double *number, const pv_dataset *data, const char *name);
+/* Warns of columns, features or the group, that look like matched sets. */
+PV_MUST_USE pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
+                                       const pv_schema *schema);
 /* Sets auc of the sources that tell the labels apart by themselves. */
 PV_MUST_USE pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema);
 

@@ -3,6 +3,8 @@
  * An id: the name says so, or every row has another whole number, or the numbers only rise, or only fall, down the
  * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets. It is
  * computed for every label against the others, and looked for among a sample of the rows first.
+ *
+ * Matched sets: many small groups of rows, all with the same number of cases. Chance does not make them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -143,6 +145,68 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
         }
         feature += pv__source_width(source);
     }
+    pv__free(ctx, row);
+    return PV_OK;
+}
+
+/* ---- matched sets ------------------------------------------------------------------------------------------------ */
+
+enum { SETS_LEAST = 10, SET_ROWS_MOST = 20 };
+
+/* Whether rows of equal x are sets, each but a few with the same number of cases and some controls. Sorts. */
+static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
+    size_t others = 0;
+    *sets = *cases = 0;
+    qsort(row, n, sizeof *row, compare_scored);
+    for (size_t i = 0; i < n;) {
+        size_t end = i, here = 0;
+        for (; end < n && row[end].x == row[i].x; end++)
+            here += row[end].positive;
+        if (end - i > SET_ROWS_MOST)
+            return false;
+        if (*sets == 0)
+            *cases = here;
+        others += here != *cases || end - i == here;
+        i = end;
+        ++*sets;
+    }
+    return *cases > 0 && *sets >= SETS_LEAST && 20 * others <= *sets;
+}
+
+static void warn_of_sets(pv_ctx *ctx, size_t n, scored *row, const char *name, bool group) {
+    size_t sets, cases;
+    if (!are_sets(n, row, &sets, &cases))
+        return;
+    pv__log(
+        ctx, PV_LOG_WARNING,
+        "column '%s' looks like matched sets (%zu groups, each with %zu case%s), %s: odds ratios are then wrong; use "
+        "`matched` %s",
+        pv__show(name).text, sets, cases, cases == 1 ? "" : "s",
+        group ? "and `group` takes no account of them" : "and is taken as a feature", pv__show_word(name).text);
+}
+
+pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
+    scored *row;
+    if (!data->label || data->classes != 2 || data->weight || data->matched || data->rows < 2 * SETS_LEAST)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof *row, &row));
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
+        size_t c = pv__table_lookup(table, source->name);
+        if (c == table->columns || (source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER))
+            continue;
+        const pv_column *column = &table->column[c];
+        for (size_t i = 0; i < data->rows; i++) {
+            size_t at = data->table_row[i];
+            double x = column->type == PV_COLUMN_NUMBER ? column->number[at] : column->code[at];
+            row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
+        }
+        warn_of_sets(ctx, data->rows, row, source->name, false);
+    }
+    for (size_t i = 0; data->group && i < data->rows; i++)
+        row[i] = (scored){data->group[i], data->label[i] == 1};
+    if (data->group && !data->clustered)
+        warn_of_sets(ctx, data->rows, row, schema->group, true);
     pv__free(ctx, row);
     return PV_OK;
 }

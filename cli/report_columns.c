@@ -23,7 +23,7 @@ typedef struct column {
     double x[LEVELS_DRAWN], predicted[LEVELS_DRAWN], observed[LEVELS_DRAWN], lo[LEVELS_DRAWN], hi[LEVELS_DRAWN];
     const char *name[LEVELS_DRAWN];
     char names[LEVELS_DRAWN][24];
-    double away; /* largest distance of prediction and observation, in half widths of the interval */
+    double away; /* mean square of the distance of prediction and observation, in half widths of the interval */
     pv_series series[2];
 } column;
 
@@ -66,7 +66,7 @@ static void close_bin(const people *all, const bin *from, column *c, size_t at) 
     c->observed[at] = count[1] > 0 ? odds / (1 + odds) : NAN;
     c->lo[at] = pv_sigmoid(log(odds) - half);
     c->hi[at] = pv_sigmoid(log(odds) + half);
-    c->away = fmax(c->away, fabs(pv_logit(c->predicted[at]) - log(odds)) / half);
+    c->away += pow((pv_logit(c->predicted[at]) - log(odds)) / half, 2);
 }
 
 /* ---- bins -------------------------------------------------------------------------------------------------------- */
@@ -179,6 +179,7 @@ static size_t fill(const people *all, const pv_schema *schema, column *columns) 
         columns[count] = (column){.source = source, .feature = feature};
         (text ? bin_levels : bin_numbers)(all, &columns[count]);
         feature += text ? (size_t)source->levels - 1 : 1;
+        columns[count].away /= (double)columns[count].bins;
         count += columns[count].bins > 1;
     }
     qsort(columns, count, sizeof *columns, by_distance);

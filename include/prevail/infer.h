@@ -166,11 +166,11 @@ typedef struct pv_trace {
 
 /* ---- whether the line holds in the population -------------------------------------------------------------------- */
 
-/* Of ig with profile, before the output biases were matched (docs/method.md, section 10). */
+/* Of ig with profile, before the output biases were matched (docs/method.md, section 15). */
 typedef struct pv_agreement {
-    double *mean;          /* [classes]: of p(y|x,w) over the rows, each label weighted to the prevalence */
-    double *z;             /* [classes]: its distance from the prevalence in standard errors */
-    double *shift;         /* [classes]: what the output biases were moved by afterwards */
+    double *mean;  /* [classes]: of p(y|x,w) over the rows, each label weighted to the prevalence */
+    double *z;     /* [classes]: its distance from the prevalence in standard errors, less what the prior does */
+    double *shift; /* [classes]: what the output biases were moved by afterwards */
     double mean_statistic; /* of all the distances: chi-square of mean_df if the model is right */
     int64_t mean_df;
     double statistic, p_value; /* Hausman's test that profile and iw find the same line: chi-square of df */
@@ -182,6 +182,7 @@ typedef struct pv_agreement {
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
+enum { PV_SEPARATED_NOT = 0, PV_SEPARATED_TOGETHER = -1 };
 typedef struct pv_classifier {
     pv_schema *schema; /* what it takes: target, labels, columns */
     pv_model *model;
@@ -203,7 +204,9 @@ typedef struct pv_classifier {
     char *sample_source; /* of the population sample; NULL: there was none */
     uint64_t sample_hash;
     size_t sample_rows;
-    bool estimated; /* no prevalence was stated: `prevalence` is the model's own, from the sample */
+    bool estimated;    /* no prevalence was stated: `prevalence` is the model's own, from the sample */
+    int64_t separated; /* linear: a column (from 1, of the encoded ones) that tells the labels apart without fail, or
+                          PV_SEPARATED_TOGETHER: all of them do; else PV_SEPARATED_NOT */
     pv_stop stop;
     int64_t iterations;
     double passes;     /* full batch: how often the matrix was read */

@@ -35,6 +35,7 @@ extern "C" {
     X(LAPLACE_PREVALENCE, 36, "draw")                                                                                  \
     X(EXPONENT, 37, "class x 2^40 + number of the five rows; the seed is 0")                                           \
     X(SANDWICH, 38, "draw")                                                                                            \
+    X(MATCH, 39, "draw")                                                                                               \
     X(VI_START, 41, "component")                                                                                       \
     X(VI_STEP, 42, "step x components + component")                                                                    \
     X(VI_BOUND, 43, "component")                                                                                       \

@@ -14,7 +14,7 @@
  * so that, with w fitted by s = 0, g has V = B - A H^-1 A. What the prior leaves of s is taken out by a step,
  * g - A H^-1 s. A^-1 g is the difference of the two estimates and A^-1 V A^-1 = A^-1 B A^-1 - H^-1 the difference of
  * their variances: the test by g^T V^-1 g is Hausman's, without a second fit. The intercepts' entries of g are W times
- * the stated less the weighted mean risk. docs/method.md, section 10.
+ * the stated less the weighted mean risk. docs/method.md, section 15.
  *
  * Models without coefficients have the second test only, as if their output biases alone had been fitted.
  */
@@ -179,16 +179,18 @@ static double quadratic(size_t n, double *C, double *d, const double *scale, int
     return sum;
 }
 
-/* The intercepts' part: means, and their distances from the marginal in standard errors. */
+/* The intercepts' part: means, and their distances from the marginal in standard errors, less what the prior does. */
 static void fill_means(const work *m, double total, pv_agreement *found) {
-    double first = 0, of_first = 0, scale = 0, *block = m->A, *d = m->s, *diagonal = m->solved; /* no longer needed */
+    double first = 0, mended = 0, of_first = 0, scale = 0;
+    double *block = m->A, *d = m->s, *diagonal = m->solved; /* no longer needed */
     for (size_t j = 0; j < m->J; j++) {
         double g = m->g[j * m->size], V = m->B[j * m->size * (m->P + 1)], own = m->H[j * m->size * (m->P + 1)];
+        d[j] = m->own[j * m->size];
         found->mean[j + 1] = m->lambda[j + 1] - g / total;
-        found->z[j + 1] = V > TINY * own ? -g / sqrt(V) : 0;
+        found->z[j + 1] = V > TINY * own ? -d[j] / sqrt(V) : 0;
         first += g;
+        mended += d[j];
         scale += own;
-        d[j] = g;
         diagonal[j] = own;
         for (size_t l = 0; l < m->J; l++) {
             block[j * m->J + l] = m->B[j * m->size * m->P + l * m->size];
@@ -196,7 +198,7 @@ static void fill_means(const work *m, double total, pv_agreement *found) {
         }
     }
     found->mean[0] = m->lambda[0] + first / total;
-    found->z[0] = of_first > TINY * scale ? first / sqrt(of_first) : 0;
+    found->z[0] = of_first > TINY * scale ? mended / sqrt(of_first) : 0;
     found->mean_statistic = quadratic(m->J, block, d, diagonal, &found->mean_df);
 }
 

@@ -356,6 +356,8 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         PV_GOTO(done, pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
         PV_GOTO(done, pv__check_population(ctx, problem, &solution, c->agreement));
     }
+    pv__problem labelled = pv__labelled(problem);
+    PV_GOTO(done, pv__find_separation(ctx, &labelled, solution.w, &c->separated));
     if (problem->options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, problem->options->infer == PV_INFER_ROBUST
                           ? pv__sandwich(ctx, problem, problem->robust, solution.w, c)

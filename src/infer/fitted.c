@@ -9,7 +9,7 @@ typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
         posterior_iterations, divergences, max_depth_hits, best_epoch;
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
-    int64_t has_agreement, mean_df, df, chosen;
+    int64_t has_agreement, mean_df, df, chosen, separated;
     double mean_statistic, statistic, p_value, exponent;
 } summary;
 
@@ -21,7 +21,8 @@ static summary summarise(const pv_classifier *c) {
                  .passes = c->passes,
                  .loss_value = c->loss_value,
                  .validation = c->validation,
-                 .best_epoch = c->best_epoch};
+                 .best_epoch = c->best_epoch,
+                 .separated = c->separated};
     const pv_agreement *a = c->agreement;
     if (a) {
         s.has_agreement = 1;
@@ -177,6 +178,7 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 2));
     c->stop = (pv_stop)s.stop;
     c->iterations = s.iterations;
+    c->separated = s.separated;
     c->passes = s.passes;
     c->loss_value = s.loss_value;
     c->validation = s.validation;

@@ -121,34 +121,6 @@ done:
 
 /* ---- separation: maximum likelihood has no finite answer --------------------------------------------------------- */
 
-/* Whether the fit puts every row on its own side: then larger parameters are always better. */
-pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes;
-    double *loglik, *log_ratio;
-    PV_TRY(pv__alloc(ctx, n * k + k, sizeof *loglik, &loglik));
-    log_ratio = loglik + n * k;
-    pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
-    pv__log_ratio(problem, log_ratio);
-    bool separated = status == PV_OK && pv_model_is_convex(problem->model) && problem->targets.label;
-    double least = HUGE_VAL;
-    for (size_t i = 0; separated && i < n; i++) {
-        size_t own = (size_t)problem->targets.label[i];
-        if (pv__weight(&problem->targets, i) == 0)
-            continue;
-        for (size_t y = 0; y < k; y++)
-            if (y != own)
-                least = fmin(least, loglik[i * k + own] + log_ratio[own] - loglik[i * k + y] - log_ratio[y]);
-        separated = least > 0;
-    }
-    pv__free(ctx, loglik);
-    if (status != PV_OK || !separated)
-        return status;
-    return pv__fail(
-        ctx, PV_ERR_INPUT,
-        "the columns separate the classes perfectly: without a prior there is no finite answer; use `infer` map, or a "
-        "posterior, with a prior such as `prior` normal:2.5");
-}
-
 /* Quasi-complete separation: some coefficient grows without end while its information fades. */
 static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const double *w) {
     pv__precondition metric;

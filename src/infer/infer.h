@@ -132,7 +132,9 @@ typedef struct pv__solution {
 
 /* Refuses posteriors that have no finite integral, before any work. */
 pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem);
-/* With an improper prior: refuses where the columns separate the classes. */
+/* (separation.c) Whether the columns separate the labels: pv_classifier's `separated`. */
+pv_status pv__find_separation(pv_ctx *ctx, const pv__problem *problem, const double *w, int64_t *found);
+/* With an improper prior: refuses where they do. */
 pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 /* The posterior at the maximum found: draws, and the marginal at each. */

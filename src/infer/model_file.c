@@ -143,15 +143,15 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-        "s:I}, s:o, s:o, s:o, s:o, s:o}",
+        "s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
         "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
         pv_marginal_name(c->marginal), "target", pv__json_text(c->schema->target), "weights",
         pv__json_text(c->schema->weights), "labels", strings(c->schema->labels, (size_t)c->schema->classes), "columns",
         columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source), "hash", hash, "rows",
         (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
         (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value), "seed",
-        (json_int_t)c->seed, "sample", sample_of(c), "agreement", agreement_of(c), "record", record, "posterior",
-        posterior_of(c->posterior), "arrays", array_table(arrays, n));
+        (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "agreement",
+        agreement_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->missing != PV_MISSING_REFUSE &&
@@ -562,6 +562,7 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *value = json_object_get(fit, "loss");
     c->loss_value = json_is_number(value) ? json_number_value(value) : HUGE_VAL;
     c->seed = json_integer_value(json_object_get(fit, "seed"));
+    c->separated = json_integer_value(json_object_get(fit, "separated"));
     c->rows = (size_t)json_integer_value(json_object_get(data, "rows"));
     c->dropped = (size_t)json_integer_value(json_object_get(data, "dropped"));
     c->data_hash = hash_of(data);

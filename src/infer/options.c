@@ -27,11 +27,11 @@ const pv_option pv_fit_option_table[] = {
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
-    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "auto|none|shrunk|full", NULL,
+    {"match", PV_OPTION_CHOICE, AT(match), "auto", 0, 0, "auto|none|shrunk|full", NULL,
      "Move the output biases after the fit until the mean risk of the rows, weighted to the population, is the stated "
      "prevalence. full: all the way. shrunk: by as much as the difference is more than chance. auto: shrunk for linear "
      "models of ig with profile, else none."},
-    {"robust", PV_OPTION_TEXT, AT(robust), "0", 0, 0, NULL, "auto|0..1",
+    {"robust", PV_OPTION_TEXT, AT(robust), "auto", 0, 0, NULL, "auto|0..1",
      "Tables, ig with profile: the line that fits the rows (0, profile), the one that fits the population (1, as iw), "
      "or "
      "one between. auto: 0, unless a test says that the two differ; then by cross-validation. With a posterior 0."},

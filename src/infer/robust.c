@@ -1,4 +1,4 @@
-/* Lines between profile, which fits the sample, and iw, which fits the population (docs/method.md, section 10).
+/* Lines between profile, which fits the sample, and iw, which fits the population (docs/method.md, section 15).
  *
  * The member of exponent t gives the rows of label y the weight a_y = (pi_y/d_y)^t and corrects for the rest,
  *
@@ -290,13 +290,33 @@ static double share_of(const pv__problem *problem, const pv_agreement *found) {
     return 1 - (double)found->mean_df / found->mean_statistic;
 }
 
-static void move_all(const pv__problem *problem, const double *shift, pv_classifier *c) {
+/* Draws move as the maximum does, and by as much more or less as the shift is uncertain: its distance from 0 is known
+ * in standard errors. It does not depend on the profile's estimate (Hausman's argument), so the two errors add up. Of
+ * other losses the shift closes what a prior opened, and is exact. */
+static void move_all(const pv__problem *problem, double *shift, pv_classifier *c) {
     pv_posterior *p = c->posterior;
+    size_t k = (size_t)problem->targets.classes;
+    double error = c->agreement && c->agreement->mean_statistic > 0 ? 1 / sqrt(c->agreement->mean_statistic) : 0;
     pv_model_shift(problem->model, shift, c->w);
-    for (size_t i = 0; p && i < p->count; i++)
-        pv_model_shift(problem->model, shift, p->draws + i * p->dims);
+    for (size_t i = 0; p && i < p->count; i++) {
+        pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_MATCH, i);
+        double *own = shift + k, by = 1 + error * pv_rng_normal(&rng);
+        for (size_t y = 0; y < k; y++)
+            own[y] = by * shift[y];
+        pv_model_shift(problem->model, own, p->draws + i * p->dims);
+    }
     for (size_t i = 0; p && i < p->mixture.components; i++)
         pv_model_shift(problem->model, shift, p->mixture.mean + i * p->dims);
+}
+
+/* Of a loss whose marginal is the mean that was moved, at the maximum and at each draw. */
+static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
+    const pv_posterior *p = c->posterior;
+    size_t k = (size_t)problem->targets.classes;
+    PV_TRY(pv__log_marginal(ctx, problem, NULL, c->w, NULL, c->log_marginal));
+    for (size_t i = 0; p && i < p->count; i++)
+        PV_TRY(pv__log_marginal(ctx, problem, NULL, p->draws + i * p->dims, NULL, c->draw_log_marginal + i * k));
+    return PV_OK;
 }
 
 pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
@@ -304,8 +324,8 @@ pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_class
     double share = share_of(problem, c->agreement), *block;
     if (problem->match == PV_MATCH_NONE || share == 0)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *block, &block));
-    double *a = block + n * k, *target = a + n, *shift = target + k;
+    PV_TRY(pv__alloc(ctx, n * (k + 1) + 3 * k, sizeof *block, &block));
+    double *a = block + n * k, *target = a + n, *shift = target + k; /* with room for a draw's own */
     pv_status status;
     for (size_t y = 0; y < k; y++) /* profile's own; the others' is the mean that is to be moved */
         target[y] = pv__is_profile(problem) ? exp(c->log_marginal[y]) : problem->population.prevalence[y];
@@ -318,7 +338,7 @@ pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_class
     if (c->agreement)
         memcpy(c->agreement->shift, shift, k * sizeof *shift);
     if (!pv__is_profile(problem))
-        PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, c->w, NULL, c->log_marginal));
+        PV_GOTO(done, find_marginals(ctx, problem, c));
 done:
     pv__free(ctx, block);
     return status;

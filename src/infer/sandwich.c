@@ -8,8 +8,10 @@
  * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
  * equal rows; a sampling weight is one row, whose score it multiplies. Rows of one cluster count as one, their scores
  * added, and G/(G - 1) for G clusters. With `loss` plain there is no prevalence and labels are chance: all rows are of
- * one kind (the variance of a survey's weighted regression). Draws are normal, so that whatever takes a posterior's
- * takes these.
+ * one kind (the variance of a survey's weighted regression). Else, without sampling weights and clusters, each row's
+ * residual is divided by what it has of its own prediction taken from 1 (HC3; for several logits a matrix): rows that
+ * pull the line towards themselves have residuals that are too small, and with the labels' weights few rows pull hard.
+ * Draws are normal, so that whatever takes a posterior's takes these.
  */
 #include <math.h>
 #include <string.h>
@@ -28,6 +30,7 @@ typedef struct sandwich {
     double *D;             /* [k][P] */
     double *mean, *count;  /* [kinds][P], [kinds] */
     double *row, *q, *own; /* [size], [k], [P] */
+    double *lever;         /* [k][P + k + 1] */
 } sandwich;
 
 /* q of row n as the tilted problem has it, then its score for one unit of weight. */
@@ -129,6 +132,43 @@ static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ra
             s->mean[y * P + i] /= s->count[y];
 }
 
+/* x = L^-1 b, in place. */
+static void forward(size_t n, const double *L, double *x) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            x[i] -= L[i * n + j] * x[j];
+        x[i] /= L[i * n + i];
+    }
+}
+
+/* The score in own, of one unit of weight, with its residual r replaced by (I - C G)^-1 r: C the row's curvature, G_jl
+ * = x~^T (H^-1)_jl x~. H is its factor by now. */
+static void inflate(const sandwich *s, double unit) {
+    size_t J = s->k - 1, size = s->size, P = s->P;
+    double *u = s->lever, *matrix = u + J * P, *r = matrix + J * J;
+    memset(u, 0, J * P * sizeof *u);
+    for (size_t j = 0; j < J; j++) {
+        memcpy(u + j * P + j * size, s->row, size * sizeof *u);
+        forward(P, s->H, u + j * P);
+        r[j] = s->own[j * size];
+    }
+    for (size_t i = 0; i < J; i++)
+        for (size_t l = 0; l < J; l++) {
+            double sum = i == l;
+            for (size_t j = 0; j < J; j++) {
+                double curvature = unit * s->q[i + 1] * ((i == j) - s->q[j + 1]);
+                for (size_t c = 0; c < P; c++)
+                    sum -= curvature * u[j * P + c] * u[l * P + c];
+            }
+            matrix[i * J + l] = sum;
+        }
+    if (!pv__solve_small((int)J, matrix, r))
+        return;
+    for (size_t j = 0; j < J; j++)
+        for (size_t i = 0; i < size; i++)
+            s->own[j * size + i] = r[j] * s->row[i];
+}
+
 static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
     const pv_targets *targets = &tilted->problem.targets;
     size_t P = s->P;
@@ -138,7 +178,10 @@ static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log
             continue;
         size_t label = kind_of(s, n);
         double count = s->count[label], factor = v * (count > 1 ? count / (count - 1) : 1);
-        score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n) / v);
+        double unit = pv__weight(targets, n) / v;
+        score_of(s, &tilted->problem, log_ratio, n, unit);
+        if (s->kinds > 1 && !s->problem->sampling)
+            inflate(s, unit);
         for (size_t i = 0; i < P; i++)
             s->own[i] -= s->mean[label * P + i];
         for (size_t i = 0; i < P; i++)
@@ -185,11 +228,7 @@ done:
 
 /* x = (L L^T)^-1 b, in place. */
 static void solve(size_t n, const double *L, double *x) {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++)
-            x[i] -= L[i * n + j] * x[j];
-        x[i] /= L[i * n + i];
-    }
+    forward(n, L, x);
     for (size_t i = n; i-- > 0;) {
         for (size_t j = i + 1; j < n; j++)
             x[i] -= L[j * n + i] * x[j];
@@ -200,12 +239,9 @@ static void solve(size_t n, const double *L, double *x) {
 /* J becomes H^-1 J H^-1, D becomes H^-1 D. */
 static void close_up(sandwich *s) {
     size_t P = s->P;
-    for (size_t i = 0; i < P; i++) {
-        s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
+    for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < i; j++)
             s->J[j * P + i] = s->J[i * P + j];
-    }
-    pv__cholesky(P, s->H, 1e-12);
     for (size_t y = 0; y < s->k; y++)
         solve(P, s->H, s->D + y * P);
     for (size_t i = 0; i < P; i++)
@@ -264,7 +300,8 @@ static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_margin
 static pv_status fill(sandwich *s, double **block) {
     size_t n = s->problem->n, k = s->k, P = s->P;
     pv__tilted tilted = {0};
-    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + 2 * k * P + 4 * k + s->size, sizeof **block, block));
+    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + 2 * k * P + 4 * k + s->size + k * (P + k + 1), sizeof **block,
+                     block));
     s->loglik = *block;
     s->H = s->loglik + n * k;
     s->J = s->H + P * P;
@@ -274,6 +311,7 @@ static pv_status fill(sandwich *s, double **block) {
     s->count = s->mean + k * P;
     s->q = s->count + k;
     s->row = s->q + k;
+    s->lever = s->row + s->size + 2 * k;
     double *other = s->row + s->size; /* prevalences, then ratios */
     PV_TRY(pv__objective_loglik(s->ctx, s->problem, s->w, s->loglik));
     if (s->kinds > 1 && isfinite(s->problem->population.prevalence_n))
@@ -281,6 +319,9 @@ static pv_status fill(sandwich *s, double **block) {
     PV_TRY(lean(s, s->problem, &tilted));
     pv__log_ratio(&tilted.problem, other);
     add_rows(s, &tilted, other);
+    for (size_t i = 0; i < P; i++)
+        s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
+    pv__cholesky(P, s->H, 1e-12);
     pv_status status = PV_OK;
     if (s->problem->cluster)
         status = add_clusters(s, &tilted, other);

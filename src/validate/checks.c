@@ -272,6 +272,15 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
     warn_if_failed(check);
 }
 
+/* What brings the model's marginal to the stated one. */
+static const char *marginal_remedy(const pv_classifier *c) {
+    if (pv_loss_has_marginal(c->loss))
+        return "`prevalence-n` known makes them equal";
+    if (c->posterior) /* weights are no likelihood */
+        return "`loss` ig with `infer` robust has the line of iw and intervals that hold";
+    return "`match` full makes them equal";
+}
+
 static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_spread *marginal) {
     int worst = 0, first = -1;
     double farthest = -1;
@@ -292,14 +301,11 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
         "fine.",
         c->schema->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
     if (!(farthest <= log(MARGINAL_RATIO)))
-        pv__check_fail(found, check,
-                       "Fit again with `prevalence-n` known, or a larger `prevalence-n`, if the stated "
-                       "prevalence is right.");
+        pv__check_fail(found, check, "If the stated prevalence is right: %s.", marginal_remedy(c));
     if (first >= 0)
-        pv__format(
-            check->warning, sizeof check->warning,
-            "label %s has probability %.3g in the model, but %.3g was stated; `prevalence-n` known makes them equal",
-            c->schema->labels[first], marginal[first].mean, c->prevalence[first]);
+        pv__format(check->warning, sizeof check->warning,
+                   "label %s has probability %.3g in the model, but %.3g was stated; %s", c->schema->labels[first],
+                   marginal[first].mean, c->prevalence[first], marginal_remedy(c));
 }
 
 static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c) {
@@ -341,10 +347,29 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
     pv_check *check = pv__check_add(found, "separation", "Whether a column separates the classes", largest);
     pv__check_say(check, "The largest coefficient of a standardised column is %.3g, of %s; up to %.0f is fine.",
                   largest, name, SLOPE_LARGE);
-    if (!(largest <= SLOPE_LARGE))
+    if (c->separated > 0 && c->separated <= c->schema->features) {
+        pv__check_say(check,
+                      "The values of %.120s tell the labels apart without fail; its coefficient of %.3g is the prior's "
+                      "doing.",
+                      c->schema->feature[c->separated - 1], mean[c->separated]);
+        pv__check_fail(found, check,
+                       "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
+    } else if (c->separated == PV_SEPARATED_TOGETHER) {
+        pv__check_say(
+            check,
+            "The columns together tell the labels of all rows apart without fail: how large their coefficients "
+            "are (the largest, of %s, is %.3g) is the prior's doing.",
+            name, largest);
+        pv__check_fail(
+            found, check,
+            "Collect more rows or use fewer columns; look for one that is the outcome in disguise, and leave "
+            "it out with `exclude`.");
+    } else if (!(largest <= SLOPE_LARGE))
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`, or fit "
                        "with a stronger `prior`.");
+    if (c->separated != PV_SEPARATED_NOT)
+        warn_if_failed(check);
 }
 
 static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_prior *prior, const double *sd) {

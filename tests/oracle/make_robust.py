@@ -109,8 +109,8 @@ class Problem:
         heads = np.arange(self.k - 1) * self.size
         spread = V[np.ix_(heads, heads)] / self.v.sum() ** 2
         first = np.r_[spread.sum(), np.diag(spread)]
-        z = (mean - self.pi) / np.sqrt(first)
-        away = (mean - self.pi)[1:]
+        away = -mended[heads] / self.v.sum()  # of the means, less what the prior does
+        z = np.r_[-away.sum(), away] / np.sqrt(first)
         statistic = mended @ np.linalg.solve(V, mended)
         return mean, z, away @ np.linalg.solve(spread, away), statistic, chi2.sf(statistic, P)
 
@@ -124,11 +124,18 @@ class Problem:
         return np.r_[0, root(miss, np.zeros(self.k - 1), tol=1e-14).x]
 
     def sandwich(self, t, w, strength):
-        unit = self.rows(t, w)[2]
+        q, weight, unit = self.rows(t, w)
+        raw = unit.copy()
+        inverse = np.linalg.inv(self.curvature(t, w))
+        for n in range(len(unit)):  # HC3
+            e = np.kron(np.eye(self.k - 1), self.x[n][:, None])
+            own = weight[n] * (np.diag(q[n]) - np.outer(q[n], q[n]))[1:, 1:]
+            r = weight[n] * (self.t[n] - q[n])[1:]
+            unit[n] = e @ np.linalg.solve(np.eye(self.k - 1) - own @ (e.T @ inverse @ e), r)
         J = 0
         for y in range(self.k):
             own, v = unit[self.label == y], self.v[self.label == y]
-            own = own - np.average(own, axis=0, weights=v)
+            own = own - np.average(raw[self.label == y], axis=0, weights=v)
             J = J + v.sum() / (v.sum() - 1) * (v[:, None] * own).T @ own
         if np.isfinite(strength):
             kept, pi = self.pi, self.pi
@@ -142,7 +149,6 @@ class Problem:
             self.pi = kept
             D = np.array(D).T
             J = J + D @ ((np.diag(pi) - np.outer(pi, pi)) / strength)[1:, 1:] @ D.T
-        inverse = np.linalg.inv(self.curvature(t, w))
         return inverse @ J @ inverse
 
 

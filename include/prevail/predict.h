@@ -107,7 +107,8 @@ typedef struct pv_prediction {
                                         of another model, as they are, for nobody said which */
     pv_unknown_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
     double *loglik;                  /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
-                                        corrected to it, or without a stated prevalence as trained */
+                                        corrected to it, or without a stated prevalence as trained. DESIGN and UNKNOWN:
+                                        before output biases were matched to the true population */
     double *log_marginal;            /* [classes], log p(y) there; NULL with loglik, and with prevalence */
     bool elsewhere;                  /* the population is not the true one */
 } pv_prediction;

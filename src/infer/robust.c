@@ -91,6 +91,8 @@ typedef struct part {
 
 static int32_t likeliest(const pv_targets *targets, size_t n) {
     int32_t best = 0;
+    if (targets->label)
+        return targets->label[n];
     for (int y = 1; y < targets->classes; y++)
         if (pv__share(targets, n, y) > pv__share(targets, n, best))
             best = y;
@@ -290,13 +292,22 @@ static double share_of(const pv__problem *problem, const pv_agreement *found) {
     return 1 - (double)found->mean_df / found->mean_statistic;
 }
 
-/* Draws move as the maximum does, and by as much more or less as the shift is uncertain: its distance from 0 is known
- * in standard errors. It does not depend on the profile's estimate (Hausman's argument), so the two errors add up. Of
- * other losses the shift closes what a prior opened, and is exact. */
-static void move_all(const pv__problem *problem, double *shift, pv_classifier *c) {
+/* The error of a shift, as a share of it. All the way: it is z standard errors. Shrunk: where the model is right it is
+ * error and nothing else, so that its own square is its variance; where it is wrong that would be too much, and two
+ * standard errors are the most. */
+static double error_of(const pv__problem *problem, const pv_agreement *found, double share) {
+    if (!found || !(found->mean_statistic > 0))
+        return 0;
+    double z = sqrt(found->mean_statistic);
+    return problem->match == PV_MATCH_FULL ? 1 / z : fmin(1, 2 / (share * z));
+}
+
+/* Draws move as the maximum does, and by as much more or less as the shift is uncertain. It does not depend on the
+ * profile's estimate (Hausman's argument), so the two errors add up. Of other losses the shift closes what a prior
+ * opened, and is exact. */
+static void move_all(const pv__problem *problem, double *shift, double error, pv_classifier *c) {
     pv_posterior *p = c->posterior;
     size_t k = (size_t)problem->targets.classes;
-    double error = c->agreement && c->agreement->mean_statistic > 0 ? 1 / sqrt(c->agreement->mean_statistic) : 0;
     pv_model_shift(problem->model, shift, c->w);
     for (size_t i = 0; p && i < p->count; i++) {
         pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_MATCH, i);
@@ -334,7 +345,7 @@ pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_class
     PV_GOTO(done, pv__match_shift(ctx, n, k, block, a, target, shift));
     for (size_t y = 0; y < k; y++)
         shift[y] *= share;
-    move_all(problem, shift, c);
+    move_all(problem, shift, error_of(problem, c->agreement, share), c);
     if (c->agreement)
         memcpy(c->agreement->shift, shift, k * sizeof *shift);
     if (!pv__is_profile(problem))

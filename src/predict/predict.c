@@ -214,11 +214,17 @@ pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_data
                      const pv_population *population, const pv_predict_options *options, pv_prediction **prediction) {
     const pv_predict_options none = {0};
     pv_population *home = NULL;
+    pv__unmatched_view view = {.block = NULL};
+    const pv_classifier *own = classifier;
     *prediction = NULL;
     if (!population)
         PV_TRY(pv_population_new(ctx, classifier, "true", NULL, &home));
-    pv_status status =
-        predict(ctx, classifier, data, population ? population : home, options ? options : &none, prediction);
+    pv_status status = PV_OK;
+    if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_DESIGN))
+        status = pv__unmatched(ctx, classifier, &view, &own);
+    if (status == PV_OK)
+        status = predict(ctx, own, data, population ? population : home, options ? options : &none, prediction);
+    pv__free(ctx, view.block);
     pv_population_free(ctx, home);
     return status;
 }

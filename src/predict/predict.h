@@ -28,6 +28,16 @@ PV_MUST_USE pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *classi
                                         const int32_t *label, const pv_unknown_options *options, double **pi,
                                         const double **plugin, pv_unknown_prevalence **inferred);
 
+/* (unmatched.c) *unmatched: the classifier before its output biases were matched; itself where they were not. view is
+ * the caller's, and its block to be freed. */
+typedef struct pv__unmatched_view {
+    pv_classifier classifier;
+    pv_posterior posterior;
+    double *block;
+} pv__unmatched_view;
+PV_MUST_USE pv_status pv__unmatched(pv_ctx *ctx, const pv_classifier *classifier, pv__unmatched_view *view,
+                                    const pv_classifier **unmatched);
+
 /* The gate (gate.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {
     PV__GATE_LOG,    /* logarithms, normalised or not: below infinity, one finite at least */

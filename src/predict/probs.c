@@ -106,7 +106,12 @@ pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dat
                                       .log_marginal = c->log_marginal,
                                       .label = data->label,
                                       .weight = data->weight};
-    pv_status status = pv_predict_loglik(ctx, c, data, loglik);
+    pv__unmatched_view view = {.block = NULL};
+    const pv_classifier *own;
+    pv_status status = pv__unmatched(ctx, c, &view, &own);
+    if (status == PV_OK)
+        status = pv_predict_loglik(ctx, own, data, loglik);
+    pv__free(ctx, view.block);
     if (status == PV_OK)
         status = pv_confusion(ctx, &sample, c->schema->labels, confusion);
     pv__free(ctx, loglik);

@@ -162,6 +162,8 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     options.loss = method == PLAIN ? PV_LOSS_PLAIN : PV_LOSS_IG;
     options.marginal = method == PLUGIN ? PV_MARGINAL_PLUGIN : PV_MARGINAL_PROFILE;
     options.infer = (int)c->infer[infer];
+    if (method == PROFILE)
+        options.match = c->options->match;
     options.draws = c->options->draws;
     if (c->infer[infer] == PV_INFER_VI) {
         options.components = c->options->vi.components;
@@ -313,6 +315,8 @@ static const pv_option option_table[] = {
     STUDY_OPTION_REPLICATES(coverage_options, NULL, "Simulated data sets. Default: 1000; 500 with --sbc."),
     {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
      "Which of laplace, vi, hmc, separated by commas. Default laplace; vi,hmc with --sbc."},
+    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "auto|none|shrunk|full", NULL,
+     "Of profile, as in fit: output biases matched to the population after the fit."},
     {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL, "Draws of each posterior."},
     {"sbc", PV_OPTION_FLAG, AT(sbc), NULL, 0, 0, NULL, NULL,
      "Simulation-based calibration instead: parameters from the prior, data from the model, ranks of the parameters "

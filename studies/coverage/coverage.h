@@ -27,6 +27,7 @@ typedef struct coverage_options {
     const char *prevalence_n;
     int64_t cases, controls, replicates, draws;
     const char *infer;
+    int match; /* pv_match */
     study_vi vi;
     int64_t chains, warmup; /* hmc */
     bool sbc;

@@ -168,7 +168,8 @@ static void good_fits_pass(void **state) {
     assert_int_equal(found->count, 4);
     assert_string_equal(found->check[0].name, "optimiser");
     assert_string_equal(found->check[1].name, "prevalence");
-    assert_string_equal(found->check[2].name, "separation");
+    assert_string_equal(found->check[2].name, "population");
+    assert_string_equal(found->check[3].name, "separation");
     near(found->check[0].value, (double)c->iterations, 0);
     near(find(found, "prevalence")->value, exp(c->log_marginal[1]) / 0.02, 1e-9);
     for (size_t i = 0; i < found->count; i++)

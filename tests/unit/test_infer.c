@@ -274,6 +274,8 @@ static void test_more_classes(void **state) {
     options.prevalence_n = "known";
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-10;
+    options.robust = "0";
+    options.match = PV_MATCH_NONE;
     pv_classifier *profile = fit(ctx, &p, &options);
     options.loss = PV_LOSS_PLAIN;
     pv_classifier *plain = fit(ctx, &p, &options);

@@ -26,6 +26,7 @@ static fitted fit_nodules(int classes) {
     pv_table_free(ctx, other);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
+    options.match = PV_MATCH_NONE; /* what is checked is one draw at a time */
     options.infer = PV_INFER_LAPLACE;
     options.draws = 200;
     pv_schema schema = *f.of.schema;

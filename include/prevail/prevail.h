@@ -22,19 +22,25 @@
  *         pv_dataset *people;
  *         pv_prediction *said;
  *         pv_judgement *worth;
- *         if (argc != 5 || pv_ctx_new(NULL, &ctx) != PV_OK)
+ *         if (argc != 5)
  *             return fprintf(stderr, "usage: fit STUDY.csv TARGET PREVALENCE PEOPLE.csv\n"), 2;
+ *         if (pv_ctx_new(NULL, &ctx) != PV_OK) // NULL here and below: the defaults
+ *             return 1;
  *         need(ctx, pv_fit_settings_new(ctx, &settings));
  *         need(ctx, pv_settings_set(ctx, settings, "target", argv[2]));
  *         need(ctx, pv_settings_set(ctx, settings, "prevalence", argv[3]));
  *         need(ctx, pv_learn(ctx, argv[1], settings, &model));
- *         pv_roles labelled = pv_schema_roles(model->schema);
+ *         pv_roles labelled = pv_schema_roles(model->schema); // with outcomes; NULL in its place: without
  *         need(ctx, pv_dataset_read(ctx, model->schema, argv[4], &labelled, NULL, &people));
  *         need(ctx, pv_predict_in(ctx, model, people, "true", NULL, &said));
- *         need(ctx, pv_judge_in(ctx, model, people, "true", NULL, &worth));
- *         for (size_t i = 0; i < said->rows; i++)
+ *         pv_judge_options judge = pv_judge_options_default();
+ *         judge.stated_for = "population"; // rows count as in the population, not as often as the study has them
+ *         need(ctx, pv_judge_in(ctx, model, people, "true", &judge, &worth));
+ *         for (size_t i = 0; i < said->rows; i++) // [rows][classes], the positive label last
  *             printf("%.6g\n", said->p[i * (size_t)said->classes + 1]);
- *         fprintf(stderr, "AUC %.3f\n", worth->found.value.auc);
+ *         const pv_assessment *found = &worth->found; // value, and lo and hi of a 90 % interval
+ *         fprintf(stderr, "AUC %.3f [%.3f, %.3f], ", found->value.auc, found->lo.auc, found->hi.auc);
+ *         fprintf(stderr, "mean -log p %.4f [%.4f, %.4f]\n", found->value.nell, found->lo.nell, found->hi.nell);
  *         pv_judgement_free(ctx, worth);
  *         pv_prediction_free(ctx, said);
  *         pv_dataset_free(ctx, people);
@@ -48,27 +54,41 @@
  *
  *   pv_ctx_new           a context: errors, threads, memory                               base.h
  *   pv_fit_settings_new  the settings of a fit: "target", "prevalence", "model", ...      infer.h
- *   pv_settings_set      one of them, by the name and text that prevail fit --help has    base.h
+ *   pv_settings_set      one of them: names and texts are those of prevail fit --help all,
+ *                        without the dashes in front ("prevalence-n", "infer", "positive")  base.h
  *   pv_learn             a file (CSV, NPZ, NPY, IDX) and settings to a classifier         infer.h
  *   pv_classifier_save   a model file; pv_classifier_load reads it                        infer.h
  *   pv_classifier_summary  coefficients, odds ratios and prevalences, with intervals      infer.h
  *   pv_diagnose          whether a fit is to be trusted, and what to do if not            diagnose.h
  *   pv_dataset_read      the rows of another file, by the classifier's schema             data.h
- *   pv_predict_in        probabilities in a population: "true", "known:0.2", "unknown"    predict.h
- *   pv_judge_in          what they are worth: metrics with intervals                      judge.h
+ *   pv_predict_in        probabilities in a population: "true", "known:0.2", or "unknown",
+ *                        which infers the prevalence (said->prevalence) from all rows given  predict.h
+ *   pv_judge_in          what they are worth: metrics with intervals (PV_METRIC_LIST)       judge.h, assess.h
  *   pv_cross_validate    the same by cross-validation                                     validate.h
  *   pv_ctx_message       what went wrong, and where, after any status but PV_OK           base.h
  *
  * What a function makes, its _free releases: pv_classifier_free, pv_dataset_free, pv_prediction_free, ...
  *
- * Data in memory: pv_table_new and pv_table_add_matrix make a table, pv_learn_table learns from it, pv_schema_apply
- * makes the rows of another. In smaller steps: pv_table_read reads a table, pv_schema_learn makes of it a schema (what
- * its columns mean, kept in the model) and a data set, pv_fit fits these.
+ * A classifier keeps its schema: what the columns of its table meant, and its labels in order (schema->labels, the
+ * positive one last; the setting "positive" names it). Roles say which parts of a table are wanted: those of
+ * pv_schema_roles ask for the outcome as well, NULL for the features alone.
+ *
+ * Data in memory (data.h; the types of arrays are in images.h):
+ *
+ *     double x[N][2], y[N];
+ *     static const char *const names[] = {"age", "dose"};
+ *     need(ctx, pv_table_new(ctx, "memory", N, &table));
+ *     need(ctx, pv_table_add_matrix(ctx, table, names, 2, PV_ARRAY_F64, x, 0, 0, false));
+ *     need(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false)); // texts: pv_table_add_texts
+ *     need(ctx, pv_learn_table(ctx, table, settings, &model));
+ *     need(ctx, pv_schema_apply(ctx, model->schema, other_table, NULL, &people));
+ *
+ * In smaller steps: pv_table_read reads a table, pv_schema_learn makes of it a schema and a data set, pv_fit fits them.
  *
  * With a training framework of your own you need core.h alone: pv_full_loss_new and pv_full_loss_eval take
  * log-likelihoods and labels, and give the loss and its gradient (examples/loss.c).
  *
- * All else is a second tier, for those who need it:
+ * The rest of these headers is a second tier, for those who need it:
  *
  *   base.h       option tables, settings by name, checkpoints, jobs, output files
  *   images.h     arrays from NPZ, NPY and IDX; images with labels or votes
@@ -77,7 +97,7 @@
  *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
  *   probs.h      another model's probabilities, from a file
  *   judge.h      ensembles; judging what was predicted already
- *   assess.h     metrics of arrays of your own, curves
+ *   assess.h     what the metrics are; metrics of arrays of your own, curves
  *   validate.h   hold-out samples, mixtures of models
  *   report.h     one HTML page of text, tables and charts, with an explorer of populations
  *   chart.h      charts as SVG, from a description

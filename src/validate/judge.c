@@ -162,10 +162,13 @@ static pv_status find_positive(pv_ctx *ctx, const char *name, pv_judgement *j) {
 static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
                            const pv_judge_options *options, judged_case *it, pv_judgement *j) {
     static char *const sides[] = {"below", "above"};
-    if (data->rows != said->rows || (!data->label && !data->frequency))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "%zu rows %s and %zu were predicted; predictions are judged by their own rows", data->rows,
-                        data->label || data->frequency ? "have labels" : "have no labels", said->rows);
+    if (!data->label && !data->frequency)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "the rows have no labels to be judged by: read them with the target (roles of pv_schema_roles)");
+    if (data->rows != said->rows)
+        return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted; judge the rows that were",
+                        data->rows, said->rows);
     *it = (judged_case){.targets = pv_dataset_targets(data),
                         .log_p = said->log_p,
                         .loglik = said->loglik,

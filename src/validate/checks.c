@@ -368,7 +368,7 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`, or fit "
                        "with a stronger `prior`.");
-    if (c->separated != PV_SEPARATED_NOT)
+    if (c->separated == PV_SEPARATED_TOGETHER) /* of one column alone the reader of the table has warned */
         warn_if_failed(check);
 }
 

@@ -16,13 +16,26 @@
 /* ---- options that would do nothing ------------------------------------------------------------------------------- */
 
 /* What some options are for. */
-typedef enum part { MINIBATCHES, FULL_BATCH, NETWORK, MARGINAL, AUXILIARY, LINEAR, PRIOR, POSTERIOR, VI, HMC } part;
+typedef enum part {
+    MINIBATCHES,
+    FULL_BATCH,
+    NETWORK,
+    MARGINAL,
+    STATED,
+    AUXILIARY,
+    LINEAR,
+    PRIOR,
+    POSTERIOR,
+    VI,
+    HMC
+} part;
 
 static const char *const needs[] = {
     [MINIBATCHES] = "minibatches (`batch` N)",
     [FULL_BATCH] = "`batch` full",
     [NETWORK] = "`model` convnet and inception",
     [MARGINAL] = "a loss with a marginal, as ig",
+    [STATED] = "a loss that is told the prevalence, ig or iw",
     [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
     [LINEAR] = "`marginal` auxiliary:linear",
     [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
@@ -37,6 +50,9 @@ static const struct {
     part part;
 } parts[] = {{"prevalence-n", MARGINAL},
              {"marginal", MARGINAL},
+             {"match", STATED},
+             {"robust", MARGINAL},
+             {"robust", FULL_BATCH},
              {"pretrained", NETWORK},
              {"freeze-low", NETWORK},
              {"prior", PRIOR},
@@ -80,6 +96,8 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return images;
     case MARGINAL:
         return pv_loss_has_marginal((pv_loss)o->loss);
+    case STATED:
+        return pv_loss_needs_prevalence((pv_loss)o->loss);
     case AUXILIARY:
         return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
     case LINEAR:

@@ -94,23 +94,37 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
-static json_t *json_coefficient(const pv_coefficient *k, bool posterior, bool details, bool slope) {
+/* What is shown beside an estimate. */
+typedef enum shown { SHOWN_ALONE, SHOWN_DRAWS, SHOWN_ERRORS, SHOWN_TESTS } shown;
+
+static shown shown_of(const pv_classifier *classifier, const pv_summary *summary) {
+    if (classifier->posterior)
+        return SHOWN_DRAWS;
+    return summary->has_tests ? SHOWN_TESTS : summary->has_errors ? SHOWN_ERRORS : SHOWN_ALONE;
+}
+
+static json_t *json_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
     const pv_spread *s = &k->value;
     json_t *entry = cli_json_object();
     cli_json_set(entry, "value", cli_json_real(s->mean));
-    if (!posterior)
+    if (what == SHOWN_ALONE)
         return entry;
-    cli_json_set(entry, "sd", cli_json_real(s->sd));
+    cli_json_set(entry, what == SHOWN_DRAWS ? "sd" : "se", cli_json_real(s->sd));
     cli_json_set(entry, "lo", cli_json_real(s->lo));
     cli_json_set(entry, "hi", cli_json_real(s->hi));
-    if (!details)
+    if (what == SHOWN_TESTS) {
+        cli_json_set(entry, "z", cli_json_real(k->z));
+        cli_json_set(entry, "p", cli_json_real(k->p_value));
+    }
+    if (!details && what == SHOWN_DRAWS)
         return entry;
     if (slope) {
         cli_json_set(entry, "odds_ratio", cli_json_real(k->odds_ratio));
         cli_json_set(entry, "odds_ratio_lo", cli_json_real(k->odds_ratio_lo));
         cli_json_set(entry, "odds_ratio_hi", cli_json_real(k->odds_ratio_hi));
     }
-    cli_json_set(entry, "sign", cli_json_real(s->sign));
+    if (what == SHOWN_DRAWS)
+        cli_json_set(entry, "sign", cli_json_real(s->sign));
     return entry;
 }
 
@@ -118,41 +132,51 @@ json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary 
     if (!summary->coefficient)
         return NULL;
     json_t *object = cli_json_object();
+    shown what = shown_of(classifier, summary);
     for (size_t y = 1; y < (size_t)classifier->schema->classes; y++) {
         const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
         json_t *row = classifier->schema->classes == 2 ? object : cli_json_object();
         for (size_t at = 0; at < summary->terms; at++)
-            cli_json_set(row, own[at].name, json_coefficient(&own[at], classifier->posterior != NULL, details, at > 0));
+            cli_json_set(row, own[at].name, json_coefficient(&own[at], what, details, at > 0));
         if (row != object)
             cli_json_set(object, classifier->schema->labels[y], row);
     }
     return object;
 }
 
-static void print_heads(bool posterior, bool details, double level) {
+static void print_heads(shown what, bool details, double level) {
     bounds names = bound_names(level);
-    if (!posterior)
+    if (what == SHOWN_ALONE)
         printf("  %12s  %12s\n", "coefficient", "odds ratio");
+    else if (what == SHOWN_TESTS)
+        printf(" %11s %10s %8s %9s %10s %10s %10s\n", "coefficient", "std. error", "z", "p", "odds ratio", names.lo,
+               names.hi);
     else
-        printf(" %11s %10s %10s %10s %10s %10s %10s%s\n", "coefficient", "sd", names.lo, names.hi, "odds ratio",
-               names.lo, names.hi, details ? "   sign" : "");
+        printf(" %11s %10s %10s %10s %10s %10s %10s%s\n", "coefficient", what == SHOWN_DRAWS ? "sd" : "std. error",
+               names.lo, names.hi, "odds ratio", names.lo, names.hi, details && what == SHOWN_DRAWS ? "   sign" : "");
 }
 
-static void print_coefficient(const pv_coefficient *k, bool posterior, bool details, bool slope) {
+static void print_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
     const pv_spread *s = &k->value;
-    if (!posterior) {
+    if (what == SHOWN_ALONE) {
         printf("  %12.6g", s->mean);
         if (slope)
             printf("  %12.6g", k->odds_ratio);
         fputc('\n', stdout);
         return;
     }
-    printf(" %11.4g %10.4g %10.4g %10.4g", s->mean, s->sd, s->lo, s->hi);
+    bool sign = details && what == SHOWN_DRAWS;
+    if (isnan(s->sd)) /* an intercept that follows from the others */
+        printf(" %11.4g", s->mean);
+    else if (what == SHOWN_TESTS)
+        printf(" %11.4g %10.4g %8.3f %9.3g", s->mean, s->sd, k->z, k->p_value);
+    else
+        printf(" %11.4g %10.4g %10.4g %10.4g", s->mean, s->sd, s->lo, s->hi);
     if (slope)
         printf(" %10.4g %10.4g %10.4g", k->odds_ratio, k->odds_ratio_lo, k->odds_ratio_hi);
-    else if (details)
+    else if (sign)
         printf(" %10s %10s %10s", "", "", "");
-    if (details)
+    if (sign)
         printf(" %6.3f", s->sign);
     fputc('\n', stdout);
 }
@@ -171,7 +195,7 @@ static void print_references(const pv_schema *schema) {
 }
 
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
-    bool posterior = classifier->posterior != NULL;
+    shown what = shown_of(classifier, summary);
     int width = 11;
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
@@ -181,12 +205,12 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
         const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
         printf("%s  %s against %s\n", y > 1 ? "\n" : "", own->label, classifier->schema->labels[0]);
         print_padded("", width);
-        print_heads(posterior, details, summary->level);
+        print_heads(what, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {
             if (isnan(own[at].value.mean)) /* the intercept of matched sets, which there is not */
                 continue;
             print_padded(own[at].name, width);
-            print_coefficient(&own[at], posterior, details, at > 0);
+            print_coefficient(&own[at], what, details, at > 0);
         }
     }
     if (summary->coefficient)

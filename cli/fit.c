@@ -19,6 +19,7 @@ typedef struct fit_options {
     pv_fit_options fit;
     cli_sample sample;
     const char *output, *trace;
+    double interval;
     cli_checkpoint checkpoint;
     cli_running running;
 } fit_options;
@@ -29,6 +30,8 @@ static const pv_option run_table[] = {
                       "is saved too, unless the file exists."),
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
+    CLI_OPTION_INTERVAL(fit_options, interval, "0.9",
+                        "Level of the intervals that are shown: linear models, and models with a posterior."),
     CLI_OPTION_THREADS(fit_options, running.threads),
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet),
@@ -42,6 +45,7 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
         return code;
     how.sample = sample;
     how.command = call->line;
+    how.errors = true;
     pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -84,6 +88,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "population", cli_json_agreement(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
+    if (summary->has_errors)
+        cli_json_set(object, "interval", cli_json_real(summary->level));
     cli_json_posterior(object, c, summary);
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "seed", json_integer(c->seed));
@@ -116,6 +122,13 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
     if (!pv_loss_has_marginal(c->loss) || !(c->prevalence_n > 0))
         return "normal:10";
     return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
+}
+
+static void print_no_errors(const char *why) {
+    char text[160];
+    snprintf(text, sizeof text, "%s", why);
+    cli_dashes(text);
+    printf("  (no standard errors: %s)\n", text);
 }
 
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
@@ -167,6 +180,8 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                pv_loss_name(c->loss));
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, false);
+    if (c->no_errors && summary->coefficient)
+        print_no_errors(c->no_errors);
     cli_print_agreement(c);
     if (call->warnings)
         fputc('\n', stdout);
@@ -182,7 +197,7 @@ static int show(cli_call *call, const fit_options *options, const pv_classifier 
     pv_summary *summary = NULL;
     pv_status status = add_warnings(call, options, classifier);
     if (status == PV_OK)
-        status = pv_classifier_summary(call->ctx, classifier, CLI_LEVEL, &summary);
+        status = pv_classifier_summary(call->ctx, classifier, options->interval, &summary);
     if (status == PV_OK)
         (options->running.json ? print_json : print_text)(call, options, classifier, summary);
     pv_summary_free(call->ctx, summary);
@@ -268,6 +283,9 @@ static int run(cli_call *call) {
         code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
         code = cli_check_use(call, "trace", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "trace"));
+    if (code == CLI_OK)
+        code =
+            cli_check_use(call, "interval", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "interval"));
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &training);
@@ -362,15 +380,19 @@ const cli_command cli_fit = {
         "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
         "models), warnings. Whether the line holds in the population: the mean risk of the rows, weighted to it, and a "
         "test "
-        "of profile against iw. With a posterior (--infer laplace, vi, hmc; robust is none but has draws as well) its "
-        "means, standard deviations and central "
-        "90 % intervals.\n"
+        "of profile against iw. Coefficients of linear models have standard errors and normal intervals, odds ratios "
+        "theirs, and without a prior z and p of Wald's test; for very many rows the errors are those of evenly spaced "
+        "ones, good to two or three digits. With a posterior (--infer laplace, vi, hmc; robust is none but has draws "
+        "as well) its means, standard deviations and central intervals.\n"
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), population (whether the line holds there, null where that is not checked: mean, z "
         "and "
-        "shift by label, statistic, df and p_value, robust, chosen), coefficients (name: {value}; more than two "
-        "classes: label: {name: {value}} "
-        "against the first label), seconds, seed, rows, dropped, classes, design (label: share), model, "
+        "shift by label, statistic, df and p_value, robust, chosen), coefficients (name: {value, se, lo, hi, "
+        "odds_ratio, "
+        "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; {value} alone where there are no standard errors; "
+        "more than two classes: label: {name: ...} "
+        "against the first label), interval (the level), seconds, seed, rows, dropped, classes, design (label: share), "
+        "model, "
         "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
         "parameters are kept, null without --patience), prior, intercept_prior, saved, "
         "version, warnings. Numbers that are not finite are "

@@ -19,7 +19,7 @@ typedef struct summary_options {
 
 static const pv_option option_table[] = {
     CLI_OPTION_INTERVAL(summary_options, interval, "0.9",
-                        "Level of the central intervals that a model with a posterior gives."),
+                        "Level of the central intervals: of models with standard errors or a posterior."),
     {"all", PV_OPTION_FLAG, offsetof(summary_options, all), NULL, 0, 0, NULL, NULL,
      "Show every option of the fit, also those at their defaults."},
     CLI_OPTION_JSON(summary_options, running.json, "Print one JSON object instead of text."),
@@ -103,6 +103,8 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "marginal", cli_json_marginal(c, summary));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
+    if (summary->has_errors)
+        cli_json_set(object, "interval", cli_json_real(summary->level));
     cli_json_posterior(object, c, summary);
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "record", cli_json_record(c));
@@ -176,9 +178,11 @@ static int run(cli_call *call) {
     if (status != PV_OK)
         return cli_fail(call, status);
     int code = CLI_OK;
-    if (!classifier->posterior && cli_given(call, "interval"))
-        code = cli_error(call, PV_ERR_USAGE, NULL,
-                         "the model has no posterior, so no intervals: fit it with --infer laplace, vi or hmc");
+    if (!classifier->posterior && !classifier->standard_error && cli_given(call, "interval"))
+        code = cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "the model has neither standard errors nor a posterior, so no intervals: fit it with --infer laplace, "
+            "vi or hmc");
     else if ((status = pv_classifier_summary(call->ctx, classifier, options->interval, &summary)) != PV_OK)
         code = cli_fail(call, status);
     else if (options->running.json)
@@ -199,10 +203,11 @@ const cli_command cli_summary = {
     .name = "summary",
     .summary = "what is in a model file",
     .usage = "MODEL [--interval LEVEL] [--all] [--json]",
-    .text = "Shows what a model file holds: the data it was fitted on, the stated prevalence and the model's own, "
-            "coefficients with odds ratios (linear models), and the options of the fit that are not at their defaults. "
-            "With a "
-            "posterior all of these have intervals, and coefficients the probability of their sign.",
+    .text =
+        "Shows what a model file holds: the data it was fitted on, the stated prevalence and the model's own, "
+        "coefficients with odds ratios (linear models) and their intervals, and the options of the fit that are not at "
+        "their defaults. With a posterior all of these have intervals, and coefficients the probability of their "
+        "sign.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(summary_options),
@@ -210,7 +215,8 @@ const cli_command cli_summary = {
         "Text, or with --json one object: file, data, data_hash, target, classes, features, image (how images become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
-        "coefficients, seed, and record: version, command and options of the fit. With a posterior the fields that fit "
+        "coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. With a "
+        "posterior the fields that fit "
         "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "
         "draws on the mean's side of zero) as well.",
     .examples = examples,

@@ -112,13 +112,14 @@ typedef struct pv_fit_options {
                                  none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
                                  model's estimate of it */
     const char *command;      /* what is kept in the classifier's record as the command; NULL: none */
+    bool errors;              /* linear models: keep standard errors with a classifier that has no posterior */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
 /* What an option is for, by its name in the table, where it would do nothing in a fit with these options to a table or
- * to images: "minibatches (`batch` N)", say. NULL: it has its part. "trace" is known as well. */
+ * to images: "minibatches (`batch` N)", say. NULL: it has its part. "trace" is known as well, and "interval". */
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name);
 /* The options with those that would do nothing at their defaults: for several fits with the same options, of which some
  * are for other losses. */
@@ -216,6 +217,9 @@ typedef struct pv_classifier {
     pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
     double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
     pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
+    double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. Where
+                                  they were asked for and can be had; else NULL */
+    const char *no_errors;     /* why there are none, in words; NULL: not asked for. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
 } pv_classifier;
@@ -291,14 +295,16 @@ PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_clas
 
 /* ---- what a classifier says ----------------------------------------------------------------------------------------
  * Coefficients and odds ratios on the scale of the table, and p(y|w), each with its spread where there is a posterior.
- * Without one the mean is the estimate, and all else NaN.
+ * Without one the mean is the estimate; where there are standard errors, sd is that and the interval normal; all else
+ * is NaN.
  */
 typedef struct pv_coefficient {
     const char *name;  /* of the feature; "(Intercept)". Borrowed from the classifier, as label is */
     const char *label; /* whose log odds against the first label it is of */
     pv_spread value;   /* per unit of the column */
     double odds_ratio, odds_ratio_lo, odds_ratio_hi; /* NaN of an intercept */
-    double scale; /* one standard deviation of a column of numbers; 1 for others, and for an intercept */
+    double scale;      /* one standard deviation of a column of numbers; 1 for others, and for an intercept */
+    double z, p_value; /* of Wald's test that it is 0, where there are standard errors and no prior; else NaN */
 } pv_coefficient;
 
 typedef struct pv_summary {
@@ -307,6 +313,8 @@ typedef struct pv_summary {
     size_t terms; /* coefficients of each label but the first: 1 + features; 0: the model is not linear */
     pv_coefficient *coefficient; /* [classes-1][terms], the intercept first; NULL: the model is not linear */
     pv_spread *marginal;         /* [classes], p(y|w) */
+    bool has_errors;             /* the spread of the coefficients is a standard error, not that of draws */
+    bool has_tests;              /* and there are z and p_value */
 } pv_summary;
 
 /* The caller frees *summary, which must not outlive the classifier. */

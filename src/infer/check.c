@@ -26,6 +26,7 @@ typedef enum part {
     LINEAR,
     PRIOR,
     POSTERIOR,
+    SPREADS,
     VI,
     HMC
 } part;
@@ -40,6 +41,7 @@ static const char *const needs[] = {
     [LINEAR] = "`marginal` auxiliary:linear",
     [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
     [POSTERIOR] = "`infer` laplace, vi, hmc and robust",
+    [SPREADS] = "`model` linear, and `infer` laplace, vi and hmc",
     [VI] = "`infer` vi",
     [HMC] = "`infer` hmc",
 };
@@ -71,7 +73,8 @@ static const struct {
              {"auxiliary-rate", AUXILIARY},
              {"auxiliary-sparsity", MINIBATCHES},
              {"auxiliary-sparsity", LINEAR},
-             {"trace", MINIBATCHES}, /* a field without a row in the table */
+             {"trace", MINIBATCHES}, /* a field without a row in the table, and what is shown of a fit */
+             {"interval", SPREADS},
              {"max-iter", FULL_BATCH},
              {"tolerance", FULL_BATCH},
              {"draws", POSTERIOR},
@@ -106,6 +109,8 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return o->infer != PV_INFER_ML;
     case POSTERIOR:
         return o->infer > PV_INFER_ML;
+    case SPREADS:
+        return o->infer > PV_INFER_ML || strcmp(o->model, "linear") == 0;
     case VI:
         return o->infer == PV_INFER_VI;
     case HMC:

@@ -21,6 +21,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__free(ctx, classifier->draw_log_marginal);
     pv__trace_free(ctx, classifier->trace);
     pv__agreement_free(ctx, classifier->agreement);
+    pv__free(ctx, classifier->standard_error);
     pv__free(ctx, classifier->record);
     pv__free(ctx, classifier);
 }
@@ -43,7 +44,7 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
     }
 }
 
-static pv_status coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients) {
+pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients) {
     if (!pv_model_has_coefficients(classifier->model))
         return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear models do",
                         pv_model_spec(classifier->model));
@@ -53,7 +54,7 @@ static pv_status coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, c
 }
 
 pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients) {
-    return coefficients_of(ctx, classifier, classifier->w, coefficients);
+    return pv__coefficients_of(ctx, classifier, classifier->w, coefficients);
 }
 
 pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
@@ -62,5 +63,5 @@ pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *clas
     if (!posterior || draw >= posterior->count)
         return pv__fail(ctx, PV_ERR_USAGE, "the model has no draw %zu: it has %zu", draw,
                         posterior ? posterior->count : (size_t)0);
-    return coefficients_of(ctx, classifier, posterior->draws + draw * posterior->dims, coefficients);
+    return pv__coefficients_of(ctx, classifier, posterior->draws + draw * posterior->dims, coefficients);
 }

@@ -11,6 +11,7 @@ typedef struct summary {
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
     int64_t has_agreement, mean_df, df, chosen, separated;
     double mean_statistic, statistic, p_value, exponent;
+    int64_t has_errors;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -21,6 +22,7 @@ static summary summarise(const pv_classifier *c) {
                  .passes = c->passes,
                  .loss_value = c->loss_value,
                  .validation = c->validation,
+                 .has_errors = c->standard_error != NULL,
                  .best_epoch = c->best_epoch,
                  .separated = c->separated};
     const pv_agreement *a = c->agreement;
@@ -60,7 +62,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
     return n + 1;
 }
 
-enum { FIELDS = 16, DIAGNOSED = 6 };
+enum { FIELDS = 16, FINITE = 4, DIAGNOSED = 6 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
@@ -70,8 +72,8 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->log_marginal, k);
     n = add(field, n, c->prevalence, k);
     n = add(field, n, c->agreement ? c->agreement->mean : NULL, 3 * k);
-    if (!p)
-        return n;
+    if (!p) /* of one that has no posterior; some may not be defined */
+        return add(field, n, c->standard_error, params);
     pv_mixture *m = &p->mixture;
     n = add(field, n, p->draws, p->count * params);
     n = add(field, n, c->draw_log_marginal, p->count * k);
@@ -170,10 +172,12 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         PV_TRY(new_posterior(ctx, &s, bytes, c));
     if (s.has_agreement)
         PV_TRY(new_agreement(ctx, &s, c));
+    if (s.has_errors)
+        PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof(double), &c->standard_error));
     pv_field field[FIELDS];
     size_t n = arrays_of(c, field);
     PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));
-    PV_TRY(pv__checkpoint_finite(ctx, field, n < DIAGNOSED ? n : DIAGNOSED));
+    PV_TRY(pv__checkpoint_finite(ctx, field, s.has_posterior ? DIAGNOSED : FINITE));
     if (n > DIAGNOSED + 2) /* R-hat and effective sizes, which need not be defined, lie between */
         PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 2));
     c->stop = (pv_stop)s.stop;

@@ -133,7 +133,7 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
     for (size_t i = 0; status == PV_OK && i < pv_model_params(problem->model); i++) {
         if (fabs(w[i]) <= 8 || problem->is_bias[i])
             continue;
-        pv__precondition own = {1, size, metric.diagonal, metric.factor + i / size * length};
+        pv__precondition own = {1, size, metric.diagonal, metric.factor + i / size * length, false};
         memset(unit, 0, size * sizeof *unit);
         unit[i % size] = 1;
         pv__precondition_forward(&own, unit, unit + size);

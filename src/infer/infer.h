@@ -142,6 +142,15 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
                             pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 
+/* (classifier.c) pv_classifier_coefficients at any w. */
+pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients);
+
+/* ---- standard errors (errors.c) ---------------------------------------------------------------------------------- */
+
+/* Fills the classifier's standard_error, or no_errors, at the optimum that was found. */
+pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                              pv_classifier *classifier);
+
 /* ---- matched sets (matched.c) ------------------------------------------------------------------------------------ */
 
 /* The loss that the design asks for; refuses options that do not go with it. */
@@ -204,8 +213,12 @@ typedef struct pv__precondition {
     size_t blocks, size;
     bool diagonal;  /* many columns: the diagonal alone */
     double *factor; /* [blocks][size][size], lower triangles; diagonal: [blocks][size] */
+    bool whole;     /* while it is summed: of more rows, with a block for each pair of logits */
 } pv__precondition;
 pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made);
+/* The information of the rows at w, prior left out, [params][params]: that of the labels given the columns. Of very
+ * many rows those that are evenly spaced stand for the others. */
+pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *information);
 void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
 void pv__precondition_backward(const pv__precondition *p, const double *u, double *w); /* w = L^-T u */
 void pv__precondition_forward(const pv__precondition *p, const double *g, double *u);  /* u = L^-1 g */
@@ -253,7 +266,9 @@ pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_class
  * its marginal lambda [classes]. */
 pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
                     pv_agreement *found);
-/* (sandwich.c) Draws about w, the optimum of exponent t. */
+/* (sandwich.c) The lower factor [params][params] of the covariance of w, the optimum of exponent t. */
+pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *factor);
+/* Draws about it. */
 pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c);
 /* (precondition.c) A curvature of parameter i's prior that bounds its own from above; 0 without map. */
 double pv__prior_curvature(const pv__problem *problem, size_t i, double w);

@@ -176,7 +176,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 8 };
+enum { ARRAYS = 9 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -191,6 +191,7 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                             {"prevalence", c->prevalence, k},
                             {"design", c->design, k},
                             {"log_marginal", c->log_marginal, k},
+                            {"standard_error", c->standard_error, pv_model_params(c->model)},
                             {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
                             {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
                             {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
@@ -550,6 +551,20 @@ static pv_status get_agreement(const reader *r, pv_classifier *c) {
     return PV_OK;
 }
 
+/* Of a linear model that has any. */
+static pv_status get_errors(const reader *r, pv_classifier *c) {
+    size_t params = pv_model_params(c->model);
+    if (!json_object_get(json_object_get(r->root, "arrays"), "standard_error"))
+        return PV_OK;
+    if (!pv_model_has_coefficients(c->model))
+        return damaged(r, "it has standard errors but no coefficients");
+    PV_TRY(get_array(r, "standard_error", params, true, &c->standard_error));
+    for (size_t i = 0; i < params; i++)
+        if (c->standard_error[i] < 0)
+            return damaged(r, "a standard error is negative");
+    return PV_OK;
+}
+
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
     if (!pv_loss_find(json_string_value(json_object_get(r->root, "loss")), &c->loss) ||
@@ -657,6 +672,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
         if (!(c->log_marginal[y] <= 1e-9))
             return damaged(r, "a marginal probability is above 1");
     PV_TRY(get_agreement(r, c));
+    PV_TRY(get_errors(r, c));
     return get_posterior(r, c);
 }
 

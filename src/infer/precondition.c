@@ -72,21 +72,21 @@ static gathered gathered_in(double *block, size_t size, size_t k) {
     return g;
 }
 
-/* The information weight of a row for logit y: its weight, as the loss has it, times p (1 - p). */
-static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y) {
+/* The information weight of a row for logits y and l: its weight, as the loss has it, times p (1 - p), or -p p'. */
+static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y, size_t l) {
     double weight = pv__weight(&problem->targets, n);
     if (problem->targets.label)
         weight *= problem->factor[problem->targets.label[n]];
-    return weight * exp(log_p[y]) * -expm1(log_p[y]);
+    return weight * exp(log_p[y]) * (y == l ? -expm1(log_p[y]) : -exp(log_p[l]));
 }
 
 static void add_block(const pv__problem *problem, const pv__compute *compute, pv__precondition *made, gathered *g,
                       size_t rows, const size_t *which, double scale) {
     size_t size = made->size, k = (size_t)problem->targets.classes;
-    for (size_t y = 1; y < k; y++) {
-        double *h = block_of(made, y - 1);
+    for (size_t b = 0, y = 1, l = made->whole ? 1 : y; b < made->blocks; b++) {
+        double *h = block_of(made, b);
         for (size_t r = 0; r < rows; r++) {
-            double weight = scale * row_weight(problem, which[r], g->loglik + r * k, y);
+            double weight = scale * row_weight(problem, which[r], g->loglik + r * k, y, l);
             for (size_t i = 0; i < size; i++)
                 g->scaled[r * size + i] = weight * g->plain[r * size + i];
         }
@@ -95,6 +95,10 @@ static void add_block(const pv__problem *problem, const pv__compute *compute, pv
         for (size_t r = 0; made->diagonal && r < rows; r++)
             for (size_t i = 0; i < size; i++)
                 h[i] += g->plain[r * size + i] * g->scaled[r * size + i];
+        if (l++ == y) {
+            y++;
+            l = made->whole ? 1 : y;
+        }
     }
 }
 
@@ -124,9 +128,16 @@ static void run_rows(const pv__problem *problem, const double *w, size_t first, 
     }
 }
 
+/* All, where that costs little beside a fit; else evenly spaced, enough for two or three digits of a standard error. */
+static size_t rows_for(const pv__precondition *made) {
+    size_t affordable = 200000000 / (made->blocks * made->size * made->size);
+    return affordable < ROWS_MAX ? ROWS_MAX : affordable;
+}
+
 /* Groups of rows, their sums added in order: the same bits for any number of threads. */
 static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
-    size_t k = (size_t)problem->targets.classes, rows = problem->n < ROWS_MAX ? problem->n : ROWS_MAX;
+    size_t k = (size_t)problem->targets.classes, most = made->whole ? rows_for(made) : ROWS_MAX;
+    size_t rows = problem->n < most ? problem->n : most;
     size_t length = made->blocks * made->size * (made->diagonal ? 1 : made->size);
     size_t room = gathered_size(made->size, k), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
     double *partial = NULL, *block = NULL;
@@ -161,6 +172,22 @@ pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const do
         finish_block(problem, made, b, w);
     if (status != PV_OK)
         pv__precondition_free(ctx, made);
+    return status;
+}
+
+pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *information) {
+    size_t J = (size_t)problem->targets.classes - 1, size = (size_t)pv_model_inputs(problem->model) + 1, P = J * size;
+    pv__precondition sums = {.blocks = J * (J + 1) / 2, .size = size, .whole = true};
+    PV_TRY(pv__alloc(ctx, sums.blocks * size, size * sizeof(double), &sums.factor));
+    pv_status status = sum_groups(ctx, problem, w, &sums);
+    const double *from = sums.factor;
+    for (size_t j = 0; j < J; j++)
+        for (size_t l = 0; l <= j; l++)
+            for (size_t i = 0; i < size; i++)
+                for (size_t c = 0; c < size; c++, from++)
+                    information[(j * size + i) * P + l * size + c] = information[(l * size + c) * P + j * size + i] =
+                        *from;
+    pv__precondition_free(ctx, &sums);
     return status;
 }
 

@@ -309,6 +309,11 @@ static void move_all(const pv__problem *problem, double *shift, double error, pv
     pv_posterior *p = c->posterior;
     size_t k = (size_t)problem->targets.classes;
     pv_model_shift(problem->model, shift, c->w);
+    size_t terms = pv_model_params(problem->model) / (k - 1);
+    for (size_t y = 1; c->standard_error && y < k; y++) { /* of a linear model: intercepts */
+        double *own = c->standard_error + (y - 1) * terms;
+        *own = hypot(*own, error * (shift[y] - shift[0]));
+    }
     for (size_t i = 0; p && i < p->count; i++) {
         pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_MATCH, i);
         double *own = shift + k, by = 1 + error * pv_rng_normal(&rng);

@@ -333,17 +333,32 @@ static pv_status fill(sandwich *s, double **block) {
     return status;
 }
 
-pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c) {
+static sandwich sandwich_of(pv_ctx *ctx, const pv__problem *problem, double t, const double *w) {
     size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model);
     bool labels_are_chance = pv_loss_of_design(pv__problem_loss(problem));
-    sandwich s = {.ctx = ctx,
-                  .problem = problem,
-                  .t = t,
-                  .k = k,
-                  .size = P / (k - 1),
-                  .P = P,
-                  .kinds = labels_are_chance ? 1 : k,
-                  .w = w};
+    return (sandwich){.ctx = ctx,
+                      .problem = problem,
+                      .t = t,
+                      .k = k,
+                      .size = P / (k - 1),
+                      .P = P,
+                      .kinds = labels_are_chance ? 1 : k,
+                      .w = w};
+}
+
+pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *factor) {
+    sandwich s = sandwich_of(ctx, problem, t, w);
+    double *block = NULL;
+    pv_status status = fill(&s, &block);
+    if (status == PV_OK)
+        take_roots(&s, factor);
+    pv__free(ctx, block);
+    return status;
+}
+
+pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c) {
+    sandwich s = sandwich_of(ctx, problem, t, w);
+    size_t k = s.k, P = s.P;
     double *block = NULL;
     pv_posterior *p;
     PV_TRY(pv__alloc(ctx, 1, sizeof *p, &p));

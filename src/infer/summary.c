@@ -12,6 +12,12 @@ static pv_spread estimate(double value) {
     return (pv_spread){value, NAN, NAN, NAN, NAN};
 }
 
+/* Sizes of intervals and tests are those of a normal distribution. */
+static pv_spread normal(double value, double error, double level) {
+    double half = pv_normal_quantile(0.5 + 0.5 * level) * error;
+    return (pv_spread){value, error, value - half, value + half, NAN};
+}
+
 static double feature_scale(const pv_schema *schema, size_t feature) {
     size_t at = 0;
     for (size_t s = 0; s < schema->sources; s++) {
@@ -49,7 +55,7 @@ static pv_status estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     PV_GOTO(done, pv__alloc(ctx, pv_model_params(c->model), sizeof *values, &values));
     PV_GOTO(done, pv_classifier_coefficients(ctx, c, values));
     for (size_t i = 0; i < pv_model_params(c->model); i++)
-        s->coefficient[i].value = estimate(values[i]);
+        s->coefficient[i].value = normal(values[i], c->standard_error ? c->standard_error[i] : (double)NAN, s->level);
 done:
     pv__free(ctx, values);
     return status;
@@ -74,6 +80,8 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
         k->scale = slope ? feature_scale(c->schema, term - 1) : 1;
+        k->z = s->has_tests ? k->value.mean / k->value.sd : (double)NAN;
+        k->p_value = s->has_tests ? 2 * pv_normal_cdf(-fabs(k->z)) : (double)NAN;
     }
     return PV_OK;
 }
@@ -95,6 +103,17 @@ pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *c, double level
     return PV_OK;
 }
 
+/* With a prior a test that a coefficient is 0 has no size. */
+static pv_status find_tests(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    pv_fit_options *options;
+    if (!s->has_errors)
+        return PV_OK;
+    PV_TRY(pv_classifier_options(ctx, c, &options));
+    s->has_tests = options->infer == PV_INFER_ML || strcmp(options->prior, "none") == 0;
+    pv_fit_options_free(ctx, options);
+    return PV_OK;
+}
+
 pv_status pv_classifier_summary(pv_ctx *ctx, const pv_classifier *classifier, double level, pv_summary **summary) {
     *summary = NULL;
     if (!(level > 0 && level < 1))
@@ -104,6 +123,8 @@ pv_status pv_classifier_summary(pv_ctx *ctx, const pv_classifier *classifier, do
     s->level = level;
     s->classes = classifier->schema->classes;
     pv_status status;
+    s->has_errors = classifier->standard_error != NULL && !classifier->posterior;
+    PV_GOTO(fail, find_tests(ctx, classifier, s));
     PV_GOTO(fail, coefficients(ctx, classifier, s));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)s->classes, sizeof *s->marginal, &s->marginal));
     PV_GOTO(fail, pv__marginal_spreads(ctx, classifier, level, s->marginal));

@@ -1,4 +1,4 @@
-# Coefficients of plain logistic regression on R's esoph data (datasets, R >= 4.0.4: 200 cases, 775 controls), by glm.
+# Coefficients and standard errors of plain logistic regression on R's esoph data (datasets, R >= 4.0.4: 200 cases, 775 controls), by glm.
 # The groups are unordered factors with treatment contrasts against the level that sorts first bytewise.
 #
 #   Rscript tests/oracle/make_esoph.R > tests/oracle/esoph_glm.txt
@@ -23,8 +23,9 @@ cat("# Plain logistic regression of cancer on age, alcohol and tobacco, esoph da
 cat("# Made by: Rscript tests/oracle/make_esoph.R > tests/oracle/esoph_glm.txt\n")
 cat(sprintf("# %s; largest entry of the score at these values: %.1e\n", R.version.string, max(abs(score))))
 estimate <- coef(fit)
+error <- sqrt(diag(vcov(fit)))
 for (name in names(estimate)) {
     column <- names(columns)[startsWith(name, names(columns))]
     label <- if (length(column)) paste0(column, "=", substring(name, nchar(column) + 1)) else name
-    cat(sprintf("%s %.17g\n", label, estimate[[name]]))
+    cat(sprintf("%s %.17g %.17g\n", label, estimate[[name]], error[[name]]))
 }

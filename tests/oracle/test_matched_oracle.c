@@ -12,11 +12,12 @@
 #include "oracle_file.h"
 #include "prevail/prevail.h"
 
-/* Maximum likelihood, and the standard errors of Laplace's approximation without a prior. */
+/* Maximum likelihood with its standard errors, and those of Laplace's approximation without a prior. */
 static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schema, const pv_dataset *data) {
     pv_fit_options options = pv_fit_options_default();
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-12;
+    options.errors = true;
     pv_classifier *ml, *laplace;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &ml), PV_OK);
     options.infer = PV_INFER_LAPLACE;
@@ -31,6 +32,8 @@ static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schem
     oracle_compare(item, "estimate", coefficient + 1, oracle_values(item, "estimate", 2), 2, 1e-8, 0);
     oracle_compare(item, "loglik", &loglik, oracle_values(item, "loglik", 1), 1, 1e-11, 0);
     oracle_compare(item, "error", error, oracle_values(item, "error", 2), 2, 1e-6, 0);
+    oracle_compare(item, "error", ml->standard_error + 1, oracle_values(item, "error", 2), 2, 1e-6, 0);
+    assert_true(isnan(ml->standard_error[0])); /* there is no intercept */
     pv_classifier_free(ctx, ml);
     pv_classifier_free(ctx, laplace);
 }

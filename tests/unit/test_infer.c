@@ -15,16 +15,26 @@ static void test_esoph(void **state) {
     options.loss = PV_LOSS_PLAIN;
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-11;
+    options.errors = true;
+    options.robust = "0";
+    options.match = PV_MATCH_NONE;
     pv_classifier *c = fit(ctx, &p, &options);
+    /* Prior correction leaves the slopes' errors. That of the intercept is less by the chance of the label counts, 200
+     * and 775, which are the design's; a prevalence of 500 observations adds its own. */
+    options.loss = PV_LOSS_IG;
+    options.prevalence = "0.0005";
+    pv_classifier *corrected = fit(ctx, &p, &options);
+    options.prevalence_n = "500";
+    pv_classifier *counted = fit(ctx, &p, &options);
     double coefficients[64];
     CHECK_OK(ctx, pv_classifier_coefficients(ctx, c, coefficients));
     FILE *stream = fopen(PV_TEST_DIR "/oracle/esoph_glm.txt", "r");
     assert_non_null(stream);
     char line[256], name[128];
-    double value;
+    double value, error, counts = 1.0 / 200 + 1.0 / 775, stated = (1 / 0.0005 + 1 / 0.9995) / 500;
     int compared = 0;
     while (fgets(line, sizeof line, stream)) {
-        if (line[0] == '#' || sscanf(line, "%127s %lf", name, &value) != 2)
+        if (line[0] == '#' || sscanf(line, "%127s %lf %lf", name, &value, &error) != 3)
             continue;
         int at = strcmp(name, "(Intercept)") == 0 ? 0 : -1;
         for (int j = 0; j < c->schema->features; j++)
@@ -32,11 +42,17 @@ static void test_esoph(void **state) {
                 at = j + 1;
         assert_true(at >= 0);
         CHECK_NEAR(coefficients[at], value, 1e-6 * (1 + fabs(value)));
+        CHECK_NEAR(c->standard_error[at], error, 1e-6 * error);
+        double own = at ? error : sqrt(error * error - counts);
+        CHECK_NEAR(corrected->standard_error[at], own, 1e-6 * error);
+        CHECK_NEAR(counted->standard_error[at], at ? own : sqrt(own * own + stated), 1e-6 * error);
         compared++;
     }
     fclose(stream);
     assert_int_equal(compared, c->schema->features + 1);
     pv_classifier_free(ctx, c);
+    pv_classifier_free(ctx, corrected);
+    pv_classifier_free(ctx, counted);
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
@@ -247,6 +263,27 @@ static void test_known(void **state) {
 
 /* ---- every prior and loss reaches a stationary point ------------------------------------------------------------- */
 
+/* Standard errors, from the rows' information, are those of the posterior's curvature, from differences. */
+static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
+    pv_fit_options how = *options;
+    how.robust = "0";
+    how.match = PV_MATCH_NONE;
+    how.errors = true;
+    pv_classifier *map = fit(ctx, p, &how);
+    how.infer = PV_INFER_LAPLACE;
+    pv_classifier *laplace = fit(ctx, p, &how);
+    size_t params = pv_model_params(map->model);
+    assert_null(laplace->standard_error);
+    for (size_t i = 0; i < params; i++) {
+        double variance = 0;
+        for (size_t j = 0; j <= i; j++)
+            variance += pow(laplace->posterior->mixture.factor[i * params + j], 2);
+        CHECK_NEAR(map->standard_error[i], sqrt(variance), 1e-5 * sqrt(variance));
+    }
+    pv_classifier_free(ctx, map);
+    pv_classifier_free(ctx, laplace);
+}
+
 static void test_more_classes(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -287,6 +324,12 @@ static void test_more_classes(void **state) {
     }
     pv_classifier_free(ctx, profile);
     pv_classifier_free(ctx, plain);
+    for (int i = 0; i < 4; i++) {
+        options.infer = PV_INFER_MAP;
+        options.loss = i & 1 ? PV_LOSS_PLAIN : PV_LOSS_IG;
+        options.prior = i & 2 ? "student:3" : "normal:1";
+        check_errors(ctx, &p, &options);
+    }
     const char *priors[] = {"normal:1", "student:3", "laplace:0.5", "none"};
     for (size_t i = 0; i < 4; i++)
         for (int loss = 0; loss < 3; loss++) {

@@ -1,0 +1,216 @@
+/* Standard errors of a linear model's coefficients at the optimum that was found, without a posterior.
+ *
+ * plain: the inverse of the rows' information, the prior's curvature added. Profile with nothing but the stated
+ * prevalence to hold the intercepts has the same for its slopes; from the intercepts' part it takes
+ * diag(1/n_j) + 1/n_0, n the label masses, which are the design's and no chance (Prentice and Pyke 1979), and adds
+ * (diag(1/pi_j) + 1/pi_0)/N_pr for a prevalence of N_pr observations (docs/method.md, 9).
+ * A line between profile and iw, sampling weights, clusters: the sandwich, since there weights are no counts of
+ * independent rows. Else the curvature from differences of the gradient, where that is cheap.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "infer/density.h"
+
+enum { PARAMS_MAX = 300 };
+/* Rows times parameters squared that take some tenths of a second: by differences, and by the sandwich. */
+static const double DIFFERENCES_MAX = 2e7, SANDWICH_MAX = 3e7;
+
+/* ---- covariances of the parameters ------------------------------------------------------------------------------- */
+
+/* The prior's own curvature, which may be negative. */
+static double prior_curvature(const pv__problem *problem, size_t i, double w) {
+    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    double away = w - problem->centre[i], nu = prior->df, square = away * away;
+    if (problem->map && prior->kind == PV_PRIOR_STUDENT)
+        return (nu + 1) * (nu - square) / ((nu + square) * (nu + square));
+    return pv__prior_curvature(problem, i, w);
+}
+
+/* The inverse of L L^T into inverse [n][n]. */
+static void invert(size_t n, const double *L, double *inverse) {
+    memset(inverse, 0, n * n * sizeof *inverse);
+    for (size_t c = 0; c < n; c++) {
+        double *x = inverse + c * n; /* column c, which is row c */
+        x[c] = 1;
+        for (size_t i = c; i < n; i++) {
+            for (size_t j = c; j < i; j++)
+                x[i] -= L[i * n + j] * x[j];
+            x[i] /= L[i * n + i];
+        }
+        for (size_t i = n; i-- > 0;) {
+            for (size_t j = i + 1; j < n; j++)
+                x[i] -= L[j * n + i] * x[j];
+            x[i] /= L[i * n + i];
+        }
+    }
+}
+
+static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance,
+                                  bool *found) {
+    size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model), size = P / (k - 1);
+    const pv_prevalence *population = &problem->population;
+    double *H;
+    PV_TRY(pv__alloc(ctx, P, P * sizeof *H, &H));
+    pv_status status = pv__information(ctx, problem, w, H);
+    for (size_t i = 0; i < P; i++)
+        H[i * P + i] += prior_curvature(problem, i, w[i]);
+    *found = status == PV_OK && pv__cholesky(P, H, 0);
+    if (*found)
+        invert(P, H, covariance);
+    const double *pi = population->prevalence, *mass = problem->mass;
+    double observed = population->prevalence_n; /* infinite: the prevalence is known */
+    for (size_t j = 0; *found && pv__is_profile(problem) && j < k - 1; j++)
+        for (size_t l = 0; l < k - 1; l++) {
+            double *entry = &covariance[j * size * P + l * size];
+            *entry += 1 / (pi[0] * observed) - 1 / mass[0];
+            if (j == l)
+                *entry += 1 / (pi[j + 1] * observed) - 1 / mass[j + 1];
+        }
+    pv__free(ctx, H);
+    return status;
+}
+
+/* factor [n][n], lower, of the covariance of the parameters from `first` on. */
+static void from_factor(size_t P, size_t first, const double *factor, double *covariance) {
+    size_t n = P - first;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t l = 0; l <= (i < j ? i : j); l++)
+                sum += factor[i * n + l] * factor[j * n + l];
+            covariance[(first + i) * P + first + j] = sum;
+        }
+}
+
+static pv_status from_sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *covariance) {
+    size_t P = pv_model_params(problem->model);
+    double *factor;
+    PV_TRY(pv__alloc(ctx, P, P * sizeof *factor, &factor));
+    pv_status status = pv__sandwich_factor(ctx, problem, t, w, factor);
+    if (status == PV_OK)
+        from_factor(P, 0, factor, covariance);
+    pv__free(ctx, factor);
+    return status;
+}
+
+/* The posterior as a function of the slopes alone, for a loss that knows no intercept. */
+typedef struct slopes {
+    const pv_density *all;
+    double *w, *gradient; /* [1 + dims] */
+} slopes;
+
+static pv_status eval_slopes(pv_ctx *ctx, void *state, const double *w, double *value, double *gradient) {
+    const slopes *s = state;
+    size_t n = s->all->dims - 1;
+    memcpy(s->w + 1, w, n * sizeof *w);
+    PV_TRY(s->all->eval(ctx, s->all->state, s->w, value, s->gradient));
+    memcpy(gradient, s->gradient + 1, n * sizeof *gradient);
+    return PV_OK;
+}
+
+static pv_status from_differences(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance) {
+    size_t P = pv_model_params(problem->model), first = pv_loss_is_relative(pv__problem_loss(problem)) ? 1 : 0;
+    const pv_laplace_options no_draws = {.seed = 1};
+    pv_density density = {0};
+    pv_posterior *p = NULL;
+    slopes part = {.all = &density};
+    pv_status status;
+    PV_GOTO(done, pv__density_new(ctx, problem, &density));
+    PV_GOTO(done, pv__alloc(ctx, 2 * P, sizeof *part.w, &part.w));
+    part.gradient = part.w + P;
+    memcpy(part.w, w, P * sizeof *w);
+    const pv_density only = {.dims = P - first, .state = &part, .eval = eval_slopes};
+    PV_GOTO(done, pv_laplace(ctx, first ? &only : &density, w + first, &no_draws, &p));
+    from_factor(P, first, p->mixture.factor, covariance);
+    for (size_t i = 0; first && i < P; i++)
+        covariance[i] = covariance[i * P] = (double)NAN;
+done:
+    pv__free(ctx, part.w);
+    pv__density_free(ctx, &density);
+    pv_posterior_free(ctx, p);
+    return status;
+}
+
+/* ---- which, and of what ------------------------------------------------------------------------------------------ */
+
+/* Why there can be none; NULL: there can. */
+static const char *reason(const pv__problem *problem, const pv__solution *solution) {
+    pv_loss loss = pv__problem_loss(problem);
+    if (!pv_model_has_coefficients(problem->model) || problem->data)
+        return "the model has no coefficients";
+    if (solution->stop != PV_STOP_CONVERGED || problem->batch > 0)
+        return "the optimum was not reached exactly; `infer` laplace and the full batch have them";
+    if (pv_model_params(problem->model) > PARAMS_MAX)
+        return "there are more than 300 coefficients; `infer` laplace or vi takes the time it needs";
+    if (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
+        return "`prior` laplace has no curvature at zero; `infer` hmc has intervals";
+    if (pv_loss_of_design(loss) || pv_loss_is_relative(loss))
+        return NULL;
+    if (!pv_loss_has_marginal(loss))
+        return "weights of `loss` iw are no counts of rows; `loss` ig with `infer` robust has them";
+    if (problem->options->marginal != PV_MARGINAL_PROFILE)
+        return "only `marginal` profile has them; `infer` laplace may";
+    return NULL;
+}
+
+/* Whether the rows' information is all there is beside prior and stated prevalence. */
+static bool is_simple(const pv__problem *problem) {
+    bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
+    return pv_loss_of_design(pv__problem_loss(problem)) ||
+           (pv__is_profile(problem) && free_intercept && !problem->unlabelled && problem->population.prevalence_n > 0);
+}
+
+/* Coefficients are linear in the parameters: what they are at w = e_i are the weights of parameter i. */
+static pv_status set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c) {
+    size_t P = pv_model_params(c->model);
+    double *map = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, P + 1, P * sizeof *map, &map));
+    PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &c->standard_error));
+    double *unit = map + P * P;
+    for (size_t i = 0; i < P; i++) {
+        unit[i] = 1;
+        PV_GOTO(done, pv__coefficients_of(ctx, c, unit, map + i * P));
+        unit[i] = 0;
+    }
+    for (size_t at = 0; at < P; at++) {
+        double variance = 0;
+        for (size_t i = 0; i < P; i++)
+            for (size_t j = 0; map[i * P + at] != 0 && j < P; j++) /* what has no part in it may be NaN */
+                if (map[j * P + at] != 0)
+                    variance += map[i * P + at] * map[j * P + at] * covariance[i * P + j];
+        c->standard_error[at] = sqrt(variance);
+    }
+done:
+    pv__free(ctx, map);
+    return status;
+}
+
+pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution, pv_classifier *c) {
+    size_t P = pv_model_params(problem->model);
+    double exponent = c->agreement ? c->agreement->exponent : 0, *covariance;
+    double size = (double)problem->n * (double)(P * P);
+    bool simple = is_simple(problem), found = true, survey = problem->sampling || problem->cluster;
+    bool sandwich = exponent > 0 || (simple && survey);
+    c->no_errors = reason(problem, solution);
+    if (!c->no_errors && survey && !sandwich)
+        c->no_errors = "for sampling weights and clusters only `loss` plain and `marginal` profile have them";
+    if (!c->no_errors && sandwich && size > SANDWICH_MAX)
+        c->no_errors = "by the sandwich they take longer than the fit; `infer` robust has them";
+    else if (!c->no_errors && !sandwich && !simple && size > DIFFERENCES_MAX)
+        c->no_errors = "with these options they take longer than the fit; `infer` laplace has them";
+    if (c->no_errors)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));
+    pv_status status = sandwich ? from_sandwich(ctx, problem, exponent, solution->w, covariance)
+                       : simple ? from_information(ctx, problem, solution->w, covariance, &found)
+                                : from_differences(ctx, problem, solution->w, covariance);
+    if (status == PV_OK && found)
+        status = set_errors(ctx, covariance, c);
+    else if (status == PV_OK)
+        c->no_errors = "the curvature is not positive in every direction";
+    pv__free(ctx, covariance);
+    return status;
+}

@@ -14,7 +14,7 @@
 
 typedef struct adjust_options {
     const char *from, *to;
-    const char *columns, *labels, *weights, *source, *costs, *output;
+    const char *columns, *labels, *weights, *source, *target_column, *costs, *output;
     int missing;     /* pv_missing */
     double interval; /* 0: none */
     cli_running running;
@@ -51,17 +51,22 @@ static const pv_option unknown_table[] = {
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
      "prevalence. PROBS and --source both need it."},
     {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
-     "For bbse: probabilities like PROBS of rows drawn from the population of --from. Their own probabilities tell how "
-     "decisions confuse the labels."},
+     "Probabilities like PROBS of other rows. bbse: drawn from the population of --from; their own probabilities tell "
+     "how decisions confuse the labels. exact, with two labels: rows whose labels are known, in any label shares, "
+     "which "
+     "tell how the probabilities are to be read; --target names the column of the labels."},
+    {"target", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
+     "The column of --source with the true labels."},
     CLI_OPTION_END};
 
 typedef struct work {
     pv_probs *probs, *source;
     pv_costs *costs;
-    double *from;      /* [classes] */
-    pv_population *to; /* where they are wanted */
-    int32_t *label;    /* [rows]; NULL: none known */
-    double *confusion; /* [classes][classes]; NULL: not needed */
+    double *from;            /* [classes] */
+    pv_population *to;       /* where they are wanted */
+    int32_t *label;          /* [rows]; NULL: none known */
+    double *confusion;       /* [classes][classes]; NULL: not needed */
+    pv_reference *reference; /* of --source with labels; NULL: none */
     size_t *copy;
     pv_prediction *said;
 } work;
@@ -91,8 +96,17 @@ static int check_options(cli_call *call, const adjust_options *options) {
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
-    if (options->source && options->target.method != PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
+    bool exact = options->target.method == PV_UNKNOWN_EXACT;
+    if (options->source && !exact && options->target.method != PV_UNKNOWN_BBSE)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--source is for --method exact and bbse: leave it out, or give one of these");
+    if (options->source && exact && !options->target_column)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--source with --method exact holds rows whose labels are known: name their column with "
+                         "--target, or use --method bbse");
+    if (options->target_column && !(options->source && exact))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--target names the labels of --source with --method exact: leave it out, or give these");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");
@@ -149,14 +163,16 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     return cli_read_costs(call, options->costs, probs->labels, probs->classes, &held->costs);
 }
 
-/* bbse: the confusion that rows of the population of --from have, by their own probabilities. */
-static int learn_confusion(cli_call *call, const adjust_options *options, work *held) {
+/* bbse: the confusion that rows of the population of --from have, by their own probabilities. exact: how labelled rows
+ * say that probabilities are to be read. */
+static int learn_source(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)
         return CLI_OK;
     pv_csv_options csv = cli_csv(call);
     pv_probs_options reading = {.csv = &csv,
                                 .columns = options->columns,
                                 .weights = options->weights,
+                                .target = options->target_column,
                                 .all = true,
                                 .drop_missing = options->missing == PV_MISSING_DROP};
     pv_status status = pv_probs_read(call->ctx, options->source, &reading, &held->source);
@@ -168,6 +184,10 @@ static int learn_confusion(cli_call *call, const adjust_options *options, work *
             return cli_error(call, PV_ERR_INPUT, options->source,
                              "does not have the columns of probabilities of %s; give rows of the same model",
                              call->argument[0]);
+    if (options->target_column) {
+        status = pv_probs_reference(call->ctx, held->source, held->from, &held->reference);
+        return status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
     status = pv_probs_confusion(call->ctx, held->source, held->from, held->confusion);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -177,6 +197,7 @@ static int compute(cli_call *call, const adjust_options *options, work *held) {
     const pv_predict_options wanted = {.level = options->interval, .label = held->label};
     held->to->unknown.level = CLI_LEVEL;
     held->to->unknown.confusion = held->confusion;
+    held->to->unknown.reference = held->reference;
     pv_status status = pv_predict_probs(call->ctx, held->probs, held->from, held->to, &wanted, &held->said);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -221,19 +242,28 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
     return cli_write_predictions(call, &predictions, options->output);
 }
 
-static void report(cli_call *call, const adjust_options *options, const work *held) {
+static int report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, probs->labels, probs->data->rows);
+    if (held->said->inferred)
+        cli_note_shift(call, held->said->inferred, NULL);
     cli_note_costs(call, held->costs, probs->labels);
     cli_note_dropped(call, NULL, probs->data);
     if (!options->running.json)
-        return;
+        return cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), NULL);
     json_t *object = cli_json_object();
     cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
     cli_json_set(object, "prevalence", cli_json_by_label(probs->labels, probs->classes, held->said->prevalence));
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, probs->labels);
+    if (held->said->inferred)
+        cli_json_shift(object, held->said->inferred, NULL);
+    int code = cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), object);
+    if (code != CLI_OK) {
+        json_decref(object);
+        return code;
+    }
     cli_json_set(object, "rows", json_integer((json_int_t)probs->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)probs->data->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
@@ -242,6 +272,7 @@ static void report(cli_call *call, const adjust_options *options, const work *he
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_print(object);
+    return CLI_OK;
 }
 
 static int run(cli_call *call) {
@@ -252,16 +283,17 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = read_probs(call, options, &held);
     if (code == CLI_OK)
-        code = learn_confusion(call, options, &held);
+        code = learn_source(call, options, &held);
     if (code == CLI_OK)
         code = compute(call, options, &held);
     if (code == CLI_OK)
         code = write_probs(call, options, &held);
     if (code == CLI_OK)
-        report(call, options, &held);
+        code = report(call, options, &held);
     free(held.from);
     free(held.label);
     free(held.confusion);
+    pv_reference_free(call->ctx, held.reference);
     free(held.copy);
     pv_prediction_free(call->ctx, held.said);
     pv_population_free(call->ctx, held.to);
@@ -327,6 +359,6 @@ const cli_command cli_adjust = {
         "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
         "one object: from, "
         "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
-        "method, iterations, stop, identified.",
+        "method, iterations, stop, identified, calibrated, shift and expected.",
     .examples = examples,
     .run = run};

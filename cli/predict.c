@@ -58,9 +58,9 @@ static const pv_option unknown_table[] = {
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
      "prevalence. Default: the column named in fit, if the data have it."},
     {"source", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
-     "For bbse: labelled rows, best not those of the fit, to learn the confusion of labels from; the model's columns "
-     "and "
-     "its target, in any label shares."},
+     "Labelled rows that the fit has not seen, with the model's columns and its target, in any label shares. bbse "
+     "learns the confusion of labels from them; exact, with two labels, how the model's ratios are to be read, in the "
+     "place of what the model keeps of its training rows."},
     CLI_OPTION_END};
 
 typedef struct work {
@@ -69,8 +69,9 @@ typedef struct work {
     pv_dataset *data;
     pv_costs *costs;
     pv_population *population;
-    int32_t *label;    /* [rows]; NULL: none known */
-    double *confusion; /* [classes][classes]; NULL: not needed */
+    int32_t *label;          /* [rows]; NULL: none known */
+    double *confusion;       /* [classes][classes]; NULL: not needed */
+    pv_reference *reference; /* of --source; NULL: none */
     pv_prediction *said;
 } work;
 
@@ -86,8 +87,9 @@ static int check_options(cli_call *call, const predict_options *options) {
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
-    if (options->source && options->target.method != PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--source is for --method bbse: leave it out, or give that");
+    if (options->source && options->target.method != PV_UNKNOWN_BBSE && options->target.method != PV_UNKNOWN_EXACT)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--source is for --method exact and bbse: leave it out, or give one of these");
     if (options->ensemble && options->interval > 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
     if (options->ensemble && strcmp(options->population, "unknown") == 0)
@@ -137,8 +139,8 @@ static int read_data(cli_call *call, const predict_options *options, work *held)
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* bbse's confusion matrix, from labelled rows. */
-static int learn_confusion(cli_call *call, const predict_options *options, work *held) {
+/* What labelled rows tell: bbse's confusion matrix, or how ratios are to be read. */
+static int learn_source(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *c = held->classifier;
     if (!options->source)
         return CLI_OK; /* the library says what is missing */
@@ -154,9 +156,11 @@ static int learn_confusion(cli_call *call, const predict_options *options, work 
         return code;
     roles.weights = cli_weights(c, table, options->weights);
     pv_status status = pv_schema_apply(call->ctx, c->schema, table, &roles, &data);
-    if (status == PV_OK) {
+    if (status == PV_OK && options->target.method == PV_UNKNOWN_BBSE) {
         held->confusion = cli_alloc(k * k, sizeof *held->confusion);
         status = pv_predict_confusion(call->ctx, c, data, held->confusion);
+    } else if (status == PV_OK) {
+        status = pv_predict_reference(call->ctx, c, data, &held->reference);
     }
     pv_dataset_free(call->ctx, data);
     pv_table_free(call->ctx, table);
@@ -167,6 +171,7 @@ static int compute(cli_call *call, const predict_options *options, work *held) {
     const pv_predict_options wanted = {.level = options->interval, .label = held->label};
     held->population->unknown.level = CLI_LEVEL;
     held->population->unknown.confusion = held->confusion;
+    held->population->unknown.reference = held->reference;
     pv_status status = pv_predict(call->ctx, held->classifier, held->data, held->population, &wanted, &held->said);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -197,20 +202,31 @@ static int write_predictions(cli_call *call, const predict_options *options, con
     return cli_write_predictions(call, &predictions, options->output);
 }
 
-static void report(cli_call *call, const predict_options *options, const work *held) {
+static int report(cli_call *call, const predict_options *options, const work *held) {
     const pv_classifier *c = held->classifier;
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
+    if (held->said->inferred)
+        cli_note_shift(call, held->said->inferred, c->schema->feature);
     cli_note_costs(call, held->costs, c->schema->labels);
     cli_note_dropped(call, NULL, held->data);
     if (!options->running.json)
-        return;
+        return cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
+                            cli_threshold(held->costs), NULL);
     json_t *object = cli_json_object();
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence",
                  cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, c->schema->labels);
+    if (held->said->inferred)
+        cli_json_shift(object, held->said->inferred, c->schema->feature);
+    int code = cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
+                            cli_threshold(held->costs), object);
+    if (code != CLI_OK) {
+        json_decref(object);
+        return code;
+    }
     cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
@@ -221,6 +237,7 @@ static void report(cli_call *call, const predict_options *options, const work *h
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_print(object);
+    return CLI_OK;
 }
 
 static int run(cli_call *call) {
@@ -231,7 +248,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = load_model(call, options, &held);
     if (code == CLI_OK)
-        code = learn_confusion(call, options, &held);
+        code = learn_source(call, options, &held);
     if (code == CLI_OK)
         code = read_data(call, options, &held);
     if (code == CLI_OK)
@@ -239,9 +256,10 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = write_predictions(call, options, &held);
     if (code == CLI_OK)
-        report(call, options, &held);
+        code = report(call, options, &held);
     free(held.label);
     free(held.confusion);
+    pv_reference_free(call->ctx, held.reference);
     pv_prediction_free(call->ctx, held.said);
     pv_population_free(call->ctx, held.population);
     pv_costs_free(call->ctx, held.costs);
@@ -312,6 +330,6 @@ const cli_command cli_predict = {
         "Numbers read back exactly. The file appears under its name only when it is complete.\n"
         "With --json one object: population, prevalence (label: share), rows, dropped, costs (actions, and for two "
         "classes the thresholds), and of an unknown population target_prevalence (label: value, lo, hi, sd), method, "
-        "iterations, stop, identified.",
+        "iterations, stop, identified, calibrated, shift and expected.",
     .examples = examples,
     .run = run};

@@ -5,6 +5,7 @@
 #include "tool/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int cli_check_method(cli_call *call, const pv_unknown_options *options) {
@@ -73,4 +74,92 @@ void cli_note_target(cli_call *call, const pv_unknown_prevalence *t, char *const
             "the prior decides much of the prevalence: another would move it by %.2g standard deviations; give more "
             "rows, or be sure of --dirichlet",
             t->movement);
+}
+
+/* ---- what it takes for granted ----------------------------------------------------------------------------------- */
+
+static const double TOO_SMALL = 0.05; /* a p-value */
+
+void cli_json_shift(json_t *object, const pv_unknown_prevalence *t, char *const *feature) {
+    const pv_shift_check *check = &t->check;
+    cli_json_set(object, "calibrated", json_boolean(t->slope != NULL));
+    json_t *entry = cli_json_object();
+    bool column = feature && check->column >= 0;
+    cli_json_set(entry, "p", cli_json_real(check->both));
+    cli_json_set(entry, "distance", isnan(check->p) ? json_null() : cli_json_real(check->distance));
+    cli_json_set(entry, "distance_p", cli_json_real(check->p));
+    cli_json_set(entry, "column", column ? cli_json_text(feature[check->column]) : json_null());
+    cli_json_set(entry, "column_z", column ? cli_json_real(check->column_z) : json_null());
+    cli_json_set(entry, "column_p", cli_json_real(check->column_p));
+    cli_json_set(object, "shift", entry);
+}
+
+static void note_doubts(cli_call *call, const pv_unknown_prevalence *t) {
+    if (t->slope || !(t->unlabelled > 0) || t->method != PV_UNKNOWN_EXACT || !(t->sd[0] > 0))
+        return;
+    if (!isnan(t->effective) && t->points == 0)
+        cli_note(call, "the interval counts in the draws of the model, and no other error of it");
+    else if (t->classes == 2 && cli_value(call, "source"))
+        cli_note(call, "the interval takes the model as right; --source with labelled rows that it has not seen counts "
+                       "its errors in");
+    else
+        cli_note(call, "the interval takes the model as right");
+}
+
+void cli_note_shift(cli_call *call, const pv_unknown_prevalence *t, char *const *feature) {
+    const pv_shift_check *check = &t->check;
+    note_doubts(call, t);
+    if (!(check->both < TOO_SMALL))
+        return;
+    char why[200] = "";
+    if (feature && check->column >= 0 && check->column_p < TOO_SMALL)
+        snprintf(why, sizeof why, ": the mean of '%.100s' is %.2g standard errors %s that of any mixture",
+                 feature[check->column], fabs(check->column_z), check->column_z > 0 ? "above" : "below");
+    cli_warn(call,
+             "the rows do not look like a mixture of the labels' rows (p %.2g)%s; neither the prevalence nor the "
+             "probabilities can be trusted",
+             check->both, why);
+}
+
+double cli_threshold(const pv_costs *costs) {
+    size_t *action = cli_alloc(costs ? costs->actions : 1, sizeof *action);
+    double *at = cli_alloc(costs ? costs->actions : 1, sizeof *at), threshold = 0.5;
+    if (costs && costs->classes == 2 && pv_cost_thresholds(costs, action, at) == 2 && at[0] > 0 && at[0] < 1)
+        threshold = at[0];
+    free(action);
+    free(at);
+    return threshold;
+}
+
+int cli_expected(cli_call *call, const pv_unknown_prevalence *t, const pv_reference *reference, double threshold,
+                 json_t *object) {
+    pv_expected expected;
+    if (!reference || !t || !t->slope)
+        return CLI_OK;
+    pv_status status = pv_unknown_performance(call->ctx, reference, t, threshold, 1, &expected);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    const double *v = expected.value, *lo = expected.lo, *hi = expected.hi;
+    if (expected.called)
+        cli_note(
+            call,
+            "to be expected there above %.4g: sensitivity %.2f (%.2f to %.2f), specificity %.2f (%.2f to %.2f), PPV "
+            "%.2f (%.2f to %.2f), NPV %.2f (%.2f to %.2f), net benefit %.3f (%.3f to %.3f)",
+            threshold, v[0], lo[0], hi[0], v[1], lo[1], hi[1], v[2], lo[2], hi[2], v[3], lo[3], hi[3], v[4], lo[4],
+            hi[4]);
+    else
+        cli_note(call, "to be expected there: nobody above %.4g", threshold);
+    if (!object)
+        return CLI_OK;
+    json_t *entry = cli_json_object();
+    cli_json_set(entry, "threshold", cli_json_real(threshold));
+    for (int m = 0; m < PV_EXPECTED_COUNT; m++) {
+        json_t *one = cli_json_object();
+        cli_json_set(one, "value", cli_json_real(expected.value[m]));
+        cli_json_set(one, "lo", cli_json_real(expected.lo[m]));
+        cli_json_set(one, "hi", cli_json_real(expected.hi[m]));
+        cli_json_set(entry, pv_expected_name(m), one);
+    }
+    cli_json_set(object, "expected", entry);
+    return CLI_OK;
 }

@@ -108,6 +108,9 @@ models = {
     "images": [str(arrays / "discs.npz"), "--target", "labels", "--prevalence", "0.1", "--epochs", "1", "--model",
                "convnet:views=1,size=4,low=1,channels=1,features=1"],
 }
+study = folder / "study.csv"
+run("simulate", "nodules", "--cases", "20", "--controls", "20", "--prevalence", "0.1", "-o", str(study))
+models["reference"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker"]
 work = folder / "work.pvm"
 for name, arguments in models.items():
     run("fit", *arguments, "-o", str(work))
@@ -118,6 +121,7 @@ for name, arguments in models.items():
         put("model", "framed", whole)
         put("model", "cut", whole[:-5])
 work.unlink()
+study.unlink()
 for i in range(8):
     put("model_roundtrip", str(i), bytes([i * 37 % 64]) + bytes((j * j * (i + 3)) % 251 for j in range(96)))
 

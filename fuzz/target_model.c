@@ -70,14 +70,18 @@ static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
         x[i] = (double)(i % 5) - 2;
     pv_dataset data = {.rows = ROWS, .features = (int)d, .x = x};
     const pv_predict_options wanted = {.level = c->posterior ? 0.9 : 0, .likelihood = true};
-    pv_population *population;
-    pv_prediction *said = NULL;
-    FUZZ_CHECK(pv_population_new(ctx, c, "design", NULL, &population) == PV_OK, "%s", pv_ctx_error(ctx)->message);
-    pv_status status = pv_predict(ctx, c, &data, population, &wanted, &said);
-    if (status != PV_OK)
-        fuzz_refused(ctx, status);
-    pv_prediction_free(ctx, said);
-    pv_population_free(ctx, population);
+    pv_status status;
+    for (int unknown = 0; unknown <= (c->reference != NULL); unknown++) { /* which reads the reference rows */
+        pv_population *population;
+        pv_prediction *said = NULL;
+        status = pv_population_new(ctx, c, unknown ? "unknown" : "design", NULL, &population);
+        FUZZ_CHECK(status == PV_OK, "%s", pv_ctx_error(ctx)->message);
+        status = pv_predict(ctx, c, &data, population, &wanted, &said);
+        if (status != PV_OK)
+            fuzz_refused(ctx, status);
+        pv_prediction_free(ctx, said);
+        pv_population_free(ctx, population);
+    }
     double *coefficients = fuzz_room((k - 1) * (d + 1), sizeof *coefficients);
     if (pv_model_has_coefficients(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
         fuzz_refused(ctx, status);

@@ -183,6 +183,25 @@ typedef struct pv_agreement {
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
+/* What the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of a model with two labels are like among rows of
+ * each label that it has not seen: for an unknown prevalence, whose interval then counts in what the model does not
+ * know. Means and variances of its columns by label say whether other rows can be a mixture of the two at all. */
+enum { PV_REFERENCE_POINTS = 1000, PV_REFERENCE_COLUMNS = 1000 };
+#define PV_REFERENCE_SCORE 60.0 /* scores beyond are cut there */
+typedef struct pv_reference {
+    size_t count[2]; /* points of each label */
+    double *score;   /* [count[0] + count[1]], those of label 0 first; ascending in each */
+    double *weight;  /* the same, > 0: how many rows a point stands for */
+    size_t columns;  /* 0: none */
+    double *column;  /* [4][columns], as the model sees them: means of label 0, of label 1, variances of 0, of 1 */
+} pv_reference;
+
+/* Of labelled rows [n]; weight NULL: all 1. Neighbours are put together where there are more than PV_REFERENCE_POINTS
+ * of a label. The caller frees *reference. */
+PV_MUST_USE pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *score, const int32_t *label,
+                                       const double *weight, pv_reference **reference);
+void pv_reference_free(pv_ctx *ctx, pv_reference *reference); /* NULL is fine */
+
 enum { PV_SEPARATED_NOT = 0, PV_SEPARATED_TOGETHER = -1 };
 typedef struct pv_classifier {
     pv_schema *schema; /* what it takes: target, labels, columns */
@@ -222,6 +241,8 @@ typedef struct pv_classifier {
     const char *no_errors;     /* why there are none, in words; NULL: not asked for. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
+    pv_reference
+        *reference; /* logistic models of two labels: the training rows', each by a model without it; or NULL */
 } pv_classifier;
 
 /* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.

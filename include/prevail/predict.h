@@ -47,6 +47,8 @@ typedef struct pv_unknown_options {
     int64_t seed;
     double level;            /* of the intervals; not in the table */
     const double *confusion; /* bbse: [classes][classes], see pv_confusion; not in the table */
+    /* exact, two labels: rows that calibrate the ratios. NULL: pv_predict takes the classifier's. Not in the table */
+    const pv_reference *reference;
 } pv_unknown_options;
 
 extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
@@ -156,6 +158,35 @@ typedef struct pv_unknown_sample {
     const double *weight;        /* [n], >= 0, as repeated rows; NULL: all 1 */
 } pv_unknown_sample;
 
+/* Whether the rows look like a mixture of the labels' rows at all, which is what everything else takes for granted. */
+typedef struct pv_shift_check {
+    double distance;           /* of their ratios' distribution function from that of the nearest mixture */
+    double p;                  /* how often it is as large where they are one; NaN: not looked at */
+    int column;                /* the column whose mean is farthest from the mixture's; -1: none was looked at */
+    double column_z, column_p; /* in standard errors; as likely, among so many columns; NaN: not looked at */
+    double both;               /* p of the two together; NaN: neither */
+} pv_shift_check;
+
+/* What decisions at a threshold will be worth in the population, without its labels: sensitivity and specificity are
+ * the reference rows'. */
+#define PV_EXPECTED_LIST(X)                                                                                            \
+    X(SENSITIVITY, "sensitivity")                                                                                      \
+    X(SPECIFICITY, "specificity")                                                                                      \
+    X(PPV, "ppv")                                                                                                      \
+    X(NPV, "npv")                                                                                                      \
+    X(NET_BENEFIT, "net_benefit")
+enum {
+#define PV_EXPECTED_ENUM(name, word) PV_EXPECTED_##name,
+    PV_EXPECTED_LIST(PV_EXPECTED_ENUM)
+#undef PV_EXPECTED_ENUM
+        PV_EXPECTED_COUNT
+};
+typedef struct pv_expected {
+    double threshold;
+    bool called;                                                                   /* some rows are above it */
+    double value[PV_EXPECTED_COUNT], lo[PV_EXPECTED_COUNT], hi[PV_EXPECTED_COUNT]; /* NaN: undefined */
+} pv_expected;
+
 struct pv_unknown_prevalence {
     int classes;
     pv_unknown_method method;
@@ -180,6 +211,12 @@ struct pv_unknown_prevalence {
     double *pi;     /* [points][classes] */
     double *weight; /* [points] */
     double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
+    /* Ratios calibrated by reference rows: log r(1)/r(0) counts as shift + slope times it, [points + 2], at each point
+     * and, last, at the ends of the interval. NULL: ratios are taken as right, and the interval knows no doubt of them.
+     */
+    double *shift, *slope;
+    pv_shift_check check;
+    double unlabelled; /* weight of the rows whose label is not known: 0, and the model has no say */
 };
 
 /* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
@@ -196,6 +233,12 @@ PV_MUST_USE pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *s
                                          const pv_unknown_prevalence *prevalence, double *p, double *log_p, double *lo,
                                          double *hi);
 
+/* Of a prevalence of two labels with points, by the rows of reference; the intervals have the prevalence's level. */
+PV_MUST_USE pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *reference,
+                                             const pv_unknown_prevalence *prevalence, double threshold, int64_t seed,
+                                             pv_expected *expected);
+const char *pv_expected_name(int which); /* "sensitivity"; never NULL */
+
 /* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. Of labelled
  * rows (label not NULL) by count, whatever their label shares; else by the probabilities exp(loglik) themselves, for
  * rows drawn from the population these hold in. A label without mass is refused. */
@@ -207,6 +250,13 @@ PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample,
 PV_MUST_USE pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                            double *confusion);
 PV_MUST_USE pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion);
+
+/* Reference ratios of labelled rows that the model has not seen; two labels only. For pv_unknown_options.reference; the
+ * caller frees *reference. */
+PV_MUST_USE pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                           pv_reference **reference);
+PV_MUST_USE pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, const double *from,
+                                         pv_reference **reference);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
  * Eq. optimal policy: the action of least expected cost, the first if tied.

@@ -36,6 +36,7 @@ extern "C" {
     X(EXPONENT, 37, "class x 2^40 + number of the five rows; the seed is 0")                                           \
     X(SANDWICH, 38, "draw")                                                                                            \
     X(MATCH, 39, "draw")                                                                                               \
+    X(REFERENCE, 40, "0")                                                                                              \
     X(VI_START, 41, "component")                                                                                       \
     X(VI_STEP, 42, "step x components + component")                                                                    \
     X(VI_BOUND, 43, "component")                                                                                       \
@@ -48,10 +49,13 @@ extern "C" {
     X(STUDY_SBC, 903, "replicate")                                                                                     \
     X(STUDY_SPLIT, 911, "split")                                                                                       \
     X(STUDY_CONTROLS, 912, "data set")                                                                                 \
+    X(STUDY_CLINIC, 921, "0")                                                                                          \
     X(TARGET_PREVALENCE, 0x7072, "pair of draws of pi")                                                                \
     X(TARGET_CHAIN, 0x7073, "draw of w")                                                                               \
     X(TARGET_DIRICHLET, 0x7074, "draw")                                                                                \
     X(TARGET_LEVELS, 0x7075, "0")                                                                                      \
+    X(TARGET_FIT, 0x7076, "replicate")                                                                                 \
+    X(TARGET_PERFORMANCE, 0x7077, "draw")                                                                              \
     X(CT_NODULE, 0x637431, "row")                                                                                      \
     X(CT_VOTES, 0x637432, "row")                                                                                       \
     X(CT_PATIENT, 0x637433, "patient; + 2^40: the scanner")                                                            \

@@ -23,6 +23,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__agreement_free(ctx, classifier->agreement);
     pv__free(ctx, classifier->standard_error);
     pv__free(ctx, classifier->record);
+    pv_reference_free(ctx, classifier->reference);
     pv__free(ctx, classifier);
 }
 

@@ -413,6 +413,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
         pv__matched_tell(ctx, data);
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
+    PV_GOTO(done, pv__reference_of_fit(ctx, &problem, c));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %s after %lld iterations, loss %.10g", pv_stop_name(c->stop),
             (long long)c->iterations, c->loss_value);
     c->seconds = pv__seconds() - began;

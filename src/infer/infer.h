@@ -140,6 +140,8 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
 /* The posterior at the maximum found: draws, and the marginal at each. */
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier);
+/* (reference.c) The training rows' ratios by models without them, where that can be had. */
+pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier);
 pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 
 /* (classifier.c) pv_classifier_coefficients at any w. */

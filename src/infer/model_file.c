@@ -152,6 +152,11 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value), "seed",
         (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "agreement",
         agreement_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    const pv_reference *r = c->reference;
+    if (object && r &&
+        json_object_set_new(object, "reference",
+                            json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
+        return json_decref(object), NULL;
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->missing != PV_MISSING_REFUSE &&
@@ -176,7 +181,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 9 };
+enum { ARRAYS = 12 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -187,6 +192,7 @@ typedef struct frame {
 static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
     size_t k = (size_t)c->schema->classes;
     const pv_posterior *p = c->posterior;
+    const pv_reference *r = c->reference;
     *f = (frame){.arrays = {{"weights", c->w, pv_model_params(c->model)},
                             {"prevalence", c->prevalence, k},
                             {"design", c->design, k},
@@ -195,7 +201,10 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                             {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
                             {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
                             {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
-                            {"ess", p ? p->ess : NULL, p ? p->dims : 0}}};
+                            {"ess", p ? p->ess : NULL, p ? p->dims : 0},
+                            {"reference_score", r ? r->score : NULL, r ? r->count[0] + r->count[1] : 0},
+                            {"reference_weight", r ? r->weight : NULL, r ? r->count[0] + r->count[1] : 0},
+                            {"reference_columns", r ? r->column : NULL, r ? 4 * r->columns : 0}}};
     for (size_t i = 0; i < ARRAYS; i++)
         f->payload += f->arrays[i].values ? f->arrays[i].count * sizeof(double) : 0;
     json_t *record;
@@ -641,6 +650,47 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     return PV_OK;
 }
 
+/* Whether points of one label are what a reference has: ascending, within bounds, with weights. */
+static bool sound_points(size_t n, const double *score, const double *weight) {
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(score[i]) <= PV_REFERENCE_SCORE) || !(weight[i] > 0 && pv_weight_sound(weight[i])) ||
+            (i > 0 && !(score[i] >= score[i - 1])))
+            return false;
+    return true;
+}
+
+/* Absent: the model has none. */
+static pv_status get_reference(const reader *r, pv_classifier *c) {
+    json_t *from = json_object_get(r->root, "reference"), *arrays = json_object_get(r->root, "arrays");
+    if (!from || json_is_null(from))
+        return PV_OK;
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->reference, &c->reference));
+    pv_reference *made = c->reference;
+    for (size_t y = 0; y < 2; y++) {
+        json_int_t count = json_integer_value(json_array_get(from, y));
+        if (c->schema->classes != 2 || c->schema->image || count < 2 || count > PV_REFERENCE_POINTS)
+            return damaged(r, "its reference rows are damaged");
+        made->count[y] = (size_t)count;
+    }
+    size_t all = made->count[0] + made->count[1];
+    PV_TRY(get_array(r, "reference_score", all, false, &made->score));
+    PV_TRY(get_array(r, "reference_weight", all, false, &made->weight));
+    if (!sound_points(made->count[0], made->score, made->weight) ||
+        !sound_points(made->count[1], made->score + made->count[0], made->weight + made->count[0]))
+        return damaged(r, "its reference rows are damaged");
+    if (!json_object_get(arrays, "reference_columns"))
+        return PV_OK;
+    size_t columns = (size_t)c->schema->features;
+    if (columns > PV_REFERENCE_COLUMNS)
+        return damaged(r, "its reference rows are damaged");
+    PV_TRY(get_array(r, "reference_columns", 4 * columns, false, &made->column));
+    made->columns = columns;
+    for (size_t j = 0; j < 2 * columns; j++)
+        if (!(made->column[2 * columns + j] >= 0))
+            return damaged(r, "its reference rows are damaged");
+    return PV_OK;
+}
+
 static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(pv__json_parse(r->ctx, r->header, r->header_size, &r->root));
     if (!json_is_object(r->root))
@@ -673,7 +723,8 @@ static pv_status read_header(reader *r, pv_classifier *c) {
             return damaged(r, "a marginal probability is above 1");
     PV_TRY(get_agreement(r, c));
     PV_TRY(get_errors(r, c));
-    return get_posterior(r, c);
+    PV_TRY(get_posterior(r, c));
+    return get_reference(r, c);
 }
 
 /* The classifier of what was framed; gives back what the reader holds. */

@@ -82,6 +82,8 @@ typedef struct pv__pair {
 } pv__pair;
 
 PV_MUST_USE pv_status pv__pair_solve(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__pair *pair);
+/* From densities that were evaluated elsewhere, on an even grid of z. */
+PV_MUST_USE pv_status pv__pair_fill(pv_ctx *ctx, pv__pair *pair, size_t count, const double *z, const double *logs);
 /* The logit of the mode; *scale: 1/sqrt of the curvature there; *passes is added to. */
 double pv__pair_mode(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, double *scale, int64_t *passes);
 /* The quantile p of pi_1, as its logit. */

@@ -110,6 +110,10 @@ static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_datas
                                 .label = label,
                                 .weight = data->weight};
     PV_TRY(pv_unknown_infer(ctx, &sample, c->schema->labels, how, &out->inferred));
+    if (out->inferred->slope && c->reference) {
+        PV_TRY(pv__shift_columns(ctx, data, label, c->reference, out->inferred, &out->inferred->check));
+        pv__shift_together(&out->inferred->check);
+    }
     return pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
 }
 
@@ -189,10 +193,21 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     pv_unknown_options how = population->unknown;
     if (options->level > 0)
         how.level = options->level;
+    if (!how.reference)
+        how.reference = c->reference;
+    /* Reference rows say what is uncertain about the ratios, and more truly than the draws of w do. */
+    bool calibrated = false;
+    if (population->kind == PV_POPULATION_UNKNOWN)
+        PV_TRY(pv__unknown_is_calibrated(ctx, c->schema->labels, c->schema->classes, &how, &calibrated));
+    bool draws = c->posterior && !calibrated;
     pv_prediction *made;
     PV_TRY(pv__prediction_new(ctx, data->rows, c->schema->classes, options, &made));
     pv_status status;
-    PV_GOTO(fail, (c->posterior ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
+    PV_GOTO(fail, (draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
+    if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
+        pv__draws_output home = {.target = true_target(c), .log_p = made->loglik};
+        PV_GOTO(fail, pv__predict_draws(ctx, c, data, how.level, &home, 1));
+    }
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, made->p));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->log_p));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->loglik));

@@ -2,6 +2,7 @@
 #ifndef PV_SRC_PREDICT_H
 #define PV_SRC_PREDICT_H
 
+#include "predict/calibrated.h"
 #include "predict/target.h"
 #include "prevail/predict.h"
 
@@ -57,7 +58,19 @@ PV_MUST_USE pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sa
                                         const pv_unknown_options *options);
 PV_MUST_USE pv_status pv__unknown_new(pv_ctx *ctx, int classes, const pv_unknown_options *options,
                                       pv_unknown_prevalence **prevalence);
+/* Whether reference rows have a say: two labels, exact, and a prior that leaves something open. */
+PV_MUST_USE pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels, int classes,
+                                                const pv_unknown_options *options, bool *calibrated);
 /* [classes], p(y|w) of the true population. */
 void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *marginal);
+
+/* ---- label shift itself (shift.c) -------------------------------------------------------------------------------- */
+
+PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *calibrated, int64_t seed, pv_shift_check *check);
+/* Of the columns of rows whose label is not known. */
+PV_MUST_USE pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *label,
+                                        const pv_reference *reference, const pv_unknown_prevalence *prevalence,
+                                        pv_shift_check *check);
+void pv__shift_together(pv_shift_check *check);
 
 #endif

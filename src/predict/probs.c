@@ -133,3 +133,57 @@ pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *f
     pv__free(ctx, logs);
     return status;
 }
+
+/* ---- reference ratios -------------------------------------------------------------------------------------------- */
+
+static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_reference **reference) {
+    double *score;
+    *reference = NULL;
+    if (sample->classes != 2)
+        return pv__fail(ctx, PV_ERR_USAGE, "`source`: reference rows calibrate a model of two labels, this has %d",
+                        sample->classes);
+    if (!sample->label)
+        return pv__fail(ctx, PV_ERR_USAGE, "`source`: reference rows are labelled ones; these have no labels");
+    PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, 2, sample->loglik));
+    PV_TRY(pv__alloc(ctx, sample->n, sizeof *score, &score));
+    for (size_t i = 0; i < sample->n; i++)
+        score[i] = pv__calibrated_score(sample, i);
+    pv_status status = pv_reference_new(ctx, sample->n, score, sample->label, sample->weight, reference);
+    pv__free(ctx, score);
+    return status;
+}
+
+pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, pv_reference **reference) {
+    double *loglik;
+    *reference = NULL;
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *loglik, &loglik));
+    const pv_unknown_sample sample = {.n = data->rows,
+                                      .classes = c->schema->classes,
+                                      .loglik = loglik,
+                                      .log_marginal = c->log_marginal,
+                                      .label = data->label,
+                                      .weight = data->weight};
+    pv_status status = pv_predict_loglik(ctx, c, data, loglik);
+    if (status == PV_OK)
+        status = reference_of(ctx, &sample, reference);
+    pv__free(ctx, loglik);
+    return status;
+}
+
+pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, const double *from, pv_reference **reference) {
+    size_t k = (size_t)probs->classes, rows = probs->data->rows;
+    double *logs;
+    *reference = NULL;
+    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *logs, &logs)); /* the last row: of from */
+    take_logs(rows * k, probs->p, logs);
+    take_logs(k, from, logs + rows * k);
+    const pv_unknown_sample sample = {.n = rows,
+                                      .classes = probs->classes,
+                                      .loglik = logs,
+                                      .log_marginal = logs + rows * k,
+                                      .label = probs->data->label,
+                                      .weight = probs->data->weight};
+    pv_status status = reference_of(ctx, &sample, reference);
+    pv__free(ctx, logs);
+    return status;
+}

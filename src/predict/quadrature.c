@@ -161,6 +161,22 @@ pv_status pv__pair_solve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__p
     return PV_OK;
 }
 
+pv_status pv__pair_fill(pv_ctx *ctx, pv__pair *pair, size_t count, const double *z, const double *logs) {
+    double top = -HUGE_VAL, mean, sd;
+    PV_TRY(reserve(ctx, pair, count));
+    pair->count = count;
+    pair->step = (z[count - 1] - z[0]) / (double)(count - 1);
+    for (size_t j = 0; j < count; j++) {
+        pair->z[j] = z[j];
+        pair->logs[j] = logs[j];
+        set_pi(z[j], pair->pi + 2 * j);
+        top = fmax(top, logs[j]);
+    }
+    weigh(pair, top, &mean, &sd);
+    pair->converged = true;
+    return PV_OK;
+}
+
 void pv__pair_clear(pv_ctx *ctx, pv__pair *pair) {
     pv__free(ctx, pair->z);
     pv__free(ctx, pair->pi);

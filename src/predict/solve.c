@@ -181,7 +181,7 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
 
 /* Labelled rows that would tell as much as an sd around value with a flat prior, whose own k observations do not count:
  * n of them leave a variance of about value (1 - value)/(n + k + 1). */
-static double worth(int k, const double *value, const double *sd) {
+double pv__worth(int k, const double *value, const double *sd) {
     double least = HUGE_VAL;
     for (int y = 0; y < k; y++)
         least = fmin(least, value[y] * (1 - value[y]) / fmax(sd[y] * sd[y], 1e-300) - k - 1);
@@ -306,7 +306,7 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
         break;
     }
     bool own = s->flat && s->options->method == PV_UNKNOWN_EXACT;
-    s->worth = own ? worth(s->classes, s->value, s->sd) : worth(s->classes, s->flat_value, s->flat_sd);
+    s->worth = own ? pv__worth(s->classes, s->value, s->sd) : pv__worth(s->classes, s->flat_value, s->flat_sd);
     if (has_prior && !s->flat)
         compare_priors(s, s->flat_value, 1);
     else if (has_prior && !own)

@@ -55,6 +55,8 @@ void pv__solver_clear(pv_ctx *ctx, pv__solver *solver);
 PV_MUST_USE pv_status pv__solver_run(pv_ctx *ctx, pv__solver *solver, pv__mixture *mixture, const double *marginal,
                                      const double *log_marginal);
 
+/* How many labelled rows would tell as much, the least over the labels. */
+double pv__worth(int classes, const double *value, const double *sd);
 /* Mean and standard deviation of weighted points, [classes] each. */
 void pv__points_moments(const pv__points *points, double *mean, double *sd);
 /* The largest move of the mean, in sd, with half an observation of each label more. *swayed is set where it is large in

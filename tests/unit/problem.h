@@ -55,6 +55,12 @@ static inline pv_classifier *fit(pv_ctx *own, const problem *p, const pv_fit_opt
     return classifier;
 }
 
+/* Without the ratios of its training rows a classifier's draws carry an unknown prevalence. */
+static inline void drop_reference(pv_ctx *own, pv_classifier *classifier) {
+    pv_reference_free(own, classifier->reference);
+    classifier->reference = NULL;
+}
+
 /* ---- whole files ------------------------------------------------------------------------------------------------- */
 
 /* Ends in a 0 that is not counted; to be freed. */

@@ -80,6 +80,7 @@ static void parameters_overflow(void **state) {
         options.infer = m == 2 ? PV_INFER_LAPLACE : PV_INFER_MAP;
         options.draws = 100;
         pv_classifier *c = fit(ctx, &p, &options);
+        drop_reference(ctx, c);
         double *w = m == 2 ? c->posterior->draws : c->w; /* of the first draw */
         size_t params = pv_model_params(c->model);
         double was[2] = {w[1], w[2]};

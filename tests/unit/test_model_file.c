@@ -154,6 +154,46 @@ static void refuses_posteriors(void **state) {
     forget();
 }
 
+/* A model with reference rows, damaged. */
+static void refuses_references(void **state) {
+    (void)state;
+    pv_simulation study = {.cases = 20, .controls = 20, .prevalence = 0.1, .seed = 2};
+    pv_roles roles = {.target = "malignant"};
+    pv_table *table;
+    pv_schema *schema;
+    pv_dataset *data;
+    pv_classifier *classifier;
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.1";
+    ok(pv_simulate(ctx, "nodules", &study, &table, NULL));
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    ok(pv_fit(ctx, schema, data, &options, &classifier));
+    ok(pv_classifier_save(ctx, classifier, path));
+    size_t scores = pv_model_params(classifier->model) + 6; /* after prevalence, design and log_marginal */
+    pv_classifier_free(ctx, classifier);
+    read_good();
+    refused("\"reference\":[20,20]", "\"reference\":[1,39]", "reference rows");
+    refused("\"reference\":[20,20]", "\"reference\":[20,19]", "size");
+    refused("\"reference\":[20,20]", "\"reference\":[2000000000000,20]", "reference rows");
+    refused("\"reference\":[20,20]", "\"reference\":[20]", "reference rows");
+    refused("\"reference\":[20,20]", "\"reference\":\"all\"", "reference rows");
+    const struct {
+        size_t at;
+        double value;
+    } numbers[] = {{scores, 100}, {scores + 1, -59}, {scores + 40, 0}, {scores + 45, -1}, {scores + 80 + 14, -1}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double before, *place = (double *)(void *)payload + numbers[i].at;
+        memcpy(&before, place, sizeof before);
+        memcpy(place, &numbers[i].value, sizeof before);
+        refused("\"version\"", "\"version\"", "reference rows");
+        memcpy(place, &before, sizeof before);
+    }
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+    forget();
+}
+
 /* The second line is taken as it is written, and in no other form that a reader of numbers would make the same of. */
 static void refuses_frames(void **state) {
     (void)state;
@@ -201,8 +241,8 @@ static void refuses_pipes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames), cmocka_unit_test(refuses_headers),
-                                       cmocka_unit_test(refuses_numbers), cmocka_unit_test(refuses_posteriors),
-                                       cmocka_unit_test(refuses_pipes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames),     cmocka_unit_test(refuses_headers),
+                                       cmocka_unit_test(refuses_numbers),    cmocka_unit_test(refuses_posteriors),
+                                       cmocka_unit_test(refuses_references), cmocka_unit_test(refuses_pipes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

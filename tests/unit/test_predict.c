@@ -75,6 +75,7 @@ static void draws_go_forward_once(void **state) {
     options.infer = PV_INFER_LAPLACE;
     options.draws = 60;
     c = fit(ctx, &p, &options);
+    drop_reference(ctx, c);
     check_passes(c, p.data, 60, 120);
     pv_classifier_free(ctx, c);
     problem_free(ctx, &p);

@@ -39,6 +39,7 @@ static fitted fit_nodules(int classes) {
         f.of.data->classes = 3;
     }
     ok(pv_fit(ctx, &schema, f.of.data, &options, &f.classifier));
+    drop_reference(ctx, f.classifier);
     return f;
 }
 

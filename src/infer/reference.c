@@ -1,0 +1,384 @@
+/* Reference ratios: the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of labelled rows that a model has not
+ * seen, what an unknown prevalence is calibrated by (docs/method.md, 10.5). For a logistic model they are the training
+ * rows', each by a model fitted without its fold. Such a fit is Newton's method from the model of all rows: to its end
+ * where rows are few for the parameters, else one step with the information of some rows.
+ *
+ * With MANY rows of either label for each parameter leaving some out changes slopes by half a percent: the rows then
+ * serve as they are, MOST of a label, evenly spaced.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "infer/infer.h"
+
+enum { FOLDS = 10, FEWEST = 20, MOST = 10000, MANY = 200, FEW = 30, INFORMED = 40, PARAMS_MAX = 500 };
+static const double DEAR = 1e8; /* multiplications of one round of Newton steps, all folds */
+
+/* ---- the struct -------------------------------------------------------------------------------------------------- */
+
+void pv_reference_free(pv_ctx *ctx, pv_reference *reference) {
+    if (!reference)
+        return;
+    pv__free(ctx, reference->score);
+    pv__free(ctx, reference->weight);
+    pv__free(ctx, reference->column);
+    pv__free(ctx, reference);
+}
+
+typedef struct scored {
+    double score, weight;
+} scored;
+
+static int by_score(const void *a, const void *b) {
+    double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
+    return x < y ? -1 : x > y;
+}
+
+/* Rows in order; where there are too many, groups of neighbours of about equal weight. Returns how many there are. */
+static size_t group(scored *row, size_t n) {
+    double total = 0, before = 0;
+    qsort(row, n, sizeof *row, by_score);
+    for (size_t i = 0; i < n; i++)
+        total += row[i].weight;
+    if (n <= PV_REFERENCE_POINTS)
+        return n;
+    size_t made = 0, last = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        size_t slot = (size_t)(PV_REFERENCE_POINTS * ((before + 0.5 * row[i].weight) / total));
+        before += row[i].weight;
+        if (slot != last) {
+            row[made++] = row[i];
+        } else {
+            scored *to = &row[made - 1];
+            to->weight += row[i].weight;
+            to->score += (row[i].score - to->score) * row[i].weight / to->weight;
+        }
+        last = slot;
+    }
+    return made;
+}
+
+pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *score, const int32_t *label, const double *weight,
+                           pv_reference **reference) {
+    *reference = NULL;
+    pv_reference *made = NULL;
+    scored *row[2] = {NULL, NULL};
+    size_t count[2] = {0, 0};
+    pv_status status;
+    for (int y = 0; y < 2; y++)
+        PV_GOTO(done, pv__alloc(ctx, n, sizeof *row[y], &row[y]));
+    for (size_t i = 0; i < n; i++) {
+        double v = weight ? weight[i] : 1;
+        if (label[i] != 0 && label[i] != 1)
+            PV_GOTO(done, pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is not a label: 0 or 1", i + 1, (int)label[i]));
+        if (!pv_weight_sound(v) || isnan(score[i]))
+            PV_GOTO(done, pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight or a score that is not a number", i + 1));
+        if (v > 0)
+            row[label[i]][count[label[i]]++] =
+                (scored){fmin(fmax(score[i], -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE), v};
+    }
+    if (count[0] < 2 || count[1] < 2)
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_INPUT, "reference rows of one label only: give two at least of each"));
+    for (int y = 0; y < 2; y++)
+        count[y] = group(row[y], count[y]);
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    PV_GOTO(done, pv__alloc(ctx, count[0] + count[1], sizeof(double), &made->score));
+    PV_GOTO(done, pv__alloc(ctx, count[0] + count[1], sizeof(double), &made->weight));
+    for (size_t i = 0; i < count[0] + count[1]; i++) {
+        const scored *from = i < count[0] ? &row[0][i] : &row[1][i - count[0]];
+        made->score[i] = from->score;
+        made->weight[i] = from->weight;
+    }
+    made->count[0] = count[0];
+    made->count[1] = count[1];
+    *reference = made;
+    made = NULL;
+done:
+    pv_reference_free(ctx, made);
+    pv__free(ctx, row[0]);
+    pv__free(ctx, row[1]);
+    return status;
+}
+
+/* ---- a fit without a fold ---------------------------------------------------------------------------------------- */
+
+typedef struct cross {
+    const pv__problem *problem;
+    size_t n, p;       /* rows; parameters, the intercept first */
+    double shift;      /* of the logits, to those of the sample */
+    double factor[2];  /* of a row\'s loss, by label */
+    double *share;     /* [n][FOLDS]: the weight of a row that is in the fold */
+    bool to_the_end;   /* Newton's method is */
+    double *total;     /* [p][p]: information at the model of all rows, of all */
+    double *H, *g, *w; /* the fold's */
+} cross;
+
+static double logit_at(const cross *c, const double *w, size_t i) {
+    const double *x = c->problem->x + i * (c->p - 1);
+    double z = w[0];
+    for (size_t j = 1; j < c->p; j++)
+        z += w[j] * x[j - 1];
+    return z;
+}
+
+/* Adds information (H not NULL) and gradient of every stride-th row with weight v_i - share_ik (left_out), or share_ik,
+ * at w. fold FOLDS: v_i. */
+static void add_rows(const cross *c, const double *w, size_t fold, bool left_out, size_t stride, double *H, double *g) {
+    const pv_targets *t = &c->problem->targets;
+    size_t p = c->p;
+    for (size_t i = 0; i < c->n; i += stride) {
+        double in = fold < FOLDS ? c->share[i * FOLDS + fold] : 0, v = left_out ? pv__weight(t, i) - in : in;
+        if (!(v > 0))
+            continue;
+        v *= c->factor[t->label[i]];
+        double mean = pv_sigmoid(logit_at(c, w, i) + c->shift), dz = v * (mean - t->label[i]);
+        double h = v * mean * (1 - mean);
+        const double *x = c->problem->x + i * (p - 1);
+        g[0] += dz;
+        for (size_t j = 1; j < p; j++)
+            g[j] += dz * x[j - 1];
+        if (H)
+            H[0] += h;
+        for (size_t j = 1; H && j < p; j++) {
+            double hx = h * x[j - 1], *row = H + j * p;
+            row[0] += hx;
+            for (size_t l = 1; l <= j; l++)
+                row[l] += hx * x[l - 1];
+        }
+    }
+}
+
+static void add_prior(const cross *c, const double *w, double *H, double *g) {
+    const double apart = 1e-4;
+    for (size_t j = 0; j < c->p; j++) {
+        double slope, above, below;
+        pv__prior_at(c->problem, j, w[j], &slope);
+        pv__prior_at(c->problem, j, w[j] + apart, &above);
+        pv__prior_at(c->problem, j, w[j] - apart, &below);
+        g[j] += slope;
+        H[j * c->p + j] += fmax(0, (above - below) / (2 * apart));
+    }
+}
+
+/* One Newton step, none longer than 3 in any entry; false where there is none. *size: its largest entry. */
+static bool step(const cross *c, double *size) {
+    size_t p = c->p;
+    if (!pv__cholesky(p, c->H, 1e-12))
+        return false;
+    for (size_t j = 0; j < p; j++) {
+        for (size_t l = 0; l < j; l++)
+            c->g[j] -= c->H[j * p + l] * c->g[l];
+        c->g[j] /= c->H[j * p + j];
+    }
+    *size = 0;
+    for (size_t j = p; j-- > 0;) {
+        for (size_t l = j + 1; l < p; l++)
+            c->g[j] -= c->H[l * p + j] * c->g[l];
+        c->g[j] /= c->H[j * p + j];
+        *size = fmax(*size, fabs(c->g[j]));
+    }
+    double shrink = *size > 3 ? 3 / *size : 1;
+    for (size_t j = 0; j < p; j++)
+        c->w[j] -= shrink * c->g[j];
+    return isfinite(*size);
+}
+
+/* w of all rows but the fold's, from that of all. */
+static bool leave_out(const cross *c, const double *w, size_t fold) {
+    size_t p = c->p;
+    memcpy(c->w, w, p * sizeof *w);
+    memset(c->g, 0, p * sizeof *c->g);
+    add_rows(c, w, fold, false, 1, NULL, c->g);
+    for (size_t i = 0; i < p * p; i++)
+        c->H[i] = (1 - 1.0 / FOLDS) * c->total[i];
+    for (size_t j = 0; j < p; j++) /* that of all rows is 0 */
+        c->g[j] = -c->g[j];
+    double size;
+    bool good = step(c, &size);
+    for (int round = 0; good && c->to_the_end && round < 8 && size > 1e-2; round++) {
+        memset(c->H, 0, p * p * sizeof *c->H);
+        memset(c->g, 0, p * sizeof *c->g);
+        add_rows(c, c->w, fold, true, 1, c->H, c->g);
+        add_prior(c, c->w, c->H, c->g);
+        good = step(c, &size);
+    }
+    return good;
+}
+
+/* Rows of each label are dealt to the folds in random order. A row of weight v is v rows, dealt one after the other. */
+static pv_status deal(pv_ctx *ctx, const cross *c) {
+    const pv_targets *t = &c->problem->targets;
+    size_t *order, next[2] = {0, 0};
+    PV_TRY(pv__alloc(ctx, c->n, sizeof *order, &order));
+    for (size_t i = 0; i < c->n; i++)
+        order[i] = i;
+    pv_rng rng = pv_rng_stream((uint64_t)c->problem->options->seed, PV_STREAM_REFERENCE, 0);
+    pv_rng_shuffle(&rng, c->n, order);
+    for (size_t i = 0; i < c->n; i++) {
+        size_t row = order[i], *at = &next[t->label[row]];
+        double v = pv__weight(t, row);
+        size_t pieces = v >= FOLDS ? FOLDS : v > 1 ? (size_t)v : 1;
+        for (size_t k = 0; k < pieces; k++)
+            c->share[row * FOLDS + (*at)++ % FOLDS] += v / (double)pieces;
+    }
+    pv__free(ctx, order);
+    return PV_OK;
+}
+
+/* How the sample's likelihood weighs and corrects; with an exponent, as that member of robust.c's family does. */
+static pv_status set_loss(pv_ctx *ctx, const pv__problem *problem, double exponent, cross *c) {
+    double log_ratio[2];
+    pv__log_ratio(problem, log_ratio);
+    c->shift = log_ratio[1] - log_ratio[0];
+    for (int y = 0; y < 2; y++)
+        c->factor[y] = problem->factor[y];
+    if (!(exponent > 0))
+        return PV_OK;
+    pv__tilted tilted = {0};
+    pv_status status = pv__tilt(ctx, problem, exponent, NULL, 0, &tilted);
+    if (status == PV_OK) {
+        pv__log_ratio(&tilted.problem, log_ratio);
+        c->shift = log_ratio[1] - log_ratio[0];
+        for (int y = 0; y < 2; y++)
+            c->factor[y] *= tilted.problem.mass[y] / problem->mass[y];
+    }
+    pv__tilted_free(ctx, &tilted);
+    return status;
+}
+
+static pv_status cross_new(pv_ctx *ctx, const pv__problem *problem, const double *w, double exponent, cross *c) {
+    size_t p = c->p;
+    PV_TRY(set_loss(ctx, problem, exponent, c));
+    PV_TRY(pv__alloc(ctx, c->n, FOLDS * sizeof(double), &c->share));
+    PV_TRY(pv__alloc(ctx, 2 * p * p + 2 * p, sizeof(double), &c->total));
+    c->H = c->total + p * p;
+    c->g = c->H + p * p;
+    c->w = c->g + p;
+    PV_TRY(deal(ctx, c));
+    c->to_the_end = c->n < FEW * p && (double)c->n * (double)(p * p) * FOLDS <= DEAR;
+    size_t enough = INFORMED * p > 1000 ? INFORMED * p : 1000, stride = c->to_the_end ? 1 : 1 + c->n / enough;
+    add_rows(c, w, FOLDS, true, stride, c->total, c->g);
+    for (size_t i = 0; i < p * p; i++)
+        c->total[i] *= (double)stride;
+    add_prior(c, w, c->total, c->g);
+    return PV_OK;
+}
+
+/* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. */
+static pv_status score_folds(pv_ctx *ctx, const cross *c, const double *w, double offset, double *score, int32_t *label,
+                             double *weight, size_t *pieces) {
+    *pieces = 0;
+    for (size_t k = 0; k < FOLDS; k++) {
+        if (pv__interrupted(ctx) || !leave_out(c, w, k)) {
+            *pieces = 0;
+            return PV_OK;
+        }
+        for (size_t i = 0; i < c->n; i++)
+            if (c->share[i * FOLDS + k] > 0) {
+                score[*pieces] = logit_at(c, c->w, i) - offset;
+                label[*pieces] = c->problem->targets.label[i];
+                weight[(*pieces)++] = c->share[i * FOLDS + k];
+            }
+    }
+    return PV_OK;
+}
+
+/* ---- a classifier's own ------------------------------------------------------------------------------------------ */
+
+/* Means and variances of the columns, label by label. */
+static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
+    size_t d = (size_t)pv_model_inputs(problem->model);
+    if (d > PV_REFERENCE_COLUMNS)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, 4 * d, sizeof(double), &made->column));
+    made->columns = d;
+    double mass[2] = {0, 0};
+    for (size_t i = 0; i < problem->n; i++) {
+        int y = problem->targets.label[i];
+        double v = pv__weight(&problem->targets, i);
+        if (!(v > 0))
+            continue;
+        mass[y] += v;
+        for (size_t j = 0; j < d; j++) {
+            double *mean = made->column + (size_t)y * d + j, delta = problem->x[i * d + j] - *mean;
+            *mean += delta * v / mass[y];
+            made->column[(2 + (size_t)y) * d + j] += v * delta * (problem->x[i * d + j] - *mean);
+        }
+    }
+    for (size_t j = 0; j < 2 * d; j++)
+        made->column[2 * d + j] /= mass[j / d];
+    return PV_OK;
+}
+
+/* What the folds can be fitted by: sums over rows of a smooth loss of a logistic model. */
+static bool can_cross(const pv__problem *problem) {
+    bool profiled = pv_loss_has_marginal(pv__problem_loss(problem));
+    size_t count[2] = {0, 0};
+    if (problem->targets.classes != 2 || !problem->targets.label || problem->data || problem->batch > 0 ||
+        problem->unlabelled > 0 || pv_loss_is_relative(pv__problem_loss(problem)) ||
+        !pv_model_has_coefficients(problem->model) || (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
+        (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE))
+        return false;
+    for (size_t i = 0; i < problem->n; i++)
+        count[problem->targets.label[i]] += pv__weight(&problem->targets, i) > 0;
+    return count[0] >= FEWEST && count[1] >= FEWEST;
+}
+
+/* Evenly spaced rows of each label, by the model itself. */
+static size_t score_some(const cross *c, const double *w, double offset, const size_t *count, double *score,
+                         int32_t *label, double *weight) {
+    size_t made = 0, seen[2] = {0, 0}, every[2];
+    for (int y = 0; y < 2; y++)
+        every[y] = (count[y] + MOST - 1) / MOST;
+    for (size_t i = 0; i < c->n; i++) {
+        int32_t y = c->problem->targets.label[i];
+        if (seen[y]++ % every[y] != 0)
+            continue;
+        score[made] = logit_at(c, w, i) - offset;
+        label[made] = y;
+        weight[made++] = pv__weight(&c->problem->targets, i);
+    }
+    return made;
+}
+
+pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier) {
+    size_t params = pv_model_params(problem->model), pieces = 0, count[2] = {0, 0};
+    if (!can_cross(problem) || params > PARAMS_MAX || classifier->stop == PV_STOP_INTERRUPTED ||
+        classifier->stop == PV_STOP_DIVERGED)
+        return PV_OK;
+    cross c = {.problem = problem, .n = problem->n, .p = params};
+    const pv_agreement *agreement = classifier->agreement;
+    double *score = NULL, *w = NULL, offset = classifier->log_marginal[1] - classifier->log_marginal[0];
+    /* The optimum is where the biases were before they were matched to the population. */
+    double moved = agreement ? agreement->shift[1] - agreement->shift[0] : 0;
+    int32_t *label = NULL;
+    for (size_t i = 0; i < c.n; i++)
+        count[problem->targets.label[i]]++;
+    bool many = fmin(problem->mass[0], problem->mass[1]) >= (double)(MANY * params);
+    size_t room = problem->targets.weight ? FOLDS * c.n : c.n;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *score, &score));
+    PV_GOTO(done, pv__alloc(ctx, room, sizeof *label, &label));
+    if (many) {
+        pieces = score_some(&c, classifier->w, offset, count, score, label, score + room);
+    } else {
+        PV_GOTO(done, pv__alloc(ctx, params, sizeof *w, &w));
+        memcpy(w, classifier->w, params * sizeof *w);
+        w[0] -= moved;
+        PV_GOTO(done, cross_new(ctx, problem, w, agreement ? agreement->exponent : 0, &c));
+        PV_GOTO(done, score_folds(ctx, &c, w, offset - moved, score, label, score + room, &pieces));
+    }
+    if (pieces == 0)
+        goto done;
+    PV_GOTO(done, pv_reference_new(ctx, pieces, score, label, score + room, &classifier->reference));
+    status = describe_columns(ctx, problem, classifier->reference);
+done:
+    pv__free(ctx, c.share);
+    pv__free(ctx, c.total);
+    pv__free(ctx, score);
+    pv__free(ctx, label);
+    pv__free(ctx, w);
+    return status;
+}

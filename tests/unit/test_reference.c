@@ -1,0 +1,243 @@
+/* Reference ratios, the prevalence calibrated by them, the test of label shift and the performance to be expected. */
+#include "problem.h"
+
+static pv_ctx *ctx;
+
+enum { EACH = 300, TARGET = 800 };
+
+typedef struct rows {
+    double score[2 * EACH], loglik[2 * TARGET];
+    int32_t label[2 * EACH];
+} rows;
+
+/* Log ratios of two normal classes, which are right as they are: s = 2 x with x ~ N(+-1, 1). times and plus distort. */
+static void draw(uint64_t seed, double prevalence, double times, double plus, rows *r) {
+    for (size_t i = 0; i < 2 * EACH; i++) {
+        pv_rng rng = pv_rng_stream(seed, 1, i);
+        r->label[i] = i % 2 == 1;
+        r->score[i] = times * 2 * (pv_rng_normal(&rng) + (r->label[i] ? 1 : -1)) + plus;
+    }
+    for (size_t i = 0; i < TARGET; i++) {
+        pv_rng rng = pv_rng_stream(seed, 2, i);
+        double side = pv_rng_uniform(&rng) < prevalence ? 1 : -1, s = times * 2 * (pv_rng_normal(&rng) + side) + plus;
+        r->loglik[2 * i] = pv_log_sigmoid(-s);
+        r->loglik[2 * i + 1] = pv_log_sigmoid(s);
+    }
+}
+
+static pv_unknown_prevalence *infer(const rows *r, bool calibrated, const char *dirichlet) {
+    const double log_marginal[] = {log(0.5), log(0.5)};
+    char *labels[] = {"no", "yes"};
+    pv_unknown_sample sample = {.n = TARGET, .classes = 2, .loglik = r->loglik, .log_marginal = log_marginal};
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_reference *reference = NULL;
+    pv_unknown_prevalence *made;
+    CHECK_OK(ctx, pv_reference_new(ctx, 2 * EACH, r->score, r->label, NULL, &reference));
+    options.reference = calibrated ? reference : NULL;
+    options.dirichlet = dirichlet;
+    CHECK_OK(ctx, pv_unknown_infer(ctx, &sample, labels, &options, &made));
+    pv_reference_free(ctx, reference);
+    return made;
+}
+
+/* Only the order and the spacing of the ratios count: any line through them gives the same prevalence. */
+static void test_any_scale(void **state) {
+    (void)state;
+    rows r;
+    draw(3, 0.2, 1, 0, &r);
+    pv_unknown_prevalence *right = infer(&r, true, "flat"), *plain = infer(&r, false, "flat");
+    draw(3, 0.2, 1.7, -0.8, &r);
+    pv_unknown_prevalence *bent = infer(&r, true, "flat"), *wrong = infer(&r, false, "flat");
+    assert_non_null(right->slope);
+    assert_null(plain->slope);
+    CHECK_NEAR(bent->value[1], right->value[1], 1e-5);
+    CHECK_NEAR(bent->lo[1], right->lo[1], 1e-4);
+    CHECK_NEAR(bent->hi[1], right->hi[1], 1e-4);
+    assert_true(fabs(wrong->value[1] - 0.2) > 2 * fabs(bent->value[1] - 0.2));
+    /* 600 labelled rows leave the ratios a little open. */
+    assert_true(right->hi[1] - right->lo[1] > plain->hi[1] - plain->lo[1]);
+    assert_true(right->lo[1] < 0.2 && 0.2 < right->hi[1]);
+    CHECK_NEAR(right->lo[0] + right->hi[1], 1, 1e-12);
+    pv_unknown_prevalence_free(ctx, right);
+    pv_unknown_prevalence_free(ctx, plain);
+    pv_unknown_prevalence_free(ctx, bent);
+    pv_unknown_prevalence_free(ctx, wrong);
+}
+
+/* At the most probable prevalence nothing moves it: the density's slope, with a and b found anew, is 0 there. The
+ * points' own curve says so: its largest point has neighbours on both sides that are lower, and a prior moves it. */
+static void test_prior(void **state) {
+    (void)state;
+    rows r;
+    draw(5, 0.3, 1, 0, &r);
+    pv_unknown_prevalence *flat = infer(&r, true, "flat"), *strong = infer(&r, true, "counts:900,100");
+    assert_true(strong->value[1] < flat->value[1] && strong->value[1] > 0.1);
+    assert_true(strong->movement > 0.5 && flat->movement < 0.2);
+    assert_true(strong->hi[1] - strong->lo[1] < flat->hi[1] - flat->lo[1]);
+    pv_unknown_prevalence_free(ctx, flat);
+    pv_unknown_prevalence_free(ctx, strong);
+}
+
+/* Intervals hold the truth, and the test of label shift warns of few mixtures and of all rows that are none. */
+static void test_often(void **state) {
+    (void)state;
+    enum { TIMES = 80 };
+    size_t held = 0, warned = 0, found = 0;
+    for (uint64_t seed = 1; seed <= TIMES; seed++) {
+        rows r;
+        draw(100 + seed, 0.25, 1.4, 0.3, &r);
+        pv_unknown_prevalence *made = infer(&r, true, "flat");
+        held += made->lo[1] <= 0.25 && 0.25 <= made->hi[1];
+        warned += made->check.p < 0.05;
+        for (size_t i = 0; i < TARGET; i++) { /* all in the middle: between the classes, and from neither */
+            double s = 0.3 * (r.loglik[2 * i + 1] - r.loglik[2 * i]);
+            r.loglik[2 * i] = pv_log_sigmoid(-s);
+            r.loglik[2 * i + 1] = pv_log_sigmoid(s);
+        }
+        pv_unknown_prevalence *none = infer(&r, true, "flat");
+        found += none->check.p < 0.05;
+        pv_unknown_prevalence_free(ctx, made);
+        pv_unknown_prevalence_free(ctx, none);
+    }
+    if (!(held >= 63)) /* 72 expected, standard deviation 2.7 */
+        fail_msg("%zu of %d intervals hold the truth", held, TIMES);
+    if (!(warned <= 11)) /* 4 expected, standard deviation 1.9 */
+        fail_msg("%zu of %d mixtures were said to be none", warned, TIMES);
+    assert_int_equal(found, TIMES);
+}
+
+static void test_performance(void **state) {
+    (void)state;
+    rows r;
+    draw(7, 0.2, 1, 0, &r);
+    pv_unknown_prevalence *made = infer(&r, true, "flat");
+    pv_reference *reference;
+    pv_expected e;
+    CHECK_OK(ctx, pv_reference_new(ctx, 2 * EACH, r.score, r.label, NULL, &reference));
+    CHECK_OK(ctx, pv_unknown_performance(ctx, reference, made, 0.5, 1, &e));
+    double pi = made->value[1], *v = e.value;
+    CHECK_NEAR(v[PV_EXPECTED_PPV],
+               pi * v[PV_EXPECTED_SENSITIVITY] /
+                   (pi * v[PV_EXPECTED_SENSITIVITY] + (1 - pi) * (1 - v[PV_EXPECTED_SPECIFICITY])),
+               1e-12);
+    /* s >= logit 0.8 where the ratios are right: Phi(1 - 0.69), Phi(1 + 0.69). */
+    assert_true(fabs(v[PV_EXPECTED_SENSITIVITY] - 0.62) < 0.1 && fabs(v[PV_EXPECTED_SPECIFICITY] - 0.955) < 0.04);
+    for (int m = 0; m < PV_EXPECTED_COUNT; m++)
+        assert_true(e.lo[m] < v[m] && v[m] < e.hi[m]);
+    assert_string_equal(pv_expected_name(PV_EXPECTED_NET_BENEFIT), "net_benefit");
+    assert_int_equal(pv_unknown_performance(ctx, reference, made, 1, 1, &e), PV_ERR_USAGE);
+    pv_reference_free(ctx, reference);
+    pv_unknown_prevalence_free(ctx, made);
+}
+
+/* ---- of a fit ---------------------------------------------------------------------------------------------------- */
+
+static double apart(const pv_reference *r) {
+    double mean[2] = {0, 0}, mass[2] = {0, 0};
+    for (size_t i = 0; i < r->count[0] + r->count[1]; i++) {
+        int y = i >= r->count[0];
+        mass[y] += r->weight[i];
+        mean[y] += r->weight[i] * r->score[i];
+    }
+    return mean[1] / mass[1] - mean[0] / mass[0];
+}
+
+/* The training rows by models without them lie closer together than by their own, and as close as new rows do. */
+static void test_of_fit(void **state) {
+    (void)state;
+    problem p = nodules(ctx, 100, 4), fresh = nodules(ctx, 4000, 5);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    pv_classifier *c = NULL;
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
+    assert_non_null(c->reference);
+    assert_int_equal(c->reference->count[0], 100);
+    assert_int_equal(c->reference->count[1], 100);
+    assert_int_equal(c->reference->columns, c->schema->features);
+    pv_reference *own, *others;
+    pv_dataset *rest;
+    CHECK_OK(ctx, pv_predict_reference(ctx, c, p.data, &own));
+    CHECK_OK(ctx, pv_schema_apply(ctx, c->schema, fresh.table, &(pv_roles){.target = "malignant"}, &rest));
+    CHECK_OK(ctx, pv_predict_reference(ctx, c, rest, &others));
+    assert_true(others->count[0] <= PV_REFERENCE_POINTS);
+    assert_true(apart(own) > 1.15 * apart(others));
+    CHECK_NEAR(apart(c->reference), apart(others), 0.3 * apart(others));
+    assert_true(apart(c->reference) < 0.9 * apart(own));
+    pv_reference_free(ctx, own);
+    pv_reference_free(ctx, others);
+    pv_dataset_free(ctx, rest);
+    /* Each row as two of weight 1/2: the same model, and as many rows in all. */
+    double *weight = p.data->weight;
+    double *half = malloc(p.data->rows * sizeof *half);
+    for (size_t i = 0; i < p.data->rows; i++)
+        half[i] = 2;
+    p.data->weight = half;
+    pv_classifier *twice;
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &twice));
+    double mass = 0;
+    for (size_t i = 0; i < twice->reference->count[0]; i++)
+        mass += twice->reference->weight[i];
+    CHECK_NEAR(mass, 200, 1e-9);
+    p.data->weight = weight;
+    free(half);
+    pv_classifier_free(ctx, twice);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    problem_free(ctx, &fresh);
+}
+
+/* Where there is none: networks, the plug-in, few rows. */
+static void test_none(void **state) {
+    (void)state;
+    problem p = nodules(ctx, 60, 4), few = nodules(ctx, 15, 4);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.model = "mlp:2";
+    options.max_iter = 20;
+    pv_classifier *c;
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
+    assert_null(c->reference);
+    pv_classifier_free(ctx, c);
+    options.model = "linear";
+    options.marginal = PV_MARGINAL_PLUGIN;
+    CHECK_OK(ctx, pv_fit(ctx, p.schema, p.data, &options, &c));
+    assert_null(c->reference);
+    pv_classifier_free(ctx, c);
+    options.marginal = PV_MARGINAL_PROFILE;
+    CHECK_OK(ctx, pv_fit(ctx, few.schema, few.data, &options, &c));
+    assert_null(c->reference);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    problem_free(ctx, &few);
+}
+
+static void test_bad_rows(void **state) {
+    (void)state;
+    const double score[] = {1, 2, 3, NAN};
+    const int32_t one[] = {0, 0, 0, 0}, odd[] = {0, 1, 2, 1}, fine[] = {0, 1, 0, 1};
+    pv_reference *r;
+    assert_int_equal(pv_reference_new(ctx, 3, score, one, NULL, &r), PV_ERR_INPUT);
+    assert_int_equal(pv_reference_new(ctx, 3, score, odd, NULL, &r), PV_ERR_INPUT);
+    assert_int_equal(pv_reference_new(ctx, 4, score, fine, NULL, &r), PV_ERR_INPUT);
+    assert_null(r);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    ctx = check_ctx(2);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    pv_ctx_free(ctx);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale), cmocka_unit_test(test_prior),
+                                       cmocka_unit_test(test_often),     cmocka_unit_test(test_performance),
+                                       cmocka_unit_test(test_of_fit),    cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_bad_rows)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,7 +1,7 @@
 /* Reference ratios, the prevalence calibrated by them, the test of label shift and the performance to be expected. */
+#include "base/base.h"
+#include "fixture.h"
 #include "problem.h"
-
-static pv_ctx *ctx;
 
 enum { EACH = 300, TARGET = 800 };
 
@@ -82,12 +82,12 @@ static void test_prior(void **state) {
 static void test_often(void **state) {
     (void)state;
     enum { TIMES = 80 };
-    size_t held = 0, warned = 0, found = 0;
+    size_t inside = 0, warned = 0, found = 0;
     for (uint64_t seed = 1; seed <= TIMES; seed++) {
         rows r;
         draw(100 + seed, 0.25, 1.4, 0.3, &r);
         pv_unknown_prevalence *made = infer(&r, true, "flat");
-        held += made->lo[1] <= 0.25 && 0.25 <= made->hi[1];
+        inside += made->lo[1] <= 0.25 && 0.25 <= made->hi[1];
         warned += made->check.p < 0.05;
         for (size_t i = 0; i < TARGET; i++) { /* all in the middle: between the classes, and from neither */
             double s = 0.3 * (r.loglik[2 * i + 1] - r.loglik[2 * i]);
@@ -99,8 +99,8 @@ static void test_often(void **state) {
         pv_unknown_prevalence_free(ctx, made);
         pv_unknown_prevalence_free(ctx, none);
     }
-    if (!(held >= 63)) /* 72 expected, standard deviation 2.7 */
-        fail_msg("%zu of %d intervals hold the truth", held, TIMES);
+    if (!(inside >= 63)) /* 72 expected, standard deviation 2.7 */
+        fail_msg("%zu of %d intervals hold the truth", inside, TIMES);
     if (!(warned <= 11)) /* 4 expected, standard deviation 1.9 */
         fail_msg("%zu of %d mixtures were said to be none", warned, TIMES);
     assert_int_equal(found, TIMES);
@@ -222,22 +222,68 @@ static void test_bad_rows(void **state) {
     assert_null(r);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    ctx = check_ctx(2);
-    return 0;
+/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+
+static const rows *drawn;
+static const problem *learned;
+static const pv_classifier *classifier;
+
+static pv_status infer_poorly(pv_ctx *poor) {
+    const double log_marginal[] = {log(0.5), log(0.5)}, from[] = {0.5, 0.5};
+    char *labels[] = {"no", "yes"};
+    pv_unknown_sample sample = {.n = 40, .classes = 2, .loglik = drawn->loglik, .log_marginal = log_marginal};
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_reference *reference = NULL, *own = NULL, *other = NULL;
+    pv_unknown_prevalence *made = NULL;
+    pv_probs *probs = NULL;
+    pv_expected expected;
+    pv_status status;
+    options.dirichlet = "jeffreys";
+    PV_GOTO(done, pv_reference_new(poor, 60, drawn->score, drawn->label, NULL, &reference));
+    options.reference = reference;
+    PV_GOTO(done, pv_unknown_infer(poor, &sample, labels, &options, &made));
+    PV_GOTO(done, pv_unknown_performance(poor, reference, made, 0.5, 1, &expected));
+    PV_GOTO(done, pv_predict_reference(poor, classifier, learned->data, &own));
+    PV_GOTO(done, pv_probs_read(poor, path, &(pv_probs_options){.target = "y"}, &probs));
+    PV_GOTO(done, pv_probs_reference(poor, probs, from, &other));
+done:
+    pv_probs_free(poor, probs);
+    pv_reference_free(poor, other);
+    pv_reference_free(poor, own);
+    pv_unknown_prevalence_free(poor, made);
+    pv_reference_free(poor, reference);
+    return status;
 }
 
-static int tear_down(void **state) {
+static pv_status fit_poorly(pv_ctx *poor) {
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    return try_fit(poor, learned, &options);
+}
+
+static void survives_lack_of_memory(void **state) {
     (void)state;
-    pv_ctx_free(ctx);
-    return 0;
+    static const char text[] = "p__no,p__yes,y\n0.4,0.6,no\n0.3,0.7,yes\n0.8,0.2,no\n0.1,0.9,yes\n";
+    rows r;
+    problem p = nodules(ctx, 25, 3);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    draw(9, 0.3, 1, 0, &r);
+    drawn = &r;
+    learned = &p;
+    put(text, sizeof text - 1);
+    pv_classifier *c = fit(ctx, &p, &options);
+    classifier = c;
+    sweep_memory(infer_poorly);
+    sweep_memory(fit_poorly);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale), cmocka_unit_test(test_prior),
                                        cmocka_unit_test(test_often),     cmocka_unit_test(test_performance),
                                        cmocka_unit_test(test_of_fit),    cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_bad_rows)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+                                       cmocka_unit_test(test_bad_rows),  cmocka_unit_test(survives_lack_of_memory)};
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

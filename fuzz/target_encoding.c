@@ -1,5 +1,5 @@
-/* Seven lines of roles (target, weights, id, exclude, features, categorical, positive), one of references, then a CSV
- * file. What was learned, applied to the same table, gives the same matrix.
+/* Seven lines of roles (target, weights, id, exclude, features, categorical, positive), one of references, or of terms
+ * after a tilde, then a CSV file. What was learned, applied to the same table, gives the same matrix.
  */
 #include "fuzz.h"
 
@@ -25,9 +25,11 @@ static void check_folds(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
         FUZZ_CHECK(fold[i] == 0 || fold[i] == 1, "fold %d", fold[i]);
 }
 
+enum { TERMS_LENGTH = 40 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* A text column has up to 199 indicators of 8 bytes, and its cells take two bytes each. */
-    pv_ctx *ctx = fuzz_begin(size);
+    pv_ctx *ctx = fuzz_begin_within(FUZZ_FIXED, 8 * FUZZ_PER_BYTE, size);
     fuzz_input in = {data, size};
     pv_roles roles = {.target = fuzz_line(&in),
                       .weights = fuzz_line(&in),
@@ -40,6 +42,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       .missing = (int)(size % 4),
                       .collinear = (int)(size / 4 % 3),
                       .unseen = (int)(size / 12 % 4)};
+    if (roles.reference && roles.reference[0] == '~') {
+        /* An interaction may have 200 features of two bytes' cells: a few terms are enough. */
+        roles.terms = strlen(roles.reference) <= TERMS_LENGTH ? roles.reference + 1 : NULL;
+        roles.reference = NULL;
+    }
     pv_table *table = NULL;
     pv_schema *schema = NULL;
     pv_dataset *learned = NULL;

@@ -21,7 +21,7 @@ const cli_hint cli_training_hints[] = {
     {"outcome", "target", NULL},
     {"response", "target", NULL},
     {"y", "target", NULL},
-    {"formula", "features", NULL},
+    {"formula", "terms", NULL},
     {"clogit", "matched", NULL},
     {"strata", NULL,
      "matched sets are named by --matched COL; strata that rows were sampled by are features like others: keep their "
@@ -50,7 +50,7 @@ const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offs
 
 /* Options that say nothing to a network for images, or to one that learns votes. */
 static int check_idle_for_images(cli_call *call, const cli_roles *options) {
-    static const char *const tables[] = {"features", "exclude", "reference", "categorical", "collinear", "id"};
+    static const char *const tables[] = {"features", "exclude", "reference", "categorical", "collinear", "id", "terms"};
     static const char *const labels[] = {"weights", "positive"}, *const votes[] = {"votes-min", "binarise"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (cli_given(call, tables[i]))

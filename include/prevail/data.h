@@ -150,6 +150,38 @@ typedef struct pv_source_column {
     double auc;   /* how well it alone tells two labels apart, where that is hardly believable; else 0 */
 } pv_source_column;
 
+/* A feature that is made of columns, or several: log(a), sqrt(a), a natural spline ns(a,DF), orthogonal polynomials
+ * poly(a,DEGREE), and products a:b. Splines and polynomials are R's, and what they learned of the training rows is
+ * kept: later tables get the same functions. */
+typedef enum pv_term_kind {
+    PV_TERM_PLAIN, /* the column as it is; in a list of terms only */
+    PV_TERM_LOG,
+    PV_TERM_SQRT,
+    PV_TERM_NS,
+    PV_TERM_POLY,
+    PV_TERM_PRODUCT
+} pv_term_kind;
+#define PV_TERM_KIND_LIST(X)                                                                                           \
+    X(PLAIN, "plain")                                                                                                  \
+    X(LOG, "log")                                                                                                      \
+    X(SQRT, "sqrt")                                                                                                    \
+    X(NS, "ns")                                                                                                        \
+    X(POLY, "poly")                                                                                                    \
+    X(PRODUCT, "product")
+const char *pv_term_kind_name(pv_term_kind kind);
+bool pv_term_kind_find(const char *name, pv_term_kind *kind);
+
+typedef struct pv_term {
+    pv_term_kind kind;
+    char *column[2];   /* what it is made of; the second of PRODUCT alone */
+    int degree;        /* NS: degrees of freedom; POLY: degree */
+    size_t parameters; /* learned numbers */
+    double *parameter; /* NS: the knots, from the least to the largest value of training. POLY: centre, scale, then
+                          R's alpha [degree] and norm2 [degree + 1], of (x - centre) / scale */
+    size_t features;   /* that it makes */
+    int32_t *cell;     /* PRODUCT: [features][2], the levels of text columns, 0 of numbers */
+} pv_term;
+
 /* What is done about missing cells of features. A label or weight that is missing drops the row, or is refused. */
 typedef enum pv_missing {
     PV_MISSING_REFUSE,
@@ -187,6 +219,8 @@ typedef struct pv_schema {
     char **feature;           /* [features], names; NULL for images */
     pv_image_encoding *image; /* rows are images, and how views are cut out of them; NULL: columns of a table */
     int missing;              /* pv_missing, as it was learned */
+    size_t terms;
+    pv_term *term; /* [terms]; what they make are the last of the sources */
 } pv_schema;
 
 /* What a weight says of its row. */
@@ -222,6 +256,7 @@ typedef struct pv_roles {
     int missing;            /* pv_missing */
     int unseen;             /* pv_unseen */
     int collinear;          /* pv_collinear */
+    const char *terms;      /* "log(a), ns(b,3), a:b": features made of columns */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
 

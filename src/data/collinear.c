@@ -186,15 +186,19 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
     const char *source = source_of(schema, first);
     if (strchr(list, '\'') || strlen(list) + 1 == sizeof list)
         pv__format(list, sizeof list, "%s", pv__show_word(source).text);
+    size_t column = pv__table_lookup(table, source);
+    bool made = column == table->columns; /* of a term: none to be excluded */
+    const char *them = count == 1 ? "it" : "them", *how = made ? "out of `terms`" : "out with `exclude` ";
+    if (made)
+        list[0] = '\0';
     if (refuse)
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, pv__table_lookup(table, source) + 1,
-                           "collinear columns: %s; leave %s out with `exclude` %s, or go on with a prior, or with "
-                           "`collinear` keep",
-                           text, count == 1 ? "it" : "them", list);
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, made ? 0 : column + 1,
+                           "collinear columns: %s; leave %s %s%s, or go on with a prior, or with `collinear` keep",
+                           text, them, how, list);
     pv__log(ctx, PV_LOG_WARNING,
             "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
-            "together, or leave %s out with `exclude` %s",
-            text, count == 1 ? "it" : "them", list);
+            "together, or leave %s %s%s",
+            text, them, how, list);
     return PV_OK;
 }
 

@@ -206,10 +206,13 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
                            "has images, and this model takes columns: choose `model` convnet or inception, or name the "
                            "columns to learn from with `features`");
     pv__plan plan;
-    PV_TRY(pv__plan_learn(ctx, table, roles, &plan));
+    PV_TRY(pv__terms_parse(ctx, roles->terms, schema));
+    PV_TRY(pv__plan_learn(ctx, table, roles, schema, &plan));
+    pv__terms_drop_plain(ctx, schema);
     int32_t **code = NULL;
+    size_t coded = plan.features; /* terms add to them */
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
+    PV_GOTO(done, pv__alloc(ctx, coded, sizeof *code, &code));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->missing,
                                   ", or learn from them with `missing` indicator or impute", data));
     PV_GOTO(done, learn_labels(ctx, table, &plan, roles, schema, data));
@@ -219,7 +222,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     if (roles->collinear != PV_COLLINEAR_KEEP)
         status = pv__collinear_check(ctx, table, data, schema, roles->collinear == PV_COLLINEAR_REFUSE);
 done:
-    free_codes(ctx, code, plan.features);
+    free_codes(ctx, code, coded);
     pv__plan_free(ctx, &plan);
     return status;
 }
@@ -343,6 +346,7 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
             PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, schema->source[s].level,
                                        schema->source[s].levels, "level", roles->unseen == PV_UNSEEN_REFUSE, &code[s]));
     count_unseen(ctx, schema, table, &plan, code, roles->unseen, data);
+    PV_GOTO(done, pv__terms_apply(ctx, table, data, schema, code, roles->unseen, &plan));
     status = pv__sources_fill(ctx, table, &plan, schema, code, roles->unseen, data);
 done:
     free_codes(ctx, code, plan.features);

@@ -15,10 +15,14 @@ typedef struct pv__plan {
     size_t group;
     size_t *feature; /* [features], in the order of the table, or of the schema */
     size_t features;
-    bool *category; /* [features], encoded by levels */
+    bool *category;      /* [features], encoded by levels */
+    double **made;       /* [features], numbers of the table's rows that a term made; NULL: the column itself */
+    size_t *term_column; /* [term_columns], what terms are made of, two for each; table->columns: none */
+    size_t term_columns;
 } pv__plan;
 
-PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                                     pv__plan *plan); /* of schema the terms, as they were parsed */
 PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                                      pv__plan *plan);
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
@@ -50,13 +54,56 @@ enum { PV__MISSING = -1, PV__UNSEEN = -2 }; /* codes of cells that have no level
 size_t pv__source_width(const pv_source_column *source);
 /* Learns the features of the plan from the rows of data: fills the schema's sources and features, and code [features]
  * of text columns, [data->rows] each, which the caller frees. */
-PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
+PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,
                                         const pv_dataset *data, pv_schema *schema, int32_t **code);
 /* The matrix. unseen: the rule for cells of code PV__UNSEEN. */
 PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
                                        const pv_schema *schema, int32_t *const *code, int unseen, pv_dataset *data);
 /* x: a row's features of a text column. A level without rows in what was learned is one that was not seen. */
 void pv__source_relearn(const pv_source_column *learned, double *x);
+
+/* The numbers of source s, by rows of the table. */
+static inline const double *pv__plan_numbers(const pv__plan *plan, const pv_table *table, size_t s) {
+    return plan->made && plan->made[s] ? plan->made[s] : table->column[plan->feature[s]].number;
+}
+
+/* ---- terms.c ----------------------------------------------------------------------------------------------------- */
+
+enum { PV__DEGREES_MAX = 20 };
+
+/* Terms of the option's text, into the schema; a failure is freed with it. */
+PV_MUST_USE pv_status pv__terms_parse(pv_ctx *ctx, const char *text, pv_schema *schema);
+/* Those that name a column alone have done their work once there is a plan. */
+void pv__terms_drop_plain(pv_ctx *ctx, pv_schema *schema);
+void pv__term_clear(pv_ctx *ctx, pv_term *term);
+PV_MUST_USE pv_status pv__term_copy(pv_ctx *ctx, const pv_term *from, pv_term *to);
+/* Sources that are columns of the table: the first so many. */
+size_t pv__schema_plain(const pv_schema *schema);
+/* The plain source of that name, or the number of plain ones. */
+size_t pv__schema_find(const pv_schema *schema, const char *name);
+/* Why the term cannot be used with the sources; NULL: it can. Of terms that were read from a file. */
+const char *pv__term_wrong(const pv_schema *schema, const pv_term *term);
+
+/* ---- term_columns.c ---------------------------------------------------------------------------------------------- */
+
+/* Learns the terms and appends their sources and numbers, to be scaled, to schema and plan. code: of the sources that
+ * there are. */
+PV_MUST_USE pv_status pv__terms_learn(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, int32_t *const *code,
+                                      pv_schema *schema, pv__plan *plan);
+/* The numbers of what was learned, for a plan that has places for them. */
+PV_MUST_USE pv_status pv__terms_apply(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
+                                      const pv_schema *schema, int32_t *const *code, int unseen, pv__plan *plan);
+/* Whether source s is where missing cells of its column are told of: of several features the first. */
+bool pv__term_tells_missing(const pv_schema *schema, size_t s);
+
+/* ---- bases.c ----------------------------------------------------------------------------------------------------- */
+
+/* How many numbers a function learns. */
+size_t pv__basis_parameters(const pv_term *term);
+/* Logarithms, roots, natural cubic splines, orthogonal polynomials. sorted [n]: the values, ascending. */
+PV_MUST_USE pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t n, pv_term *term);
+/* The term's features [n][term->features] of x [n]; NaN makes NaN, what overflows an infinity. */
+void pv__basis_fill(const pv_term *term, const double *x, size_t n, double *value);
 
 /* ---- suspects.c -------------------------------------------------------------------------------------------------- */
 

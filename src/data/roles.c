@@ -33,6 +33,12 @@ const pv_option pv_role_option_table[] = {
     ROLE("reference", reference, "COL=LEVEL",
          "Reference levels of text columns, comma-separated. Default: the first in natural order, 5-9 before 10-14."),
     ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
+    ROLE(
+        "terms", terms, "TERMS",
+        "Features made of columns, comma-separated: log(COL), sqrt(COL), ns(COL,DF) (a natural spline), "
+        "poly(COL,DEGREE) (orthogonal polynomials), A:B (an interaction). A column within a function is no feature by "
+        "itself, unless it is listed as well, as in age,log(age). Interactions leave their columns features. The model "
+        "keeps knots and the like for predict."),
     {"missing", PV_OPTION_CHOICE, offsetof(pv_roles, missing), "refuse", 0, 0, "refuse|drop|indicator|impute", "WHAT",
      "Missing cells: refuse the file and say where; drop such rows and say how many; impute the mean, or the most "
      "frequent level, which the model keeps for predict; or do that with an indicator column, COLUMN (missing)."},
@@ -46,6 +52,10 @@ const pv_option pv_role_option_table[] = {
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
     pv__free(ctx, plan->feature);
     pv__free(ctx, plan->category);
+    for (size_t s = 0; plan->made && s < plan->features; s++)
+        pv__free(ctx, plan->made[s]);
+    pv__free(ctx, plan->made);
+    pv__free(ctx, plan->term_column);
     *plan = (pv__plan){0};
 }
 
@@ -127,16 +137,81 @@ pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *
     return group ? pv_table_find(ctx, table, pv__roles_grouping(roles), group, &plan->group) : PV_OK;
 }
 
-pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+/* What terms do with a column. */
+typedef struct term_use {
+    bool named;    /* listed by itself */
+    bool replaced; /* by a function of it */
+} term_use;
+
+/* The terms' columns, into the plan; what is done with each, into use [columns]. */
+static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *excluded,
+                            const bool *category, size_t id, pv__plan *plan, term_use *use) {
+    PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));
+    plan->term_columns = 2 * schema->terms;
+    for (size_t i = 0; i < plan->term_columns; i++) {
+        const pv_term *term = &schema->term[i / 2];
+        const char *name = term->column[i % 2];
+        size_t *c = &plan->term_column[i];
+        *c = table->columns;
+        if (!name)
+            continue;
+        PV_TRY(pv_table_find(ctx, table, "`terms`", name, c));
+        const char *part = *c == plan->target    ? "target"
+                           : *c == plan->weights ? "column of weights"
+                           : *c == plan->group   ? "column of groups"
+                           : *c == id            ? "column of ids"
+                                                 : NULL;
+        if (part)
+            return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is the %s and cannot be a feature", pv__show(name).text,
+                            part);
+        if (term->kind == PV_TERM_PLAIN && excluded[*c])
+            return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is named in `exclude` as well; leave it out of one",
+                            pv__show(name).text);
+        use[*c].named |= term->kind == PV_TERM_PLAIN;
+        if (term->kind == PV_TERM_PLAIN || term->kind == PV_TERM_PRODUCT)
+            continue;
+        use[*c].replaced = true;
+        if (category[*c])
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "`terms`: '%s' is named in `categorical` and has no %s; leave it out of "
+                            "one",
+                            pv__show(name).text, pv_term_kind_name(term->kind));
+        PV_TRY(pv__number_column(ctx, table, "`terms`", name, c));
+    }
+    return PV_OK;
+}
+
+/* An interaction with categories has the levels of their column, which must be a feature. */
+static pv_status check_products(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *category,
+                                const pv__plan *plan) {
+    for (size_t i = 0; i < plan->term_columns; i++) {
+        size_t c = plan->term_column[i], f = 0;
+        if (c == table->columns || (table->column[c].type == PV_COLUMN_NUMBER && !category[c]))
+            continue;
+        while (f < plan->features && plan->feature[f] != c)
+            f++;
+        if (f == plan->features)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "`terms`: '%s' has categories, and an interaction needs their column as a feature; name it "
+                            "in `terms` or `features`, or leave it out of `exclude`",
+                            pv__show(schema->term[i / 2].column[i % 2]).text);
+    }
+    return PV_OK;
+}
+
+pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                         pv__plan *plan) {
     *plan = (pv__plan){0};
     bool *wanted = NULL, *excluded = NULL, *category = NULL;
-    size_t n = table->columns, id;
+    term_use *use = NULL;
+    size_t n = table->columns, id = n;
     bool only = roles->features && *roles->features;
     pv_status status;
     PV_GOTO(done, pv__plan_training(ctx, table, roles, plan));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *use, &use));
     PV_GOTO(done, mark(ctx, table, "`features`", roles->features, plan, wanted));
     PV_GOTO(done, mark(ctx, table, "`exclude`", roles->exclude, NULL, excluded));
     PV_GOTO(done, mark(ctx, table, "`categorical`", roles->categorical, NULL, category));
@@ -146,21 +221,25 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     }
     if (plan->group < n)
         excluded[plan->group] = true;
+    PV_GOTO(done, plan_terms(ctx, table, schema, excluded, category, id, plan, use));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
     for (size_t c = 0; c < n; c++) {
-        if (c == plan->target || c == plan->weights || excluded[c] || (only && !wanted[c]))
+        if (c == plan->target || c == plan->weights || excluded[c] ||
+            (!use[c].named && ((only && !wanted[c]) || use[c].replaced)))
             continue;
         plan->category[plan->features] = category[c] || table->column[c].type == PV_COLUMN_TEXT;
         plan->feature[plan->features++] = c;
     }
-    if (plan->features == 0)
+    PV_GOTO(done, check_products(ctx, table, schema, category, plan));
+    if (plan->features == 0 && schema->terms == 0)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                              "no column is left as a feature beside the target; check `features` and `exclude`");
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);
     pv__free(ctx, category);
+    pv__free(ctx, use);
     if (status != PV_OK)
         pv__plan_free(ctx, plan);
     return status;
@@ -186,6 +265,26 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
                          found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text);
 }
 
+/* The columns of the terms, and the first one's as the place of what they make. */
+static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, pv__plan *plan) {
+    size_t s = pv__schema_plain(schema);
+    PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));
+    plan->term_columns = 2 * schema->terms;
+    for (size_t i = 0; i < plan->term_columns; i++) {
+        const pv_term *term = &schema->term[i / 2];
+        plan->term_column[i] = table->columns;
+        if (!term->column[i % 2])
+            continue;
+        size_t plain = pv__schema_find(schema, term->column[i % 2]);
+        bool text = plain < pv__schema_plain(schema) && schema->source[plain].type == PV_COLUMN_TEXT;
+        const pv_source_column source = {.name = term->column[i % 2], .type = text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER};
+        PV_TRY(find_source(ctx, table, &source, &plan->term_column[i]));
+        for (size_t k = 0; i % 2 == 0 && k < term->features; k++)
+            plan->feature[s++] = plan->term_column[i];
+    }
+    return PV_OK;
+}
+
 pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                          pv__plan *plan) {
     *plan = (pv__plan){0};
@@ -194,10 +293,12 @@ pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->feature, &plan->feature));
     PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->category, &plan->category));
     plan->features = schema->sources;
-    for (size_t s = 0; s < schema->sources; s++) {
+    PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->made, &plan->made));
+    for (size_t s = 0; s < pv__schema_plain(schema); s++) {
         PV_GOTO(fail, find_source(ctx, table, &schema->source[s], &plan->feature[s]));
         plan->category[s] = schema->source[s].type == PV_COLUMN_TEXT;
     }
+    PV_GOTO(fail, apply_terms(ctx, table, schema, plan));
     return PV_OK;
 fail:
     pv__plan_free(ctx, plan);

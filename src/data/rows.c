@@ -75,6 +75,9 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
         PV_TRY(check_column(ctx, table, plan->target, false, false, states));
     for (size_t f = 0; f < plan->features; f++)
         PV_TRY(check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states));
+    for (size_t c = 0; c < plan->term_columns; c++)
+        if (plan->term_column[c] < table->columns)
+            PV_TRY(check_column(ctx, table, plan->term_column[c], true, missing >= PV_MISSING_INDICATOR, states));
     if (states->missing > 0 && missing != PV_MISSING_DROP)
         return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "

@@ -19,6 +19,9 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__free(ctx, schema->source);
     pv_string_list_free(ctx, schema->feature, schema->feature ? (size_t)schema->features : 0);
     pv__image_encoding_free(ctx, schema->image);
+    for (size_t t = 0; t < schema->terms; t++)
+        pv__term_clear(ctx, &schema->term[t]);
+    pv__free(ctx, schema->term);
     pv__free(ctx, schema);
 }
 
@@ -62,6 +65,13 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     to->sources = from->sources;
     for (size_t i = 0; i < from->sources; i++)
         PV_TRY(copy_source(ctx, &from->source[i], &to->source[i]));
+    if (from->terms > 0)
+        PV_TRY(pv__alloc(ctx, from->terms, sizeof *to->term, &to->term));
+    for (; to->terms < from->terms; to->terms++) {
+        pv_status status = pv__term_copy(ctx, &from->term[to->terms], &to->term[to->terms]);
+        if (status != PV_OK)
+            return pv__term_clear(ctx, &to->term[to->terms]), status;
+    }
     to->features = from->features;
     if (from->image)
         return pv__image_encoding_copy(ctx, from->image, &to->image);
@@ -129,9 +139,13 @@ pv_roles pv_schema_roles(const pv_schema *schema) {
 
 /* Whether the schema reads the column as numbers. It may name the rows all the same. */
 static bool is_number(const pv_schema *schema, const char *name) {
-    for (size_t s = 0; s < schema->sources; s++)
-        if (strcmp(schema->source[s].name, name) == 0)
-            return schema->source[s].type == PV_COLUMN_NUMBER;
+    size_t s = pv__schema_find(schema, name);
+    if (s < pv__schema_plain(schema))
+        return schema->source[s].type == PV_COLUMN_NUMBER;
+    for (size_t t = 0; t < schema->terms; t++)
+        for (size_t i = 0; i < 2; i++)
+            if (schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0)
+                return true;
     return false;
 }
 
@@ -155,7 +169,10 @@ static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const ch
 /* Of a table to apply the schema to: columns that it does not use may hold anything. */
 static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, const char **text, size_t *n_text,
                             const char **keep, size_t *n_keep) {
-    for (size_t s = 0; s < schema->sources; s++) {
+    for (size_t t = 0; t < schema->terms; t++)
+        for (size_t i = 0; i < 2; i++)
+            add(keep, n_keep, schema->term[t].column[i]);
+    for (size_t s = 0; s < pv__schema_plain(schema); s++) {
         add(keep, n_keep, schema->source[s].name);
         if (schema->source[s].type == PV_COLUMN_TEXT)
             add(text, n_text, schema->source[s].name);
@@ -179,7 +196,8 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
         PV_TRY(pv__names_split(ctx, "`categorical`", roles->categorical, &r->categorical, &r->n_categorical));
         PV_TRY(pv__names_split(ctx, "`exclude`", roles->exclude, &r->excluded, &r->n_excluded));
     }
-    size_t room = (schema ? schema->sources : r->n_categorical + r->n_excluded) + PARTS, n_text = 0, n_keep = 0;
+    size_t room = (schema ? schema->sources + 2 * schema->terms : r->n_categorical + r->n_excluded) + PARTS, n_text = 0,
+           n_keep = 0;
     PV_TRY(pv__alloc(ctx, 2 * room + options->n_text + options->n_keep, sizeof *r->names, &r->names));
     const char **text = r->names, **keep = r->names + room + options->n_text;
     for (size_t i = 0; i < options->n_text; i++)

@@ -40,7 +40,7 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
             size_t row = data->table_row[i], column = plan->feature[s];
             if (source->type != PV_COLUMN_NUMBER)
                 continue;
-            double number = table->column[column].number[row];
+            double number = pv__plan_numbers(plan, table, s)[row];
             if (isnan(number)) /* filled */
                 continue;
             if (!(fabs(standardise(number, source)) <= FARTHEST))
@@ -137,7 +137,7 @@ static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_sc
         for (size_t s = 0; s < schema->sources; s++) {
             const pv_source_column *source = &schema->source[s];
             if (source->type == PV_COLUMN_NUMBER)
-                near &= fill_numbers(source, table->column[plan->feature[s]].number, data, begin, end, x);
+                near &= fill_numbers(source, pv__plan_numbers(plan, table, s), data, begin, end, x);
             else
                 fill_levels(source, code[s], unseen, data, begin, end, x);
             x += pv__source_width(source);
@@ -197,10 +197,9 @@ static bool any_missing(const pv_column *column, const pv_dataset *data) {
     return false;
 }
 
-static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
-                              pv_source_column *source) {
-    learn_scale(table->column[column].number, data, &source->mean, &source->sd);
-    pv__suspect_id(ctx, table->column[column].number, data, source->name);
+static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const double *number,
+                              const pv_dataset *data, pv_source_column *source) {
+    learn_scale(number, data, &source->mean, &source->sd);
     if (!isfinite(source->mean) || !isfinite(source->sd))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                            "the values of column '%s' are too large to be standardised; scale them down",
@@ -370,7 +369,23 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
     return status;
 }
 
-pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
+/* The scales of what terms made. */
+static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
+                            pv_schema *schema) {
+    for (size_t s = pv__schema_plain(schema); s < schema->sources; s++) {
+        pv_source_column *source = &schema->source[s];
+        source->missing = schema->missing == PV_MISSING_INDICATOR && pv__term_tells_missing(schema, s) &&
+                          any_missing(&table->column[plan->feature[s]], data);
+        PV_TRY(learn_number(ctx, table, plan->feature[s], plan->made[s], data, source));
+        if (!(source->sd > 0))
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->feature[s] + 1,
+                               "'%s' has the same value in every row; leave the term out of `terms`",
+                               pv__show(source->name).text);
+    }
+    return PV_OK;
+}
+
+pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,
                             const pv_dataset *data, pv_schema *schema, int32_t **code) {
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
     schema->sources = plan->features;
@@ -382,7 +397,8 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *
         PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
         source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
         if (!plan->category[s]) {
-            PV_TRY(learn_number(ctx, table, column, data, source));
+            pv__suspect_id(ctx, table->column[column].number, data, source->name);
+            PV_TRY(learn_number(ctx, table, column, table->column[column].number, data, source));
             continue;
         }
         PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));
@@ -390,5 +406,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *
     }
     PV_TRY(refuse_constant(ctx, table, schema));
     PV_TRY(set_references(ctx, roles->reference, data->rows, schema, code));
+    PV_TRY(pv__terms_learn(ctx, table, data, code, schema, plan));
+    PV_TRY(learn_made(ctx, table, plan, data, schema));
     return name_features(ctx, table, schema);
 }

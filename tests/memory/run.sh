@@ -31,6 +31,8 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
         "$prevail" simulate gaussian --rows 60 --dimensions 2 --prevalence 0.4 -o in/small.csv &&
         { echo 'when|g|x|y'; awk 'BEGIN { for (i = 0; i < 60; i++) printf "2020-01-%02d|%s|%s|%d\n", 1 + i % 28, \
             i % 9 ? i % 2 ? "u" : "v" : "?", i % 7 ? i % 11 : "", i % 3 == 0 }'; } | gzip >in/gaps.csv.gz &&
+        "$prevail" fit in/gaps.csv.gz --target y --prevalence 0.2 --missing indicator --terms 'ns(x,2),when:g' \
+            -o in/terms.model --quiet &&
         "$prevail" fit in/study.csv --target malignant --prevalence 0.02 -o in/a.model --quiet &&
         "$prevail" fit in/study.csv --target malignant --prevalence 0.02 --infer laplace --draws 100 -o in/post.model --quiet &&
         "$prevail" fit in/study.csv --target malignant --prevalence 0.02 --loss plain -o in/plain.model --quiet &&

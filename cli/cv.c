@@ -186,14 +186,14 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
         printf(", %zu times", v->repeats);
     if (options->roles.roles.group)
         printf(", by %s", options->roles.roles.group);
-    printf("; population %s\n\n  %-17s %9s %9s %9s %9s %9s", options->population, "", "pooled", "lo", "hi", "mean",
+    printf("; population %s\n\n  %-18s %9s %9s %9s %9s %9s", options->population, "", "pooled", "lo", "hi", "mean",
            "sd");
     for (size_t i = 0; parts <= SHOWN && i < parts; i++)
         printf(" %8s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char text[16];
         bool depends = pv_metric_depends(row, v->data->classes);
-        printf("\n  %s%-*s", row->name, (int)(17 - strlen(row->name)), depends ? "*" : "");
+        printf("\n  %s%-*s", row->name, (int)(18 - strlen(row->name)), depends ? "*" : "");
         for (size_t i = 0; i < sizeof column / sizeof *column; i++)
             printf(" %9s", cli_metric_text(pv_metric_get(column[i], row), text, sizeof text));
         for (size_t i = 0; parts <= SHOWN && i < parts; i++)

@@ -154,6 +154,7 @@ static int run(cli_call *call) {
     const eval_options *options = call->options;
     eval_inputs inputs = {0};
     eval_curves curves = {0};
+    call->collect = options->running.json;
     int code = check_call(call, options);
     if (code == CLI_OK)
         code = eval_judge(call, options, &inputs);
@@ -234,8 +235,8 @@ const cli_command cli_eval = {
         "Judges a model, or another model's probabilities, on rows whose labels are known. Two populations play a "
         "part. --population is the one the predictions are made for. --stated-for is the one the metrics are stated "
         "for: by default the rows as they are, whose label shares may be those of a study, not of a population. Those "
-        "metrics that change with the prevalence are marked in the table. By default nell alone is stated for the "
-        "population of the predictions; with --stated-for it is stated as the others are. holdout_nll adapts the "
+        "metrics that change with the prevalence are marked in the table; all are stated for the same one. nell is the "
+        "log-loss as other software has it. holdout_nll adapts the "
         "predictions to the label shares it is stated for. With a posterior the predictions judged are its means.\n"
         "Rows whose label is missing are refused with their place, or left out and counted (--missing drop).\n"
         "Intervals are percentiles of bootstrap replicates drawn within labels; that of ece is turned about the value, "
@@ -252,7 +253,7 @@ const cli_command cli_eval = {
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
         "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
-        "ensemble (names), data, version.\n"
+        "ensemble (names), data, version, warnings.\n"
         "The metrics are:\n"
 #define LINE(name, depends, least, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)

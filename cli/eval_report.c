@@ -70,6 +70,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(object);
 }
 
@@ -95,14 +96,13 @@ static void print_footer(const eval_options *options, const pv_judgement *j) {
         printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", j->stated[j->positive],
                observed);
     else
-        printf("  *: changes with the prevalence; stated for that of the rows, %.4g%s\n", observed,
-               j->prevalence ? " (nell: of the population)" : "");
+        printf("  *: changes with the prevalence; stated for that of the rows, %.4g\n", observed);
     if (j->misleading)
         printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
                j->prevalence[j->positive]);
 }
 
-enum { TEXT_AT = 54, WIDTH = 100 };
+enum { TEXT_AT = 55, WIDTH = 100 };
 
 /* The rest of a line whose first TEXT_AT characters are there, and more such. */
 static void print_wrapped(const char *text) {
@@ -130,13 +130,13 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     if (options->binarise)
         printf(", labels below and above %s", options->binarise);
     printf("\n\n");
-    printf("  %-17s %10s %10s %10s\n", "", "value", "lo", "hi");
+    printf("  %-18s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
         if (j->classes < row->least)
             continue;
         snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
-        printf("  %-17s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
+        printf("  %-18s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
                shown(pv_metric_get(&found->lo, row), lo, sizeof lo),
                shown(pv_metric_get(&found->hi, row), hi, sizeof hi));
         print_wrapped(row->text);

@@ -19,23 +19,27 @@ extern "C" {
 /* Name; whether it changes with the prevalence it is stated for: ALWAYS, NEVER, or with MANY labels only, more than
  * two, by the shares of the others; the fewest labels that it is for; what it is. */
 #define PV_METRIC_LIST(X)                                                                                              \
-    X(nell, ALWAYS, 2, "mean -log probability of the observed label in the population")                                \
-    X(nell_upper, ALWAYS, 2, "nell plus two of its standard deviations")                                               \
-    X(holdout_nll, ALWAYS, 2,                                                                                          \
-      "mean -log probability of the observed label, adapted to the label shares it is stated for")                     \
-    X(information_gain, ALWAYS, 2, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                   \
-    X(accuracy, ALWAYS, 2, "share of rows whose most probable label is the observed one")                              \
-    X(tnr, MANY, 2, "true negative rate (specificity): share of the other rows not called positive")                   \
-    X(tpr, NEVER, 2, "true positive rate (sensitivity): share of the positive rows called positive")                   \
-    X(npv, ALWAYS, 2, "negative predictive value: share of the rows not called positive that are not")                 \
-    X(ppv, ALWAYS, 2, "positive predictive value: share of the rows called positive that are")                         \
+    X(calibration_ratio, ALWAYS, 2,                                                                                    \
+      "two labels, calibration in the large: mean probability over observed share (E/O)")                              \
+    X(calibration_slope, ALWAYS, 2, "two labels: slope of the observed label on the log odds; below 1 overfits")       \
+    X(nell, ALWAYS, 2, "log-loss: mean -log probability of the observed label")                                        \
+    X(brier, ALWAYS, 2, "mean squared error of the probabilities, summed over classes, halved for two")                \
     X(auc, NEVER, 2, "area under the ROC curve; more than two classes: mean over pairs (Hand and Till)")               \
+    X(average_precision, ALWAYS, 2,                                                                                    \
+      "two labels: mean of the precision over the positive rows; chance has their share")                              \
+    X(tpr, NEVER, 2, "true positive rate (sensitivity): share of the positive rows called positive")                   \
+    X(tnr, MANY, 2, "true negative rate (specificity): share of the other rows not called positive")                   \
+    X(ppv, ALWAYS, 2, "positive predictive value: share of the rows called positive that are")                         \
+    X(npv, ALWAYS, 2, "negative predictive value: share of the rows not called positive that are not")                 \
+    X(accuracy, ALWAYS, 2, "share of rows whose most probable label is the observed one")                              \
+    X(one_off_accuracy, ALWAYS, 3, "three or more ordered labels: share of rows at most one label off")                \
+    X(mcc, ALWAYS, 2, "Matthews correlation coefficient; more than two classes: Gorodkin's R_K")                       \
+    X(ece, ALWAYS, 2, "expected calibration error, ten bins of equal count; more than two classes: of the decision")   \
     X(informedness, MANY, 2, "tpr + tnr - 1, each class against the rest, averaged by label share; 0 at chance")       \
     X(markedness, ALWAYS, 2, "ppv + npv - 1, each class against the rest, averaged by label share; 0 at chance")       \
-    X(mcc, ALWAYS, 2, "Matthews correlation coefficient; more than two classes: Gorodkin's R_K")                       \
-    X(brier, ALWAYS, 2, "mean squared error of the probabilities, summed over classes, halved for two")                \
-    X(ece, ALWAYS, 2, "expected calibration error, ten bins of equal count; more than two classes: of the decision")   \
-    X(one_off_accuracy, ALWAYS, 3, "three or more ordered labels: share of rows at most one label off")
+    X(information_gain, ALWAYS, 2, "mean log p(y|x)/p(y), in nats; above 0 is better than guessing")                   \
+    X(holdout_nll, ALWAYS, 2, "nell of the predictions adapted to the label shares it is stated for")                  \
+    X(nell_upper, ALWAYS, 2, "nell plus two of its standard deviations")
 
 typedef struct pv_metrics {
 #define PV_METRIC_FIELD(name, depends, least, text) double name;

@@ -66,7 +66,7 @@ typedef struct pv_judgement {
     size_t uncertain;    /* with binarise: rows that stand apart */
     double *observed;    /* [classes], label shares of the rows */
     double *stated;      /* [classes], that the metrics are stated for */
-    bool as_rows;        /* these are the rows' own, and nell alone is stated for prevalence */
+    bool as_rows;        /* these are the rows' own */
     double *prevalence;  /* [classes], of the population that the predictions are for; NULL: nobody knows */
     bool misleading;     /* as_rows, and the rows' shares are far from that prevalence */
     double offset;       /* log odds of the positive label's prevalence that the probabilities have in them; NaN: nobody

@@ -113,6 +113,8 @@ static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, 
         if (ladder->p)
             metrics->ece = pv__ladder_error(ladder->points, ladder->mass, ladder->p,
                                             classes == 2 ? judged->factor[0] : 1, classes == 2 ? judged->factor[1] : 1);
+        if (classes == 2)
+            pv__ladder_judge(judged, ladder, ladder->mass, 1e-10, ladder->line, metrics);
         if (ranking && (classes == 2 || a == judged->positive))
             PV_GOTO(done, pv__ranking_make(ctx, judged, ladder, ranking));
         if (most > 0)
@@ -121,6 +123,8 @@ static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, 
             pv__ladder_clear(ctx, ladder);
     }
     metrics->auc = classes == 2 ? sum : sum / (double)(classes * (classes - 1));
+    if (judged->missing || classes > 2)
+        metrics->calibration_ratio = metrics->calibration_slope = metrics->average_precision = NAN;
     if (judged->missing)
         metrics->ece = NAN;
 done:

@@ -101,10 +101,11 @@ PV_MUST_USE pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint
 typedef struct pv__ladder {
     size_t points;
     int channels;
-    double *score;  /* [points], ascending */
+    double *score;  /* [points], ascending; of a coarse one of two labels the log odds of p, of others NULL */
     double *mass;   /* [points][channels] */
     double *p;      /* [points], mean probability; NULL where ece does not need it */
     uint32_t *code; /* [n], the point of each row; NULL where not wanted */
+    double line[2]; /* two labels: intercept and slope of the label on the log odds */
 } pv__ladder;
 
 /* Bootstrap replicates draw single rows up to so many, then points of so coarse a ladder. */
@@ -122,6 +123,10 @@ void pv__ladder_clear(pv_ctx *ctx, pv__ladder *ladder);
 double pv__ladder_area(size_t points, int channels, const double *mass, int a, double *scratch);
 /* Expected calibration error; the masses of the two channels count as factor times themselves. */
 double pv__ladder_error(size_t points, const double *mass, const double *p, double factor0, double factor1);
+/* (calibration.c) Two labels: calibration_ratio, calibration_slope and average_precision with these masses. line [2]:
+ * where the search for the slope starts, NaN: nowhere near; then intercept and slope, NaN where there are none. */
+void pv__ladder_judge(const pv__case *judged, const pv__ladder *ladder, const double *mass, double tolerance,
+                      double *line, pv_metrics *metrics);
 
 /* The others' masses count as those of one label with their stated mix. */
 struct pv_ranking {

@@ -92,7 +92,7 @@ pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool wa
     int classes = judged->targets->classes;
     bool by_decision = which == classes, labels = carries_labels(judged, which, want_code);
     uint32_t *carried = NULL;
-    *ladder = (pv__ladder){.channels = by_decision ? 2 : classes};
+    *ladder = (pv__ladder){.channels = by_decision ? 2 : classes, .line = {NAN, NAN}};
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->score, &ladder->score));
     if (want_code)
@@ -169,6 +169,10 @@ pv_status pv__ladder_coarsen(pv_ctx *ctx, size_t rows, size_t most, pv__ladder *
     pv__free(ctx, ladder->mass);
     pv__free(ctx, ladder->score);
     ladder->mass = ladder->score = NULL;
+    if (ladder->p && ladder->channels == 2)
+        PV_GOTO(done, pv__alloc(ctx, ladder->points, sizeof *ladder->score, &ladder->score));
+    for (size_t i = 0; ladder->score && i < ladder->points; i++)
+        ladder->score[i] = pv_logit(ladder->p[i]);
 done:
     pv__free(ctx, joined);
     pv__free(ctx, scratch);

@@ -1,7 +1,7 @@
 /* The judgement: from predictions and labels to the case that is assessed, and to what was found.
  *
- * stated_for    rows: as they are; nell alone is stated for the population of the predictions. Else rows are weighted
- *               label by label (pv_assess_options.prevalence).
+ * stated_for    rows: as they are. Else rows are weighted label by label (pv_assess_options.prevalence). All metrics of
+ *               a judgement are stated for one population.
  * binarise      labels, targets, predictions, marginal and prevalence all become those of two sides
  * (assess/binarise.c). gain          holdout_nll and information_gain need the likelihood and its marginal. Where the
  * predictions were moved from the true population, they are the likelihood, and the prevalence is its marginal.
@@ -201,7 +201,6 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
             log_prevalence[y] = log(j->prevalence[y]);
     }
     const pv_judged judged = {.log_p = it->log_p,
-                              .prevalence = j->prevalence,
                               .loglik = moved ? it->log_p : it->loglik,
                               .log_marginal = moved ? log_prevalence : it->log_marginal};
     const pv_assess_options how = {.prevalence = j->as_rows ? NULL : j->stated,

@@ -15,6 +15,7 @@ import numpy as np
 import sklearn
 from scipy.special import log_softmax, logsumexp
 from sklearn import metrics as sk
+from sklearn.linear_model import LogisticRegression
 
 CASES = [
     # name, rows, classes, soft labels, weights ("", "count", "real"), ties, prevalence (None: of the rows)
@@ -135,6 +136,12 @@ def assess(target, loglik, log_marginal, log_p, weight, prevalence, stated=None)
     else:
         out["brier"] = np.average(((p - np.eye(classes)[y]) ** 2).sum(1), weights=w)
     out["ece"] = calibration(y, p, w, classes)
+    out["calibration_ratio"] = out["calibration_slope"] = out["average_precision"] = np.nan
+    if classes == 2:
+        out["calibration_ratio"] = np.average(p[:, 1], weights=w) / np.average(y, weights=w)
+        out["average_precision"] = sk.average_precision_score(y, p[:, 1], sample_weight=w)
+        fit = LogisticRegression(penalty=None, tol=1e-12, max_iter=10000, solver="newton-cholesky")
+        out["calibration_slope"] = fit.fit((lp[:, 1] - lp[:, 0])[:, None], y, sample_weight=w).coef_[0, 0]
     out["one_off_accuracy"] = np.average(np.abs(d - y) <= 1, weights=w) if classes > 2 else np.nan
     return out
 

@@ -148,7 +148,7 @@ static void test_against_file(void **state) {
             assert_int_equal(line[0], '#');
         }
     }
-    assert_int_equal(compared, 2 * 10 * 17); /* twice ten cases, every metric and nell_sd */
+    assert_int_equal(compared, 2 * 10 * 20); /* twice ten cases, every metric and nell_sd */
     problem_clear(&p);
     free(line);
     fclose(file);

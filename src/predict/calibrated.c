@@ -228,15 +228,16 @@ static bool find_mode(const pv__calibrated *c, const double *alpha, pv__tilt *at
 }
 
 /* Even steps from the mode to where the density is gone on either side; false: they were too many, or the way ended. */
-static bool take_steps(const pv__calibrated *c, const double *alpha, double mode, pv__tilt at, double step, walk *w) {
+static bool take_steps(const pv_ctx *ctx, const pv__calibrated *c, const double *alpha, double mode, pv__tilt at,
+                       double step, walk *w) {
     double value, slope, top = -HUGE_VAL;
     w->count[0] = w->count[1] = 0;
     for (int side = 0; side < 2; side++) {
         pv__tilt here = at;
         for (int i = side; i <= SIDE; i++) { /* the middle belongs to the left */
-            size_t slot = (size_t)(SIDE + (side ? i : -i));
+            size_t slot = side ? SIDE + (size_t)i : SIDE - (size_t)i;
             double z = mode + (side ? i : -i) * step;
-            if (!density(c, alpha, z, &here, &value, &slope))
+            if (pv__interrupted(ctx) || !density(c, alpha, z, &here, &value, &slope))
                 return w->count[side] > 0 && w->log[side ? slot - 1 : slot + 1] < top - 8;
             w->z[slot] = z;
             w->log[slot] = value;
@@ -265,10 +266,12 @@ pv_status pv__calibrated_solve(pv_ctx *ctx, pv__calibrated *c, const double *alp
     for (int round = 0; good && round < 8; round++, step *= 0.5) {
         if (pv__interrupted(ctx))
             PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
-        good = take_steps(c, alpha, mode, at, step, w);
+        good = take_steps(ctx, c, alpha, mode, at, step, w);
         if (good && w->count[0] + w->count[1] >= FEWEST)
             break;
     }
+    if (pv__interrupted(ctx))
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
     if (!good)
         goto done;
     size_t count = w->count[0] + w->count[1] + 1, first = SIDE - w->count[0];

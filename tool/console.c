@@ -64,7 +64,7 @@ void cli_dashes(char *text) {
         char *end = tick + 1 + length;
         if (length > 0 && *end == '`') {
             memmove(tick + 2, tick + 1, length);
-            memcpy(tick, "--", 2);
+            tick[0] = tick[1] = '-';
         }
         tick = end + (length == 0 && *end != '\0');
     }

@@ -221,7 +221,7 @@ done:
 }
 
 pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
-                          double *w, pv_stop *stop) {
+                          double *w, pv_stop *stop) { // NOLINT(readability-non-const-parameter): it is found there
     pv__solution solution = {.w = w};
     pv__objective *objective;
     PV_TRY(pv__objective_new(ctx, problem, pv__problem_form(problem), &objective));

@@ -37,7 +37,7 @@ static void label_weights(const pv__problem *problem, double t, double *a) {
 pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int32_t *fold, int32_t left_out,
                    pv__tilted *made) {
     const pv_targets *targets = &problem->targets;
-    size_t n = targets->n, k = (size_t)targets->classes, soft = targets->frequency ? n * k : 0;
+    size_t n = targets->n, k = (size_t)targets->classes, soft = targets->label ? 0 : n * k;
     PV_TRY(pv__alloc(ctx, n + soft + 2 * k, sizeof *made->block, &made->block));
     double *weight = made->block, *frequency = weight + n, *mass = frequency + soft, *a = mass + k;
     label_weights(problem, t, a);
@@ -148,7 +148,7 @@ static void part_fill(const pv__problem *problem, part *made) {
     made->problem.targets = (pv_targets){.n = rows,
                                          .classes = (int)k,
                                          .label = targets->label ? made->label : NULL,
-                                         .frequency = targets->frequency ? frequency : NULL,
+                                         .frequency = targets->label ? NULL : frequency,
                                          .weight = weight};
     made->problem.mass = mass;
     made->problem.design = mass + k;

@@ -46,6 +46,8 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
     how.sample = sample;
     how.command = call->line;
     how.errors = true;
+    const pv_csv_options csv = cli_csv(call);
+    how.csv = &csv;
     pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);
     cli_progress_clear(call);
     code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -72,6 +74,26 @@ static pv_status add_warnings(cli_call *call, const fit_options *options, const 
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
+/* A list in the order of the strata. */
+static json_t *json_strata(const pv_classifier *c) {
+    const pv_stratified *s = c->stratified;
+    json_t *list = cli_json_array();
+    for (int i = 0; i < s->strata; i++) {
+        json_t *one = cli_json_object(), *marginal = cli_json_object();
+        char *const *labels = c->schema->labels;
+        for (int y = 0; y < s->classes; y++)
+            cli_json_set(marginal, labels[y], cli_json_real(exp(s->log_marginal[i * s->classes + y])));
+        cli_json_set(one, "name", cli_json_text(c->schema->strata->name[i]));
+        cli_json_set(one, "share", cli_json_real(s->share[i]));
+        cli_json_set(one, "prevalence", cli_json_by_label(labels, s->classes, s->prevalence + i * s->classes));
+        cli_json_set(one, "prevalence_n", isinf(s->n[i]) ? cli_json_text("known") : cli_json_real(s->n[i]));
+        cli_json_set(one, "design", cli_json_by_label(labels, s->classes, s->design + i * s->classes));
+        cli_json_set(one, "marginal", marginal);
+        cli_json_append(list, one);
+    }
+    return list;
+}
+
 static void print_json(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
     json_t *coefficients = cli_json_coefficients(c, summary, false);
@@ -86,6 +108,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
     cli_json_set(object, "population", cli_json_agreement(c));
+    if (c->stratified)
+        cli_json_set(object, "strata", json_strata(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     if (summary->has_errors)
@@ -131,6 +155,23 @@ static void print_no_errors(const char *why) {
     printf("  (no standard errors: %s)\n", text);
 }
 
+/* Of each stratum and label but the first. */
+static void print_strata(const pv_classifier *c) {
+    const pv_stratified *s = c->stratified;
+    int k = s->classes;
+    printf("\n  %-24s %10s %-10s %13s %13s %13s\n", "stratum", "share", "label", "in the data", "stated",
+           "in the model");
+    for (int i = 0; i < s->strata; i++)
+        for (int y = 1; y < k; y++) {
+            char share[32] = "";
+            if (y == 1)
+                snprintf(share, sizeof share, "%.6g", s->share[i]);
+            printf("  %-24s %10s %-10s %13.6g %13.6g %13.6g\n", y == 1 ? c->schema->strata->name[i] : "", share,
+                   c->schema->labels[y], s->design[i * k + y], s->prevalence[i * k + y],
+                   exp(s->log_marginal[i * k + y]));
+        }
+}
+
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
     if (c->schema->image)
@@ -157,7 +198,10 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     else
         printf(", prior %s on %s%s%s%s\n", options->fit.prior, c->schema->image ? "weights" : "standardised slopes",
                intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
-    if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
+    if (c->stratified)
+        printf("%d strata, their prevalences from %s\n", c->stratified->strata,
+               options->fit.phase_one ? options->fit.phase_one : options->fit.prevalence_by);
+    else if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)
         printf("prevalence held exactly\n");
@@ -173,6 +217,8 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, summary);
+    if (c->stratified)
+        print_strata(c);
     if (pv_classifier_is_relative(c))
         printf("  (matched sets give odds ratios; for risks add --prevalence and --population-sample)\n");
     if (pv_loss_of_design(c->loss))
@@ -246,18 +292,26 @@ static bool is_utf8(const char *text) {
     return !*text;
 }
 
+/* The name or a level of a column that is not UTF-8; NULL: all are. */
+static const char *bad_text(const pv_source_column *column) {
+    if (!is_utf8(column->name))
+        return column->name;
+    for (int32_t level = 0; level < column->levels; level++)
+        if (!is_utf8(column->level[level]))
+            return column->level[level];
+    return NULL;
+}
+
 /* A model file is UTF-8: said before the work, not after it. */
 static int check_texts(cli_call *call, const cli_training *training) {
     const pv_schema *schema = training->schema;
     const char *bad = NULL;
     for (int y = 0; y < schema->classes && !bad; y++)
         bad = is_utf8(schema->labels[y]) ? NULL : schema->labels[y];
-    for (size_t i = 0; i < schema->sources && !bad; i++) {
-        const pv_source_column *source = &schema->source[i];
-        bad = is_utf8(source->name) ? NULL : source->name;
-        for (int32_t level = 0; level < source->levels && !bad; level++)
-            bad = is_utf8(source->level[level]) ? NULL : source->level[level];
-    }
+    for (size_t i = 0; i < schema->sources && !bad; i++)
+        bad = bad_text(&schema->source[i]);
+    for (size_t i = 0; schema->strata && i < schema->strata->columns && !bad; i++)
+        bad = bad_text(&schema->strata->column[i]);
     return bad ? cli_error(call, PV_ERR_INPUT, call->argument[0],
                            "the name, label or level '%.60s' is not UTF-8, as model files require; save the data as "
                            "UTF-8",
@@ -387,7 +441,8 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), population (whether the line holds there, null where that is not checked: mean, z "
         "and "
-        "shift by label, statistic, df and p_value, robust, chosen), coefficients (name: {value, se, lo, hi, "
+        "shift by label, statistic, df and p_value, robust, chosen), strata (with --strata, a list: name, share, "
+        "prevalence, prevalence_n, design and marginal of each), coefficients (name: {value, se, lo, hi, "
         "odds_ratio, "
         "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; {value} alone where there are no standard errors; "
         "more than two classes: label: {name: ...} "

@@ -507,7 +507,7 @@ static const cli_group groups[] = {
     {"Checkpoints", cli_checkpoint_table, offsetof(sweep_options, checkpoint)},
     {NULL, NULL, 0}};
 
-static const char *const without[] = {"loss", NULL};
+static const char *const without[] = {CLI_STRATA_OPTIONS, "loss", NULL};
 
 static const cli_common common[] = {
     {"Data", "target", "The column to predict."},

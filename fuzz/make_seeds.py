@@ -148,6 +148,16 @@ with zipfile.ZipFile(folder / "work.npz", "w") as archive:  # numbers where text
         archive.writestr(f"{name}.npy", b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + b"\1\2")
 put("costs", "arrays", (folder / "work.npz").read_bytes())
 (folder / "work.npz").unlink()
+head = "site,sex,prevalence,share\n"
+put("strata", "known", "0" + head + "a,f,0.1,0.5\na,m,0.2,0.3\nb,f,0.01,0.2\n")
+put("strata", "interval", "0" + head + "a,f,0.1-0.2,0.5\na,m,1=0.2,0.3\nb,f,0.001,0.2\n")
+put("strata", "twice", "0" + head + "a,f,0.1,0.5\na,f,0.2,0.5\n")
+put("strata", "shares", "0" + head + "a,f,0.1,0.5\na,m,0.2,0.3\nb,f,0.01,0.1\n")
+put("strata", "empty", "0" + head + "a,f,,0.5\n,m,0.2,0.3\nb,f,0.01,0.2\n")
+counts = "site,sex,y,count\na,f,0,90\na,f,1,9\na,m,0,50\na,m,1,20\nb,f,0,1000\nb,f,1,1\n"
+put("strata", "counts", "1" + counts)
+put("strata", "few", "1" + counts.replace("9\n", "0\n"))
+put("strata", "people", "1site,sex,y\n" + 3 * "a,f,0\na,f,1\na,m,0\na,m,1\nb,f,0\nb,f,1\n")
 put("costs", "wrong", "action,0,1\na,0,x\nb,,1\n")
 for i, text in enumerate(["<script>alert(1)</script>", '" onload="x', "a & b &amp; &lt;", "\u00e9\u4e2d\U0001f600", b"\xff\xc0\x80\x01\x7f",
                           "]]>", "-->"]):

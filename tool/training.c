@@ -23,9 +23,7 @@ const cli_hint cli_training_hints[] = {
     {"y", "target", NULL},
     {"formula", "terms", NULL},
     {"clogit", "matched", NULL},
-    {"strata", NULL,
-     "matched sets are named by --matched COL; strata that rows were sampled by are features like others: keep their "
-     "columns in"},
+    {"strata", NULL, "strata are for prevail fit alone; --group COL keeps rows together here"},
     {"header", "no-header", NULL},
     {"sep", "separator", NULL},
     {"delimiter", "separator", NULL},

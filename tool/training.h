@@ -12,6 +12,9 @@ typedef struct cli_training {
     pv_dataset *data;
 } cli_training;
 
+/* Options of fit alone, for the lists of what other commands are without. */
+#define CLI_STRATA_OPTIONS "strata", "prevalence-by", "phase-one"
+
 /* --population-sample */
 typedef struct cli_sample {
     const char *path; /* NULL: none */

@@ -28,6 +28,7 @@ typedef struct pv_targets {
     const double *frequency; /* [n][classes], soft labels (vote frequencies), each row sums to 1 */
     const double *weight;    /* [n], each pv_weight_sound; NULL: all 1 */
     const int32_t *set;      /* [n], matched sets, numbered from 0; NULL: none */
+    const int32_t *stratum;  /* [n], what rows were sampled by beside their labels, numbered from 0; NULL: nothing */
 } pv_targets;
 
 /* Whether weight is one that a row may have: 0, or from 1e-100 to 1e100, so that products of two sums of them are
@@ -46,6 +47,11 @@ typedef struct pv_prevalence {
     int classes;
     const double *prevalence; /* [classes], p_Y(y): in (0,1), sums to 1 */
     double prevalence_n;      /* N_pr: pseudo-observations behind it; INFINITY: known exactly */
+    int strata;               /* 0: one population. Else it is a mixture of strata, prevalence the mean of theirs by
+                                 share, and prevalence_n has no meaning */
+    const double *share;      /* [strata], of the population: each above 0, sums to 1 */
+    const double *stratum_prevalence; /* [strata][classes] */
+    const double *stratum_n;          /* [strata] */
 } pv_prevalence;
 
 PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population);
@@ -102,6 +108,9 @@ bool pv_marginal_find(const char *name, pv_marginal *marginal);
  * N_pr infinite: with profile, lambda is held at the prevalence. With plugin there is no such limit of the loss itself;
  * pv_full_loss_set_counts gives the multipliers of the constrained problem instead.
  *
+ * With strata (targets and population have them, or neither has) p(x) is profiled out in each on its own: the sum of
+ * their losses, each with its own label masses, prevalence and N_pr. profile alone knows strata.
+ *
  * A profile loss keeps the solution of its inner problem as the start of the next one.
  */
 typedef struct pv_full_loss pv_full_loss;
@@ -117,7 +126,8 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full);
 PV_MUST_USE pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value,
                                         double *dloglik);
 
-/* log p(y|w) of the last evaluation, [classes]; NULL for losses without a marginal. Borrowed. */
+/* log p(y|w) of the last evaluation, [classes]; NULL for losses without a marginal. Borrowed. With strata it is that of
+ * their mixture, and each stratum's own follow, [strata][classes]. */
 const double *pv_full_loss_log_marginal(const pv_full_loss *full);
 
 /* The plug-in estimate of log p(y|w) for any model, [classes]: rows weighted towards prevalence, or as they are where
@@ -136,8 +146,9 @@ void pv_full_loss_set_counts(pv_full_loss *full, const double *counts);
 size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field);
 
 /* The selection likelihood, -log p_{s=1}(y_n|x_n,w) summed over rows: the profile's per-sample twin (Eq. likelihood
- * with selection applied to the training set; logit adjustment). log_ratio[y] = log(design(y) / marginal(y)).
- * dlog_ratio [classes] may be NULL: the gradient for a marginal that is learned. */
+ * with selection applied to the training set; logit adjustment). log_ratio[y] = log(design(y) / marginal(y)), with
+ * strata [strata][classes]. dlog_ratio [classes] may be NULL, with strata must be: the gradient for a marginal that is
+ * learned. */
 PV_MUST_USE pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double *log_ratio,
                                         const double *loglik, double *value, double *dloglik, double *dlog_ratio);
 
@@ -168,6 +179,8 @@ typedef struct pv_batch_design {
     bool direct; /* Eq. loss minibatch estimate as it stands, label counts estimated too. The form with the known
               counts varies less for models that are sure of their labels, not always; and only
               its gradient is unbiased: the direct one multiplies two estimates */
+    const double *stratum_log_ratio; /* with strata, [strata][classes]: log(design / prevalence) of each, in the place
+                                        of what mass and log_q say; NULL: none */
 } pv_batch_design;
 
 /* For each row of the batch: epoch[n], with sum over the batch of epoch[n] g_n an unbiased estimate of the sum over the

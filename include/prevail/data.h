@@ -204,6 +204,15 @@ typedef enum pv_collinear {
     PV_COLLINEAR_REFUSE,
     PV_COLLINEAR_KEEP /* without a word */
 } pv_collinear;
+/* What rows were sampled by beside their labels: each combination of levels that the training rows have is a stratum.
+ * Numbered from 0 in the order of the levels, the last column's going fastest. */
+typedef struct pv_strata {
+    size_t columns;
+    pv_source_column *column; /* [columns], TEXT: name, and levels sorted */
+    int32_t count;
+    int64_t *key; /* [count], increasing: the levels' numbers as the digits of one */
+    char **name;  /* [count], the levels, joined by " / " */
+} pv_strata;
 
 /* Made by pv_schema_learn, pv_schema_new or pv_schema_copy, or part of a classifier; read the fields. */
 typedef struct pv_schema {
@@ -220,7 +229,8 @@ typedef struct pv_schema {
     pv_image_encoding *image; /* rows are images, and how views are cut out of them; NULL: columns of a table */
     int missing;              /* pv_missing, as it was learned */
     size_t terms;
-    pv_term *term; /* [terms]; what they make are the last of the sources */
+    pv_term *term;     /* [terms]; what they make are the last of the sources */
+    pv_strata *strata; /* NULL: none */
 } pv_schema;
 
 /* What a weight says of its row. */
@@ -245,6 +255,8 @@ typedef struct pv_roles {
     const char *cluster;     /* rows with one value here were sampled together: the group, and the unit of `robust` */
     int weights_are;         /* pv_weights_kind */
     const char *matched;     /* matched sets: the group, and what is conditioned on (the loss is then matched) */
+    const char *strata;      /* columns that rows were sampled by, beside their labels; categories, and features as well
+                                unless they are excluded */
     const char *exclude;     /* never features */
     const char *features;    /* only these are features */
     const char *categorical; /* numbers to treat as categories */
@@ -284,6 +296,7 @@ typedef struct pv_dataset {
     bool matched;         /* the groups are matched sets */
     bool clustered;       /* the groups are clusters */
     bool sampling;        /* weights are sampling weights, scaled to a mean of 1 */
+    int32_t *stratum;     /* [rows], of the schema's strata; -1: the row does not say. NULL: there are none */
     pv_images *images;    /* rows are images; pv_dataset_rows cuts their views */
     bool images_borrowed; /* another dataset, which must live longer, frees them */
     size_t *image_row;    /* [rows], the row of images */

@@ -106,13 +106,17 @@ typedef struct pv_fit_options {
     int64_t chains;     /* hmc */
     int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
+    const char *prevalence_by; /* with strata: file of each one's prevalence and share; NULL: none */
+    const char *phase_one;     /* with strata: file of the cohort's counts by stratum and label, or of its people; NULL:
+                                  none */
     /* Not in the table: */
-    bool trace;               /* minibatches: keep a pv_trace with the classifier */
-    const pv_dataset *sample; /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
-                                 none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
-                                 model's estimate of it */
-    const char *command;      /* what is kept in the classifier's record as the command; NULL: none */
-    bool errors;              /* linear models: keep standard errors with a classifier that has no posterior */
+    const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
+    bool trace;                /* minibatches: keep a pv_trace with the classifier */
+    const pv_dataset *sample;  /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
+                                  none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
+                                  model's estimate of it */
+    const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
+    bool errors;               /* linear models: keep standard errors with a classifier that has no posterior */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
@@ -180,6 +184,27 @@ typedef struct pv_agreement {
     bool chosen;               /* by cross-validation */
 } pv_agreement;
 
+/* ---- strata --------------------------------------------------------------------------------------------------------
+ * What a fit knows of each stratum of its schema. The population is their mixture by share.
+ */
+typedef struct pv_stratified {
+    int strata, classes;
+    double *share;             /* [strata], of the population */
+    double *prevalence;        /* [strata][classes], as stated */
+    double *n;                 /* [strata], observations that it rests on; INFINITY: known */
+    double *design;            /* [strata][classes], label shares of the training rows */
+    double *log_marginal;      /* [strata][classes], log p(y|w) */
+    double *draw_log_marginal; /* [posterior->count][strata][classes]; NULL without a posterior */
+} pv_stratified;
+
+/* Shares and prevalences of the schema's strata, from a file as prevalence_by names one; the rest is not set. csv may
+ * be NULL. The caller frees *stratified with pv_stratified_free. */
+PV_MUST_USE pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv,
+                                         const pv_schema *schema, pv_stratified **stratified);
+void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified); /* NULL is fine */
+/* The prevalence of their mixture, [classes]. */
+void pv_stratified_mix(const pv_stratified *stratified, double *prevalence);
+
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
  */
@@ -240,6 +265,7 @@ typedef struct pv_classifier {
                                   they were asked for and can be had; else NULL */
     const char *no_errors;     /* why there are none, in words; NULL: not asked for. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
+    pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
     pv_reference
         *reference; /* logistic models of two labels: the training rows', each by a model without it; or NULL */

@@ -69,11 +69,16 @@ typedef struct pv_population {
     int classes;
     double *prevalence;         /* [classes]; NULL for UNKNOWN, which the rows are to tell, and where nobody said */
     pv_unknown_options unknown; /* for UNKNOWN: how */
+    int strata;                 /* 0: every row is moved to `prevalence`. Else each stratum to its own */
+    double *stratum_prevalence; /* [strata][classes] */
+    double *share;              /* [strata], of those that a row without a stratum may be of */
 } pv_population;
 
-/* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse. unknown: how an
- * unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated prevalence
- * has no true population. The caller frees *population. */
+/* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse; of a model with
+ * strata "known:FILE" too, a file as pv_stratified_read takes it, and no "unknown". Its strata are moved each to its
+ * own prevalence by a file and by "design", by "known:P" all alike, as label shift of the whole population. unknown:
+ * how an unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated
+ * prevalence has no true population. The caller frees *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
                                         const pv_unknown_options *unknown, pv_population **population);
 /* The same for another model's probabilities, made for the prevalence from [classes] (NULL: nobody said): "true", the

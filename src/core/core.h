@@ -17,6 +17,11 @@ static inline double pv__weight(const pv_targets *targets, size_t n) {
     return targets->weight ? targets->weight[n] : 1;
 }
 
+/* Row n's log ratios [classes], of log_ratio [classes], or of its stratum's where there are any. */
+static inline const double *pv__ratio_of(const pv_targets *targets, const double *log_ratio, size_t n) {
+    return log_ratio + (targets->stratum ? (size_t)targets->stratum[n] * (size_t)targets->classes : 0);
+}
+
 /* pv_targets_check, with unlabelled rows allowed or not. */
 pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabelled);
 
@@ -30,8 +35,8 @@ pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n);
 double pv__data_term(const pv_targets *targets, const double *factor, const double *loglik, double *dloglik, bool add);
 
 /* The selection likelihood of rows, single-threaded; dloglik is scratch as well as output and must not be NULL.
- * row_factor [n] multiplies rows beside their weights (NULL: 1); dlog_ratio is added to (NULL: not wanted). sums [n] is
- * scratch. */
+ * With strata log_ratio has a row for each. row_factor [n] multiplies rows beside their weights (NULL: 1); dlog_ratio
+ * is added to (NULL: not wanted). sums [n] is scratch. */
 double pv__selection_rows(const pv_targets *targets, const double *row_factor, const double *log_ratio,
                           const double *loglik, double *dloglik, double *dlog_ratio, double *sums);
 
@@ -71,6 +76,32 @@ pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *log
 
 /* Adds d value / d loglik. */
 void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik);
+
+/* ---- a profile for each stratum (profiles.c) -----------------------------------------------------------------------
+ */
+
+typedef struct pv__profiles {
+    size_t count; /* 0: there are none */
+    size_t n, classes;
+    const double *share; /* [count], borrowed */
+    size_t *row;         /* [n], rows of the data stratum by stratum */
+    size_t *first;       /* [count + 1], into row */
+    double *weight;      /* [n], in that order */
+    pv__profile *profile;
+    double *loglik, *dloglik;    /* [n][classes], in that order */
+    double *marginal;            /* [1 + count][classes]: log p(y|w) of the mixture, then of each */
+    double *lambda, *multiplier; /* [count][classes]: what the profiles remember, together */
+} pv__profiles;
+
+pv_status pv__profiles_init(pv_ctx *ctx, pv__profiles *strata, const pv_targets *targets,
+                            const pv_prevalence *population);
+void pv__profiles_clear(pv_ctx *ctx, pv__profiles *strata);
+/* As the profile's: the sum over strata, and its gradient added to dloglik [n][classes] (NULL: not wanted). */
+pv_status pv__profiles_solve(pv_ctx *ctx, pv__profiles *strata, const double *loglik, double *value, double *dloglik);
+/* Label mass of each stratum, [strata][classes]. */
+void pv__strata_mass(const pv_targets *targets, int strata, double *mass);
+/* Refuses targets whose strata are not 0 .. strata-1, and strata that lack a label. */
+pv_status pv__strata_check(pv_ctx *ctx, const pv_targets *targets, int strata);
 
 /* Solves A x = b in place (A [n][n] is destroyed, b becomes x) by elimination with pivoting; false where singular. */
 bool pv__solve_small(int n, double *a, double *b);

@@ -37,6 +37,7 @@ struct pv_full_loss {
     double *sum;          /* [classes] */
     pv__profile profile;
     pv__sets sets;
+    pv__profiles strata; /* profile */
 };
 
 /* What a batch loss works with: the caller's arguments, and memory. */

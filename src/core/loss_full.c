@@ -204,6 +204,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full->sum);
     pv__profile_clear(ctx, &full->profile);
     pv__sets_clear(ctx, &full->sets);
+    pv__profiles_clear(ctx, &full->strata);
     pv__free(ctx, full);
 }
 
@@ -246,6 +247,11 @@ void pv_full_loss_set_counts(pv_full_loss *full, const double *counts) {
 
 size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field) {
     size_t size = (size_t)full->targets.classes * sizeof(double);
+    if (full->strata.count) {
+        field[0] = (pv_field){full->strata.lambda, full->strata.count * size};
+        field[1] = (pv_field){full->strata.multiplier, full->strata.count * size};
+        return 2;
+    }
     if (!full->profile.log_lambda)
         return 0;
     field[0] = (pv_field){full->profile.log_lambda, size};

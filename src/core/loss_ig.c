@@ -31,6 +31,13 @@ static pv__form form(pv_marginal marginal, bool batches) {
 static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *population, const double *mass) {
     const pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
+    if (!targets->stratum != (population->strata == 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "rows have strata and the population has none, or the other way round");
+    if (targets->stratum && full->marginal != PV_MARGINAL_PROFILE)
+        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s knows no strata; choose profile",
+                        pv_marginal_name(full->marginal));
+    if (targets->stratum)
+        return pv__profiles_init(ctx, &full->strata, targets, population);
     if (full->marginal == PV_MARGINAL_PROFILE)
         return pv__profile_init(ctx, &full->profile, targets, mass, population);
     if (full->marginal != PV_MARGINAL_PLUGIN)
@@ -64,6 +71,11 @@ static pv_status add_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik,
     if (full->marginal == PV_MARGINAL_PLUGIN)
         return plugin_term(ctx, full, loglik, value, dloglik);
     double term;
+    if (full->strata.count) {
+        PV_TRY(pv__profiles_solve(ctx, &full->strata, loglik, &term, dloglik));
+        *value += term;
+        return PV_OK;
+    }
     PV_TRY(pv__profile_solve(ctx, &full->profile, loglik, &term));
     *value += term;
     if (!dloglik)
@@ -76,6 +88,8 @@ static pv_status add_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik,
 }
 
 static const double *log_marginal(const pv_full_loss *full) {
+    if (full->strata.count)
+        return full->strata.marginal;
     return full->marginal == PV_MARGINAL_PROFILE ? full->profile.log_lambda : full->log_marginal;
 }
 
@@ -89,8 +103,9 @@ static double selection_term(pv__batch_work *work) {
         total += design->mass[y];
     for (size_t y = 0; y < k; y++)
         work->log_ratio[y] = log(design->mass[y] / total) - work->log_q[y];
+    const double *log_ratio = work->batch->stratum ? design->stratum_log_ratio : work->log_ratio;
     double value =
-        pv__selection_rows(work->batch, work->epoch, work->log_ratio, work->loglik, work->dloglik, NULL, work->sums);
+        pv__selection_rows(work->batch, work->epoch, log_ratio, work->loglik, work->dloglik, NULL, work->sums);
     double strength = design->population.prevalence_n;
     for (size_t y = 0; isfinite(strength) && y < k; y++)
         value -= strength * design->population.prevalence[y] * work->log_q[y];

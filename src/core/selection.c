@@ -17,8 +17,9 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
     double value = 0;
     for (size_t i = 0; i < n; i++) {
         double top = -HUGE_VAL;
+        const double *ratio = pv__ratio_of(targets, log_ratio, i);
         for (size_t y = 0; y < k; y++) {
-            double g = loglik[i * k + y] + log_ratio[y];
+            double g = loglik[i * k + y] + ratio[y];
             dloglik[i * k + y] = g;
             top = g > top ? g : top;
         }
@@ -38,16 +39,17 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
     for (size_t i = 0; i < n; i++) {
         double weight = pv__weight(targets, i) * (row_factor ? row_factor[i] : 1);
         const double *f = loglik + i * k, *t = targets->frequency ? targets->frequency + i * k : NULL;
+        const double *ratio = pv__ratio_of(targets, log_ratio, i);
         double *d = dloglik + i * k; /* p_s now, the gradient after */
         value += weight * sums[i];
         if (t) {
             for (size_t y = 0; y < k; y++) {
-                value -= t[y] > 0 ? weight * t[y] * (f[y] + log_ratio[y]) : 0;
+                value -= t[y] > 0 ? weight * t[y] * (f[y] + ratio[y]) : 0;
                 d[y] -= t[y];
             }
         } else {
             size_t own = (size_t)targets->label[i];
-            value -= weight * (f[own] + log_ratio[own]);
+            value -= weight * (f[own] + ratio[own]);
             d[own] -= 1;
         }
         for (size_t y = 0; y < k; y++)
@@ -63,6 +65,8 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
     size_t n = targets->n, k = (size_t)targets->classes, chunks = pv__chunks(n);
     double *scratch = NULL, *sums = NULL, *partial = NULL;
     pv_status status;
+    if (targets->stratum && dlog_ratio)
+        return pv__fail(ctx, PV_ERR_USAGE, "strata have prevalences that are not learned: pass no gradient for them");
     if (!dloglik)
         PV_GOTO(done, pv__alloc(ctx, n, k * sizeof *scratch, &scratch));
     double *d = dloglik ? dloglik : scratch;
@@ -72,7 +76,8 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(n, c));
         double *out = partial + c * (k + 1);
-        out[k] = pv__selection_rows(&slice, NULL, log_ratio, loglik + begin * k, d + begin * k, out, sums + begin);
+        out[k] = pv__selection_rows(&slice, NULL, log_ratio, loglik + begin * k, d + begin * k,
+                                    targets->stratum ? NULL : out, sums + begin);
     });
     double *total = partial + chunks * (k + 1);
     pv__sum(ctx, chunks, k + 1, partial, total);

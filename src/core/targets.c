@@ -74,6 +74,19 @@ pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population) {
         return pv__fail(ctx, PV_ERR_USAGE, "prevalences sum to %.17g; they must sum to 1", sum);
     if (!(population->prevalence_n >= 0))
         return pv__fail(ctx, PV_ERR_USAGE, "prevalence_n is %g; it must be 0 or more", population->prevalence_n);
+    sum = 0;
+    for (int s = 0; s < population->strata; s++) {
+        pv_prevalence own = {.classes = population->classes,
+                             .prevalence = population->stratum_prevalence + s * population->classes,
+                             .prevalence_n = population->stratum_n[s]};
+        PV_TRY(pv_prevalence_check(ctx, &own));
+        if (!(population->share[s] > 0))
+            return pv__fail(ctx, PV_ERR_USAGE, "the share of stratum %d is %g; it must be above 0", s,
+                            population->share[s]);
+        sum += population->share[s];
+    }
+    if (population->strata && !(fabs(sum - 1) <= 1e-9))
+        return pv__fail(ctx, PV_ERR_USAGE, "the shares of the strata sum to %.17g; they must sum to 1", sum);
     return PV_OK;
 }
 
@@ -110,5 +123,7 @@ pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n) 
         slice.weight += begin;
     if (slice.set)
         slice.set += begin;
+    if (slice.stratum)
+        slice.stratum += begin;
     return slice;
 }

@@ -16,6 +16,7 @@ void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
         pv_images_free(ctx, dataset->images);
     pv__free(ctx, dataset->table_row);
     pv__free(ctx, dataset->group);
+    pv__free(ctx, dataset->stratum);
     pv__free(ctx, dataset->source);
     pv__free(ctx, dataset);
 }
@@ -26,7 +27,8 @@ pv_targets pv_dataset_targets(const pv_dataset *dataset) {
                         .label = dataset->frequency ? NULL : dataset->label,
                         .frequency = dataset->frequency,
                         .weight = dataset->weight,
-                        .set = dataset->matched ? dataset->group : NULL};
+                        .set = dataset->matched ? dataset->group : NULL,
+                        .stratum = dataset->stratum};
 }
 
 static void free_codes(pv_ctx *ctx, int32_t **code, size_t n) {
@@ -251,6 +253,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__weights_learn(ctx, roles, data));
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
+    PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     *schema = made;
     *dataset = data;
 done:
@@ -363,6 +366,7 @@ pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     PV_GOTO(done, dataset_of(ctx, table, &data));
     PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table,
                                                                      roles ? roles : &features_alone, data));
+    PV_GOTO(done, pv__strata_apply(ctx, schema, table, data));
     *dataset = data;
     data = NULL;
 done:

@@ -127,6 +127,23 @@ PV_MUST_USE pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, con
 /* The groups of the dataset's rows, where roles have any. */
 PV_MUST_USE pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_dataset *data);
 
+/* ---- strata.c ---------------------------------------------------------------------------------------------------- */
+
+/* The strata of the schema and of the dataset's rows, where roles have any. */
+PV_MUST_USE pv_status pv__strata_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
+                                       pv_dataset *data);
+/* Those of another table's rows: -1 where a cell is empty, or there is no such column. */
+PV_MUST_USE pv_status pv__strata_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, pv_dataset *data);
+/* The same of every row of a table, into stratum [table->rows]; what says in messages what a level should be. */
+PV_MUST_USE pv_status pv__strata_of_table(pv_ctx *ctx, const pv_strata *strata, const pv_table *table, const char *what,
+                                          int32_t *stratum);
+/* A failed copy is freed with the whole. */
+PV_MUST_USE pv_status pv__strata_copy(pv_ctx *ctx, const pv_strata *from, pv_strata **to);
+void pv__strata_free(pv_ctx *ctx, pv_strata *strata);
+/* Names from columns and keys; false where these make no strata. */
+PV_MUST_USE pv_status pv__strata_name(pv_ctx *ctx, pv_strata *strata, bool *sound);
+PV_MUST_USE pv_status pv__source_copy(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to); /* schema.c */
+
 /* ---- image_dataset.c --------------------------------------------------------------------------------------------- */
 
 /* As pv_schema_learn and pv_schema_apply, for tables whose rows are images. They fill what was made. */

@@ -236,6 +236,8 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->weight, &made->weight));
     if (data->group)
         PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->group, &made->group));
+    if (data->stratum)
+        PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->stratum, &made->stratum));
     for (size_t i = 0; i < n; i++) {
         if (data->images)
             made->image_row[i] = data->image_row[row[i]];
@@ -250,6 +252,8 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
             made->weight[i] = data->weight[row[i]];
         if (data->group)
             made->group[i] = data->group[row[i]];
+        if (data->stratum)
+            made->stratum[i] = data->stratum[row[i]];
     }
     *taken = made;
     return PV_OK;

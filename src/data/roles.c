@@ -28,6 +28,10 @@ const pv_option pv_role_option_table[] = {
     ROLE("matched", matched, "COL",
          "A column of matched sets (each case with its controls): odds ratios by the conditional likelihood, as R's "
          "clogit has them. Absolute risks need `prevalence` and `population-sample` as well. Never a feature."),
+    ROLE("strata", strata, "COLS",
+         "Columns that rows were sampled by beside their labels (a site, an age group), comma-separated: each "
+         "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by` or "
+         "`phase-one` has. They are categories, and features like others; `exclude` takes them out of these."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
@@ -215,6 +219,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     PV_GOTO(done, mark(ctx, table, "`features`", roles->features, plan, wanted));
     PV_GOTO(done, mark(ctx, table, "`exclude`", roles->exclude, NULL, excluded));
     PV_GOTO(done, mark(ctx, table, "`categorical`", roles->categorical, NULL, category));
+    PV_GOTO(done, mark(ctx, table, "`strata`", roles->strata, plan, category));
     if (roles->id) {
         PV_GOTO(done, pv_table_find(ctx, table, "`id`", roles->id, &id));
         excluded[id] = true;

@@ -22,6 +22,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     for (size_t t = 0; t < schema->terms; t++)
         pv__term_clear(ctx, &schema->term[t]);
     pv__free(ctx, schema->term);
+    pv__strata_free(ctx, schema->strata);
     pv__free(ctx, schema);
 }
 
@@ -32,7 +33,7 @@ static pv_status copy_text(pv_ctx *ctx, const char *from, char **to) {
     return pv__strdup(ctx, from ? from : "", to);
 }
 
-static pv_status copy_source(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to) {
+pv_status pv__source_copy(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to) {
     to->type = from->type;
     to->mean = from->mean;
     to->sd = from->sd;
@@ -64,7 +65,7 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     PV_TRY(pv__alloc(ctx, from->sources, sizeof *to->source, &to->source));
     to->sources = from->sources;
     for (size_t i = 0; i < from->sources; i++)
-        PV_TRY(copy_source(ctx, &from->source[i], &to->source[i]));
+        PV_TRY(pv__source_copy(ctx, &from->source[i], &to->source[i]));
     if (from->terms > 0)
         PV_TRY(pv__alloc(ctx, from->terms, sizeof *to->term, &to->term));
     for (; to->terms < from->terms; to->terms++) {
@@ -73,6 +74,8 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
             return pv__term_clear(ctx, &to->term[to->terms]), status;
     }
     to->features = from->features;
+    if (from->strata)
+        PV_TRY(pv__strata_copy(ctx, from->strata, &to->strata));
     if (from->image)
         return pv__image_encoding_copy(ctx, from->image, &to->image);
     return pv__names_copy(ctx, (const char *const *)from->feature, (size_t)from->features, &to->feature);
@@ -162,6 +165,8 @@ static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const ch
         add(text, n, r->categorical[i]);
     for (size_t i = 0; i < r->n_excluded; i++)
         add(text, n, r->excluded[i]);
+    for (size_t i = 0; i < r->n_strata; i++)
+        add(text, n, r->strata[i]);
     add(text, n, roles->id);
     add(text, n, pv__roles_group(roles));
 }
@@ -176,6 +181,10 @@ static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, cons
         add(keep, n_keep, schema->source[s].name);
         if (schema->source[s].type == PV_COLUMN_TEXT)
             add(text, n_text, schema->source[s].name);
+    }
+    for (size_t i = 0; schema->strata && i < schema->strata->columns; i++) {
+        add(keep, n_keep, schema->strata->column[i].name);
+        add(text, n_text, schema->strata->column[i].name);
     }
     if (!roles)
         return;
@@ -195,9 +204,12 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
     if (roles && !schema) {
         PV_TRY(pv__names_split(ctx, "`categorical`", roles->categorical, &r->categorical, &r->n_categorical));
         PV_TRY(pv__names_split(ctx, "`exclude`", roles->exclude, &r->excluded, &r->n_excluded));
+        PV_TRY(pv__names_split(ctx, "`strata`", roles->strata, &r->strata, &r->n_strata));
     }
-    size_t room = (schema ? schema->sources + 2 * schema->terms : r->n_categorical + r->n_excluded) + PARTS, n_text = 0,
-           n_keep = 0;
+    size_t room = schema ? schema->sources + 2 * schema->terms + (schema->strata ? schema->strata->columns : 0)
+                         : r->n_categorical + r->n_excluded + r->n_strata;
+    size_t n_text = 0, n_keep = 0;
+    room += PARTS;
     PV_TRY(pv__alloc(ctx, 2 * room + options->n_text + options->n_keep, sizeof *r->names, &r->names));
     const char **text = r->names, **keep = r->names + room + options->n_text;
     for (size_t i = 0; i < options->n_text; i++)
@@ -230,6 +242,7 @@ pv_status pv__reading_new(pv_ctx *ctx, const pv_csv_options *options, pv__readin
 void pv__reading_free(pv_ctx *ctx, pv__reading *reading) {
     pv_string_list_free(ctx, reading->categorical, reading->n_categorical);
     pv_string_list_free(ctx, reading->excluded, reading->n_excluded);
+    pv_string_list_free(ctx, reading->strata, reading->n_strata);
     pv__free(ctx, reading->names);
     *reading = (pv__reading){0};
 }

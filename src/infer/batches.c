@@ -31,6 +31,7 @@ typedef struct slot {
     int32_t *label, *stratum; /* [size]; soft labels: stratum alone */
     double *weight, *x;       /* [size], [size][inputs] */
     double *frequency;        /* soft labels: [size][classes] */
+    int32_t *sampled;         /* strata of the population: [size] */
 } slot;
 
 enum { SLOTS = 2 };
@@ -171,6 +172,8 @@ static pv_status slot_new(pv_ctx *ctx, const pv__batches *b, slot *s) {
     PV_TRY(pv__alloc(ctx, b->size, sizeof *s->rows, &s->rows));
     PV_TRY(pv__alloc(ctx, b->size, sizeof *s->weight, &s->weight));
     PV_TRY(pv__alloc(ctx, b->size, inputs * sizeof *s->x, &s->x));
+    if (b->problem->targets.stratum)
+        PV_TRY(pv__alloc(ctx, b->size, sizeof *s->sampled, &s->sampled));
     if (!b->stratum)
         return pv__alloc(ctx, b->size, sizeof *s->label, &s->label);
     PV_TRY(pv__alloc(ctx, b->size, sizeof *s->stratum, &s->stratum));
@@ -183,6 +186,7 @@ static void slot_free(pv_ctx *ctx, slot *s) {
     pv__free(ctx, s->x);
     pv__free(ctx, s->label);
     pv__free(ctx, s->stratum);
+    pv__free(ctx, s->sampled);
     pv__free(ctx, s->frequency);
 }
 
@@ -300,6 +304,8 @@ static void describe(const pv__batches *b, slot *s, uint64_t first) {
         } else {
             s->label[i] = all->label[n];
         }
+        if (s->sampled)
+            s->sampled[i] = all->stratum[n];
         s->weight[i] = pv__weight(all, n);
     }
 }
@@ -370,7 +376,8 @@ pv__batch pv__batches_next(pv__batches *b) {
                           .classes = b->classes,
                           .label = s->label,
                           .frequency = s->frequency,
-                          .weight = b->problem->targets.weight ? s->weight : NULL};
+                          .weight = b->problem->targets.weight ? s->weight : NULL,
+                          .stratum = s->sampled};
     return (pv__batch){targets, s->stratum, s->x, s->rows};
 }
 
@@ -388,7 +395,8 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
                                      .population = b->problem->population,
                                      .population_weight = (pv_weighting)options->population_weight,
                                      .epoch_weight = (pv_weighting)options->epoch_weight,
-                                     .direct = options->direct}};
+                                     .direct = options->direct,
+                                     .stratum_log_ratio = b->problem->stratum_log_ratio}};
     /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
     if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
         loss.design.population.prevalence_n = pv__known_strength(b->problem);
@@ -504,14 +512,14 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
     probe p = {0};
     pv_status status;
     size_t inputs = (size_t)pv_model_inputs(problem->model);
-    PV_GOTO(done, pv__alloc(ctx, 2 * params + 4 * k + inputs, sizeof *p.block, &p.block));
+    PV_GOTO(done, pv__alloc(ctx, 2 * params + (3 + pv__ratio_sets(problem)) * k + inputs, sizeof *p.block, &p.block));
     PV_GOTO(done, pv_model_work_new(ctx, problem->model, 1, &p.work));
     p.gradient = p.block;
     p.sum = p.gradient + params;
     p.loglik = p.sum + params;
     p.dloglik = p.loglik + k;
     p.log_ratio = p.dloglik + k;
-    double *variance = p.log_ratio + k;
+    double *variance = p.log_ratio + pv__ratio_sets(problem) * k;
     p.x = variance + k;
     pv__log_ratio(problem, p.log_ratio);
     double most = 0;

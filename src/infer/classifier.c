@@ -22,6 +22,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__trace_free(ctx, classifier->trace);
     pv__agreement_free(ctx, classifier->agreement);
     pv__free(ctx, classifier->standard_error);
+    pv_stratified_free(ctx, classifier->stratified);
     pv__free(ctx, classifier->record);
     pv_reference_free(ctx, classifier->reference);
     pv__free(ctx, classifier);

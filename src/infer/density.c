@@ -36,7 +36,7 @@ const pv__density_kernels *pv__density_kernels_get(void) {
 static bool can_be_fast(const pv__problem *problem) {
     size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
     return pv_model_has_coefficients(problem->model) && problem->targets.classes == 2 && !problem->unlabelled &&
-           !pv_loss_is_relative(pv__problem_loss(problem)) && bytes <= FAST_BYTES;
+           !problem->stratified && !pv_loss_is_relative(pv__problem_loss(problem)) && bytes <= FAST_BYTES;
 }
 
 static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *rows) {
@@ -269,8 +269,7 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     const pv__problem *problem = s->problem;
     double value;
     if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n)) {
-        for (int y = 0; y < problem->targets.classes; y++)
-            log_marginal[y] = log(problem->population.prevalence[y]);
+        pv__stated_marginal(problem, log_marginal);
         return PV_OK;
     }
     if (!pv_loss_of_design(pv__problem_loss(problem)) && marginal_fast(s, w, log_marginal))

@@ -159,7 +159,8 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
 static bool is_simple(const pv__problem *problem) {
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
     return pv_loss_of_design(pv__problem_loss(problem)) ||
-           (pv__is_profile(problem) && free_intercept && !problem->unlabelled && problem->population.prevalence_n > 0);
+           (pv__is_profile(problem) && free_intercept && !problem->unlabelled && !problem->stratified &&
+            problem->population.prevalence_n > 0);
 }
 
 /* Coefficients are linear in the parameters: what they are at w = e_i are the weights of parameter i. */

@@ -132,8 +132,14 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
 }
 
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
-                        const pv_fit_options *options) {
-    char first[160];
-    pv__format(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+                        const pv_stratified *strata, const pv_fit_options *options) {
+    char first[240];
+    int used =
+        pv__format(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+    if (strata) { /* what the file said, which may have been changed */
+        size_t count = (size_t)strata->strata * (2 + (size_t)strata->classes);
+        pv__format(first + used, sizeof first - (size_t)used, "the strata=%d, %016llx\n", strata->strata,
+                   (unsigned long long)XXH3_64bits(strata->share, count * sizeof(double)));
+    }
     return pv__facts(ctx, first, data, held, options);
 }

@@ -37,6 +37,11 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
     int k = problem->targets.classes;
     problem->population.classes = k;
     problem->population.prevalence = problem->prevalence;
+    if (problem->stratified) { /* files have them */
+        pv_stratified_mix(problem->stratified, problem->prevalence);
+        problem->has_prevalence = problem->whole = true;
+        return PV_OK;
+    }
     if (!text && problem->unlabelled) { /* the training shares, to start from */
         memcpy(problem->prevalence, problem->design, (size_t)k * sizeof *problem->prevalence);
         problem->has_prevalence = problem->estimated = true;
@@ -121,6 +126,10 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool profile = pv__is_profile(problem), linear = pv_model_has_coefficients(problem->model) && !problem->data;
     bool stated = problem->has_prevalence && !problem->unlabelled && problem->population.prevalence_n > 0;
+    if (problem->stratified) { /* strata.c refuses what is more than that */
+        problem->match = PV_MATCH_NONE;
+        return PV_OK;
+    }
     bool sandwich = o->infer == PV_INFER_ROBUST;
     bool points = o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML || sandwich;
     problem->match = (pv_match)o->match;
@@ -234,7 +243,8 @@ static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_datas
 }
 
 static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *given,
-                             const pv_fit_options *options, pv_model *model, pv__problem *problem) {
+                             const pv_fit_options *options, pv_model *model, const pv_stratified *stratified,
+                             pv__problem *problem) {
     size_t k = (size_t)data->classes, params = pv_model_params(model);
     *problem = (pv__problem){.given = given,
                              .options = options,
@@ -246,7 +256,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .cluster = data->clustered ? data->group : NULL,
                              .sampling = data->sampling,
                              .map = options->infer != PV_INFER_ML,
-                             .feature = schema->feature};
+                             .feature = schema->feature,
+                             .stratified = stratified};
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
@@ -273,11 +284,15 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     PV_TRY(pv_prior_parse(ctx, "`prior`", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, schema, problem));
+    PV_TRY(pv__stratify(ctx, problem));
     problem->stated_n = problem->population.prevalence_n;
-    hold_if_known(problem, total);
+    if (!problem->stratified)
+        hold_if_known(problem, total);
     PV_TRY(read_intercept_prior(ctx, problem));
     pv__class_factors(pv__problem_loss(problem), (int)k, problem->population.prevalence, 1, problem->design,
                       problem->factor);
+    for (size_t y = 0; problem->stratified && y < k; y++)
+        problem->factor[y] = 1; /* rows have the weights of their strata */
     pv__warn_of_idle(ctx, given, problem->data != NULL);
     PV_TRY(check_with_data(ctx, problem));
     return read_robust(ctx, problem);
@@ -305,7 +320,7 @@ static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *da
     c->sample_rows = problem->unlabelled;
     c->estimated = problem->estimated;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->design));
-    PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->log_marginal));
+    PV_TRY(pv__alloc(ctx, k, (1 + (c->stratified ? pv__ratio_sets(problem) : 0)) * sizeof(double), &c->log_marginal));
     PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &c->w));
     memcpy(c->design, problem->design, k * sizeof(double));
     if (problem->has_prevalence) {
@@ -351,6 +366,9 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
     PV_GOTO(done,
             problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
+    if (c->stratified) /* they lie behind that of all together */
+        memcpy(c->stratified->log_marginal, c->log_marginal + c->schema->classes,
+               pv__ratio_sets(problem) * (size_t)c->schema->classes * sizeof(double));
     bool usable = solution.stop != PV_STOP_INTERRUPTED && solution.stop != PV_STOP_DIVERGED;
     if (usable && pv__is_checked(problem)) {
         PV_GOTO(done, pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
@@ -397,8 +415,9 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
     PV_GOTO(done, pv_model_new(ctx, options->model, data->features, data->classes, &c->model));
-    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, &problem));
-    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, given));
+    PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &c->stratified));
+    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
+    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
     pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, schema, data, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));
@@ -423,6 +442,7 @@ done:
     pv__free(ctx, problem.is_bias);
     pv__free(ctx, problem.joined);
     pv__free(ctx, problem.joined_label);
+    pv__free(ctx, problem.stratum_log_ratio);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

@@ -62,7 +62,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
     return n + 1;
 }
 
-enum { FIELDS = 16, FINITE = 4, DIAGNOSED = 6 };
+enum { FIELDS = 18, FINITE = 5, DIAGNOSED = 8 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
@@ -72,11 +72,14 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->log_marginal, k);
     n = add(field, n, c->prevalence, k);
     n = add(field, n, c->agreement ? c->agreement->mean : NULL, 3 * k);
+    size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
+    n = add(field, n, c->stratified ? c->stratified->log_marginal : NULL, cells);
     if (!p) /* of one that has no posterior; some may not be defined */
         return add(field, n, c->standard_error, params);
     pv_mixture *m = &p->mixture;
     n = add(field, n, p->draws, p->count * params);
     n = add(field, n, c->draw_log_marginal, p->count * k);
+    n = add(field, n, c->stratified ? c->stratified->draw_log_marginal : NULL, p->count * cells);
     n = add(field, n, p->rhat, params);
     n = add(field, n, p->ess, params);
     n = add(field, n, m->weight, m->components);
@@ -131,6 +134,9 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     m->rank = (size_t)s->rank;
     PV_TRY(pv__alloc(ctx, p->count, params * sizeof(double), &p->draws));
     PV_TRY(pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
+    if (c->stratified)
+        PV_TRY(pv__alloc(ctx, p->count, (size_t)c->stratified->strata * k * sizeof(double),
+                         &c->stratified->draw_log_marginal));
     if (p->kind == PV_POSTERIOR_HMC) {
         PV_TRY(pv__alloc(ctx, params, sizeof(double), &p->rhat));
         return pv__alloc(ctx, params, sizeof(double), &p->ess);

@@ -35,23 +35,28 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     if (problem->n < 4 * rows || !pv_model_is_convex(problem->model) || !problem->targets.label)
         return PV_OK;
     double *x = NULL, *weight = NULL;
-    int32_t *label = NULL;
+    int32_t *label = NULL, *stratum = NULL;
     pv__objective *objective = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, rows, d * sizeof *x, &x));
     PV_GOTO(done, pv__alloc(ctx, rows, sizeof *weight, &weight));
     PV_GOTO(done, pv__alloc(ctx, rows, sizeof *label, &label));
+    if (problem->targets.stratum)
+        PV_GOTO(done, pv__alloc(ctx, rows, sizeof *stratum, &stratum));
     double scale = (double)problem->n / (double)rows;
     for (size_t i = 0; i < rows; i++) {
         size_t n = (size_t)((double)i * scale);
         memcpy(x + i * d, problem->x + n * d, d * sizeof *x);
         label[i] = problem->targets.label[n];
+        if (stratum)
+            stratum[i] = problem->targets.stratum[n];
         weight[i] = scale * pv__weight(&problem->targets, n); /* so that the prior keeps its weight */
     }
     pv__problem sample = *problem;
     sample.n = rows;
     sample.x = x;
-    sample.targets = (pv_targets){.n = rows, .classes = problem->targets.classes, .label = label, .weight = weight};
+    sample.targets = (pv_targets){
+        .n = rows, .classes = problem->targets.classes, .label = label, .weight = weight, .stratum = stratum};
     PV_GOTO(done, pv__objective_new(ctx, &sample, form, &objective));
     pv__solution rough = *solution;
     PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, NULL, &rough));
@@ -62,6 +67,7 @@ done:
     pv__free(ctx, x);
     pv__free(ctx, weight);
     pv__free(ctx, label);
+    pv__free(ctx, stratum);
     return status;
 }
 
@@ -172,9 +178,11 @@ static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution
                 !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
-    /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. */
-    bool same_optimum = problem->options->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n > 0 &&
-                        problem->unlabelled == 0 && (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
+    /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. Strata
+     * that share an intercept do not. */
+    bool same_optimum = !problem->stratified && problem->options->marginal == PV_MARGINAL_PROFILE &&
+                        problem->population.prevalence_n > 0 && problem->unlabelled == 0 &&
+                        (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
     pv__problem labelled = pv__labelled(problem);
     pv__precondition metric = {0};
     pv__objective *selection = NULL, *joint = NULL;

@@ -38,10 +38,17 @@ typedef struct pv__problem {
     double robust;  /* the exponent asked for; NaN: the one that cross-validation chooses */
     bool tilted;    /* this is a member of the family that robust.c has, of this exponent */
     double exponent;
-    char *const *feature;   /* [inputs], names for messages */
-    const int32_t *cluster; /* [n], rows that were sampled together; NULL: none */
-    bool sampling;          /* weights are sampling weights */
+    char *const *feature;            /* [inputs], names for messages */
+    const int32_t *cluster;          /* [n], rows that were sampled together; NULL: none */
+    bool sampling;                   /* weights are sampling weights */
+    const pv_stratified *stratified; /* NULL: no strata */
+    double *stratum_log_ratio;       /* [strata][classes] */
 } pv__problem;
+
+/* Log ratios of a problem: one set [classes], or one for each stratum. */
+static inline size_t pv__ratio_sets(const pv__problem *problem) {
+    return problem->stratified ? (size_t)problem->stratified->strata : 1;
+}
 
 static inline pv_loss pv__problem_loss(const pv__problem *problem) {
     return (pv_loss)problem->options->loss;
@@ -91,6 +98,22 @@ PV_MUST_USE pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *opt
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);
+
+/* ---- strata (strata.c, strata_file.c) ---------------------------------------------------------------------------- */
+
+/* What the options' files say of the schema's strata, and what the data have of each; *made NULL: there are none. On
+ * failure *made holds what there is, to be freed. */
+pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                             const pv_fit_options *options, pv_stratified **made);
+pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratified **made);
+/* (strata_file.c) Share, prevalence and n, from a file of prevalences or of a cohort's counts; mass [strata][classes]
+ * is what the data have. */
+pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                                 pv_stratified *to);
+pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                             const double *mass, pv_stratified *to);
+/* Takes them into a problem whose options are otherwise understood; refuses what knows no strata. */
+pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem);
 
 /* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
 
@@ -197,10 +220,13 @@ bool pv__objective_is_at(const pv__objective *objective, const double *w);
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik);
 /* log p(y|w), [classes], as the loss has it: the label shares where it is of the design, the stated prevalence for the
  * selection likelihood, the objective's own where it is JOINT and was last evaluated at w, else the plug-in estimate.
- * loglik [n][classes]: log-likelihoods at w; NULL: they are worked out where they are needed. */
+ * loglik [n][classes]: log-likelihoods at w; NULL: they are worked out where they are needed. With strata theirs
+ * follow, [strata][classes]. */
 pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, const double *w,
                            const double *loglik, double *log_marginal);
-/* log(design/prevalence) as the objective uses it, [classes]; zeros where no correction applies. */
+/* The stated prevalence as such. */
+void pv__stated_marginal(const pv__problem *problem, double *log_marginal);
+/* log(design/prevalence) as the objective uses it, [pv__ratio_sets][classes]; zeros where no correction applies. */
 void pv__log_ratio(const pv__problem *problem, double *log_ratio);
 
 /* Prior of parameter i at w_i; 0 without map. */
@@ -335,7 +361,7 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
                     const pv_fit_options *options);
 /* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
-                        const pv_fit_options *options);
+                        const pv_stratified *strata, const pv_fit_options *options);
 
 /* A fit that is done: into the checkpoint, and back; nothing without one. */
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *classifier);

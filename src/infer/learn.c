@@ -111,7 +111,9 @@ pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, p
     pv_table *table;
     PV_TRY(pv_roles_complete(ctx, path, pv_fit_options_of(settings), &roles, &image));
     PV_TRY(pv_table_read(ctx, path, &reading, &table));
-    pv_status status = learn(ctx, table, &roles, pv_fit_options_of(settings), classifier);
+    pv_fit_options fit = *pv_fit_options_of(settings);
+    fit.csv = fit.csv ? fit.csv : pv_csv_options_of(settings);
+    pv_status status = learn(ctx, table, &roles, &fit, classifier);
     pv_table_free(ctx, table);
     return status;
 }

@@ -18,13 +18,27 @@ static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w
     return status;
 }
 
+void pv__stated_marginal(const pv__problem *problem, double *log_marginal) {
+    const pv_stratified *strata = problem->stratified;
+    size_t k = (size_t)problem->targets.classes;
+    for (size_t y = 0; y < k; y++)
+        log_marginal[y] = log(problem->population.prevalence[y]);
+    for (size_t i = 0; strata && i < (size_t)strata->strata * k; i++)
+        log_marginal[k + i] = log(strata->prevalence[i]);
+}
+
 pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective, const double *w,
                            const double *loglik, double *log_marginal) {
     size_t k = (size_t)problem->targets.classes;
     bool relative = pv_loss_is_relative(pv__problem_loss(problem));
     pv_full_loss *full = objective && !relative ? pv__objective_loss(objective) : NULL;
     if (full) {
-        memcpy(log_marginal, pv_full_loss_log_marginal(full), k * sizeof *log_marginal);
+        size_t sets = problem->stratified ? 1 + pv__ratio_sets(problem) : 1;
+        memcpy(log_marginal, pv_full_loss_log_marginal(full), sets * k * sizeof *log_marginal);
+        return PV_OK;
+    }
+    if (problem->stratified) { /* the selection likelihood's, or iw's, which is weighted to it */
+        pv__stated_marginal(problem, log_marginal);
         return PV_OK;
     }
     /* Matched sets have no marginal; with an intercept found for them it is the prevalence. */

@@ -86,13 +86,13 @@ pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits,
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
     double *logits;
-    PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *logits, &logits));
-    double *a = logits + n * k, *log_ratio = a + n, *shift = log_ratio + k;
+    PV_TRY(pv__alloc(ctx, n * (k + 1) + (1 + pv__ratio_sets(problem)) * k, sizeof *logits, &logits));
+    double *a = logits + n * k, *shift = a + n, *log_ratio = shift + k;
     pv_status status;
     PV_GOTO(done, pv__objective_loglik(ctx, problem, w, logits));
     pv__log_ratio(problem, log_ratio);
     for (size_t i = 0; selection && i < n * k; i++)
-        logits[i] += log_ratio[i % k];
+        logits[i] += pv__ratio_of(&problem->targets, log_ratio, i / k)[i % k];
     if (!selection)
         pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, a);
     for (size_t i = 0; selection && i < n; i++)

@@ -352,7 +352,7 @@ static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double
     size_t k = (size_t)targets->classes;
     double *dloglik, *log_ratio;
     pv_full_loss *full = NULL;
-    PV_TRY(pv__alloc(ctx, problem->n + 1, k * sizeof *dloglik, &dloglik));
+    PV_TRY(pv__alloc(ctx, problem->n + pv__ratio_sets(problem), k * sizeof *dloglik, &dloglik));
     log_ratio = dloglik + problem->n * k;
     pv_status status = PV_OK;
     switch (pv__problem_form(problem)) {

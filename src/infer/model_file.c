@@ -96,6 +96,20 @@ static json_t *real_or_null(double x) {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* The columns and combinations of levels that are strata. */
+static json_t *strata_of(const pv_strata *strata) {
+    json_t *list = json_array(), *keys = json_array();
+    for (size_t i = 0; i < strata->columns; i++)
+        if (json_array_append_new(list,
+                                  json_pack("{s:o, s:o}", "name", pv__json_text(strata->column[i].name), "levels",
+                                            strings(strata->column[i].level, (size_t)strata->column[i].levels))) != 0)
+            return json_decref(list), json_decref(keys), NULL;
+    for (int32_t s = 0; s < strata->count; s++)
+        if (json_array_append_new(keys, json_integer(strata->key[s])) != 0)
+            return json_decref(list), json_decref(keys), NULL;
+    return json_pack("{s:o, s:o}", "columns", list, "keys", keys);
+}
+
 /* How images become views. */
 static json_t *image(const pv_image_encoding *e) {
     return json_pack("{s:o, s:o, s:o, s:i, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "images",
@@ -184,6 +198,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         return json_decref(object), NULL;
     if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", terms(c->schema)) != 0)
         return json_decref(object), NULL;
+    if (object && c->stratified && json_object_set_new(object, "strata", strata_of(c->schema->strata)) != 0)
+        return json_decref(object), NULL;
     return object;
 }
 
@@ -203,44 +219,73 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 12 };
+enum { ARRAYS = 14 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
     array arrays[ARRAYS];
+    double *strata;                          /* what is known of each; 0 observations: known */
     char line[sizeof MAGIC + PV_SIZES_LINE]; /* the first two */
 } frame;
 
+/* Share, n, prevalence, design and log p(y|w) of all strata, as they lie in memory. */
+static size_t strata_numbers(size_t strata, size_t classes) {
+    return strata * (2 + 3 * classes);
+}
+
+static pv_status copy_strata(pv_ctx *ctx, const pv_stratified *from, double **copy) {
+    size_t strata = (size_t)from->strata, count = strata_numbers(strata, (size_t)from->classes);
+    PV_TRY(pv__alloc(ctx, count, sizeof **copy, copy));
+    memcpy(*copy, from->share, count * sizeof **copy);
+    for (size_t s = strata; s < 2 * strata; s++)
+        (*copy)[s] = isinf((*copy)[s]) ? 0 : (*copy)[s];
+    return PV_OK;
+}
+
+static void frame_free(pv_ctx *ctx, frame *f) {
+    pv__free(ctx, f->header);
+    pv__free(ctx, f->strata);
+}
+
 static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
-    size_t k = (size_t)c->schema->classes;
+    size_t k = (size_t)c->schema->classes, strata = c->stratified ? (size_t)c->stratified->strata : 0;
     const pv_posterior *p = c->posterior;
     const pv_reference *r = c->reference;
-    *f = (frame){.arrays = {{"weights", c->w, pv_model_params(c->model)},
-                            {"prevalence", c->prevalence, k},
-                            {"design", c->design, k},
-                            {"log_marginal", c->log_marginal, k},
-                            {"standard_error", c->standard_error, pv_model_params(c->model)},
-                            {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
-                            {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
-                            {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
-                            {"ess", p ? p->ess : NULL, p ? p->dims : 0},
-                            {"reference_score", r ? r->score : NULL, r ? r->count[0] + r->count[1] : 0},
-                            {"reference_weight", r ? r->weight : NULL, r ? r->count[0] + r->count[1] : 0},
-                            {"reference_columns", r ? r->column : NULL, r ? 4 * r->columns : 0}}};
+    double *numbers = NULL;
+    if (c->stratified)
+        PV_TRY(copy_strata(ctx, c->stratified, &numbers));
+    *f = (frame){
+        .arrays = {{"weights", c->w, pv_model_params(c->model)},
+                   {"prevalence", c->prevalence, k},
+                   {"design", c->design, k},
+                   {"log_marginal", c->log_marginal, k},
+                   {"standard_error", c->standard_error, pv_model_params(c->model)},
+                   {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
+                   {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
+                   {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},
+                   {"ess", p ? p->ess : NULL, p ? p->dims : 0},
+                   {"reference_score", r ? r->score : NULL, r ? r->count[0] + r->count[1] : 0},
+                   {"reference_weight", r ? r->weight : NULL, r ? r->count[0] + r->count[1] : 0},
+                   {"reference_columns", r ? r->column : NULL, r ? 4 * r->columns : 0},
+                   {"strata", numbers, strata_numbers(strata, k)},
+                   {"draw_strata", strata ? c->stratified->draw_log_marginal : NULL, p ? p->count * strata * k : 0}},
+        .strata = numbers};
     for (size_t i = 0; i < ARRAYS; i++)
         f->payload += f->arrays[i].values ? f->arrays[i].count * sizeof(double) : 0;
     json_t *record;
-    PV_TRY(pv__json_parse(ctx, c->record, strlen(c->record), &record));
-    PV_TRY(pv__json_dump(ctx, header_of(c, record, f->arrays, ARRAYS),
-                         "the model cannot be described: a column name, label or level is not valid UTF-8 text; save "
-                         "the data as UTF-8",
-                         &f->header));
+    pv_status status;
+    PV_GOTO(done, pv__json_parse(ctx, c->record, strlen(c->record), &record));
+    PV_GOTO(done, pv__json_dump(ctx, header_of(c, record, f->arrays, ARRAYS),
+                                "the model cannot be described: a column name, label or level is not valid UTF-8 text; "
+                                "save the data as UTF-8",
+                                &f->header));
     f->header_size = strlen(f->header);
     uint64_t sum = 0;
-    pv_status status = checksum(ctx, f->header, f->header_size, f->arrays, ARRAYS, &sum);
-    if (status != PV_OK)
-        pv__free(ctx, f->header);
+    PV_GOTO(done, checksum(ctx, f->header, f->header_size, f->arrays, ARRAYS, &sum));
     pv__format(f->line, sizeof f->line, MAGIC PV_SIZES_FORMAT, f->header_size, f->payload, (unsigned long long)sum);
+done:
+    if (status != PV_OK)
+        frame_free(ctx, f);
     return status;
 }
 
@@ -277,7 +322,7 @@ pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *pa
     put_frame(&(sink){.stream = output.stream}, &f);
     status = pv_output_commit(ctx, &output);
 done:
-    pv__free(ctx, f.header);
+    frame_free(ctx, &f);
     return status;
 }
 
@@ -292,7 +337,7 @@ pv_status pv_classifier_to_bytes(pv_ctx *ctx, const pv_classifier *c, unsigned c
         put_frame(&(sink){.at = *bytes}, &f);
         *size = all;
     }
-    pv__free(ctx, f.header);
+    frame_free(ctx, &f);
     return status;
 }
 
@@ -575,10 +620,36 @@ static pv_status get_terms(const reader *r, pv_schema *schema) {
     return PV_OK;
 }
 
+static pv_status get_strata(const reader *r, json_t *from, pv_schema *schema) {
+    json_t *columns = json_object_get(from, "columns"), *keys = json_object_get(from, "keys");
+    pv_strata *strata;
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *strata, &strata));
+    schema->strata = strata;
+    if (!json_is_array(columns) || !json_is_array(keys) || json_array_size(keys) > r->payload_size)
+        return damaged(r, "its strata are damaged");
+    PV_TRY(pv__alloc(r->ctx, json_array_size(columns), sizeof *strata->column, &strata->column));
+    strata->columns = json_array_size(columns);
+    for (size_t i = 0; i < strata->columns; i++) {
+        PV_TRY(get_column(r, json_array_get(columns, i), &strata->column[i]));
+        if (strata->column[i].type != PV_COLUMN_TEXT)
+            return damaged(r, "its strata are damaged");
+    }
+    size_t count = json_array_size(keys);
+    PV_TRY(pv__alloc(r->ctx, count, sizeof *strata->key, &strata->key));
+    for (size_t s = 0; s < count; s++)
+        strata->key[s] = json_integer_value(json_array_get(keys, s));
+    strata->count = (int32_t)count;
+    bool sound;
+    PV_TRY(pv__strata_name(r->ctx, strata, &sound));
+    return sound ? PV_OK : damaged(r, "its strata are damaged");
+}
+
 static pv_status get_schema(const reader *r, pv_schema *schema) {
     PV_TRY(get_labels(r, schema));
     PV_TRY(get_text(r, r->root, "target", &schema->target));
     PV_TRY(get_text(r, r->root, "weights", &schema->weights));
+    if (json_object_get(r->root, "strata"))
+        PV_TRY(get_strata(r, json_object_get(r->root, "strata"), schema));
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
@@ -695,6 +766,39 @@ static pv_status check_shares(const reader *r, const double *share, size_t n) {
     return fabs(sum - 1) <= 1e-6 ? PV_OK : damaged(r, "the shares of its classes do not add up to 1");
 }
 
+/* What is known of each stratum of the schema. */
+static pv_status get_stratified(const reader *r, pv_classifier *c) {
+    size_t k = (size_t)c->schema->classes, strata = c->schema->strata ? (size_t)c->schema->strata->count : 0;
+    double *numbers = NULL, sum = 0;
+    if (!strata)
+        return PV_OK;
+    if (!c->prevalence)
+        return damaged(r, "its strata have no prevalence");
+    pv_status status;
+    PV_GOTO(done, get_array(r, "strata", strata_numbers(strata, k), false, &numbers));
+    PV_GOTO(done, pv__stratified_alloc(r->ctx, (int)strata, (int)k, &c->stratified));
+    pv_stratified *to = c->stratified;
+    memcpy(to->share, numbers, strata_numbers(strata, k) * sizeof *numbers);
+    for (size_t s = 0; s < strata; s++) {
+        bool sound = to->share[s] > 0 && to->n[s] >= 0;
+        for (size_t y = 0; y < k; y++)
+            sound = sound && to->log_marginal[s * k + y] <= 1e-9;
+        if (!sound) {
+            status = damaged(r, "what it knows of a stratum is damaged");
+            goto done;
+        }
+        to->n[s] = to->n[s] > 0 ? to->n[s] : HUGE_VAL;
+        sum += to->share[s];
+        PV_GOTO(done, check_shares(r, to->prevalence + s * k, k));
+        PV_GOTO(done, check_shares(r, to->design + s * k, k));
+    }
+    if (!(fabs(sum - 1) <= 1e-6))
+        status = damaged(r, "the shares of its strata do not add up to 1");
+done:
+    pv__free(r->ctx, numbers);
+    return status;
+}
+
 static pv_status get_posterior(const reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "posterior");
     if (!from || json_is_null(from))
@@ -728,6 +832,11 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     p->max_depth_hits = json_integer_value(json_object_get(from, "max_depth_hits"));
     PV_TRY(get_array(r, "draws", p->count * params, false, &p->draws));
     PV_TRY(get_array(r, "draw_log_marginal", p->count * k, false, &c->draw_log_marginal));
+    size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
+    if (cells > r->payload_size / p->count)
+        return damaged(r, "its posterior is damaged");
+    if (cells)
+        PV_TRY(get_array(r, "draw_strata", p->count * cells, false, &c->stratified->draw_log_marginal));
     if (p->kind == PV_POSTERIOR_HMC) {
         PV_TRY(get_array(r, "rhat", params, true, &p->rhat));
         PV_TRY(get_array(r, "ess", params, true, &p->ess));
@@ -808,6 +917,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
             return damaged(r, "a marginal probability is above 1");
     PV_TRY(get_agreement(r, c));
     PV_TRY(get_errors(r, c));
+    PV_TRY(get_stratified(r, c));
     PV_TRY(get_posterior(r, c));
     return get_reference(r, c);
 }

@@ -19,7 +19,7 @@ struct pv__objective {
     const pv__problem *problem;
     pv__form form;
     pv_full_loss *full; /* JOINT */
-    double *log_ratio;  /* [classes], SELECTION */
+    double *log_ratio;  /* [pv__ratio_sets][classes], SELECTION */
     double *loglik;     /* [n][classes], JOINT and SELECTION */
     double *dloglik;
     size_t chunk, chunks, groups;
@@ -45,6 +45,11 @@ static size_t chunk_rows(const pv_model *model) {
 }
 
 void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
+    if (problem->stratified) {
+        size_t count = pv__ratio_sets(problem) * (size_t)problem->targets.classes;
+        memcpy(log_ratio, problem->stratum_log_ratio, count * sizeof *log_ratio);
+        return;
+    }
     for (int y = 0; y < problem->targets.classes; y++) {
         bool corrected = pv_loss_has_marginal(pv__problem_loss(problem));
         log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
@@ -85,15 +90,15 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     made->threads = pv_ctx_threads(ctx);
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &made->last));
-    PV_GOTO(fail, pv__alloc(ctx, k, sizeof(double), &made->log_ratio));
+    PV_GOTO(fail, pv__alloc(ctx, k, pv__ratio_sets(problem) * sizeof(double), &made->log_ratio));
     PV_GOTO(fail, pv__alloc(ctx, made->groups, (pv_model_params(problem->model) + 1) * sizeof(double), &made->partial));
     PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model) + 1, sizeof(double), &made->sums));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads, sizeof(pv_model_work *), &made->work));
     for (int t = 0; t < made->threads; t++)
         PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk, (2 * k + 1) * sizeof(double), &made->buffer));
-    made->logistic =
-        form != PV_FORM_JOINT && k == 2 && problem->targets.label && problem->model->architecture->logistic_loss;
+    made->logistic = form != PV_FORM_JOINT && k == 2 && problem->targets.label && !problem->targets.stratum &&
+                     problem->model->architecture->logistic_loss;
     if (made->logistic)
         PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     PV_GOTO(fail, prepare_loss(ctx, made));

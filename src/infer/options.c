@@ -21,6 +21,13 @@ const pv_option pv_fit_option_table[] = {
      "How well the prevalence is known: the number N of observations it rests on; known: p(y|w) is held at it exactly; "
      "rows: as from as many observations as there are training rows (the sum of their weights). auto: an interval says "
      "it itself, a bare number is known."},
+    {"prevalence-by", PV_OPTION_TEXT, AT(prevalence_by), NULL, 0, 0, NULL, "FILE",
+     "With `strata`, in the place of `prevalence`: a CSV file with a row for each stratum. Its columns are those of "
+     "`strata`, prevalence (written as in `prevalence`) and share, the stratum's part of the population."},
+    {"phase-one", PV_OPTION_TEXT, AT(phase_one), NULL, 0, 0, NULL, "FILE",
+     "With `strata`, in the place of `prevalence`: a CSV file of the cohort that the rows were drawn from, with the "
+     "columns of `strata`, the target and count, the people of that stratum and label; without count, a row for each "
+     "person."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",

@@ -103,6 +103,18 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
     return pv__fail(ctx, PV_ERR_INTERNAL, "no engine for this inference");
 }
 
+/* Each draw's marginals, of the mixture and of every stratum, as two arrays. */
+static pv_status part_marginals(pv_ctx *ctx, size_t count, size_t k, size_t width, pv_classifier *c) {
+    double *all = c->draw_log_marginal, *of = NULL;
+    PV_TRY(pv__alloc(ctx, count, (width - k) * sizeof *of, &of));
+    c->stratified->draw_log_marginal = of;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(of + i * (width - k), all + i * width + k, (width - k) * sizeof *of);
+        memmove(all + i * k, all + i * width, k * sizeof *all);
+    }
+    return PV_OK;
+}
+
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier) {
     size_t k = (size_t)problem->targets.classes;
@@ -118,8 +130,11 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
         PV_GOTO(done, pv__density_new(ctx, problem, &density));
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
-    PV_GOTO(done, pv__alloc(ctx, posterior->count, k * sizeof(double), &classifier->draw_log_marginal));
-    PV_GOTO(done, find_marginals(ctx, &density, k, posterior, classifier->draw_log_marginal));
+    size_t width = (problem->stratified ? 1 + pv__ratio_sets(problem) : 1) * k;
+    PV_GOTO(done, pv__alloc(ctx, posterior->count, width * sizeof(double), &classifier->draw_log_marginal));
+    PV_GOTO(done, find_marginals(ctx, &density, width, posterior, classifier->draw_log_marginal));
+    if (problem->stratified)
+        PV_GOTO(done, part_marginals(ctx, posterior->count, k, width, classifier));
     if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem))
         status = pv__state_prevalence(ctx, problem, posterior, classifier->draw_log_marginal);
 done:

@@ -55,11 +55,11 @@ enum { BLOCK_ROWS = 256 };
 
 typedef struct gathered {
     double *x, *plain, *scaled, *loglik; /* [BLOCK_ROWS] times inputs, size, size, classes */
-    double *log_ratio;                   /* [classes] */
+    double *log_ratio;                   /* [sets][classes] */
 } gathered;
 
-static size_t gathered_size(size_t size, size_t k) {
-    return BLOCK_ROWS * (3 * size + k) + k;
+static size_t gathered_size(size_t size, size_t k, size_t sets) {
+    return BLOCK_ROWS * (3 * size + k) + sets * k;
 }
 
 static gathered gathered_in(double *block, size_t size, size_t k) {
@@ -120,8 +120,9 @@ static void run_rows(const pv__problem *problem, const double *w, size_t first, 
         }
         pv_model_forward(problem->model, work, w, count, g.x, g.loglik);
         for (size_t r = 0; r < count; r++) {
+            const double *ratio = pv__ratio_of(&problem->targets, g.log_ratio, which[r]);
             for (size_t y = 0; y < k; y++)
-                g.loglik[r * k + y] += g.log_ratio[y];
+                g.loglik[r * k + y] += ratio[y];
             pv_log_softmax((int)k, g.loglik + r * k, g.loglik + r * k);
         }
         add_block(problem, work->compute, made, &g, count, which, scale);
@@ -139,7 +140,7 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
     size_t k = (size_t)problem->targets.classes, most = made->whole ? rows_for(made) : ROWS_MAX;
     size_t rows = problem->n < most ? problem->n : most;
     size_t length = made->blocks * made->size * (made->diagonal ? 1 : made->size);
-    size_t room = gathered_size(made->size, k), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
+    size_t room = gathered_size(made->size, k, pv__ratio_sets(problem)), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
     double *partial = NULL, *block = NULL;
     pv_model_work *work[GROUPS] = {0};
     pv_status status;

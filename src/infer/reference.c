@@ -318,7 +318,7 @@ static bool can_cross(const pv__problem *problem) {
     bool profiled = pv_loss_has_marginal(pv__problem_loss(problem));
     size_t count[2] = {0, 0};
     if (problem->targets.classes != 2 || !problem->targets.label || problem->data || problem->batch > 0 ||
-        problem->unlabelled > 0 || pv_loss_is_relative(pv__problem_loss(problem)) ||
+        problem->unlabelled > 0 || problem->stratified || pv_loss_is_relative(pv__problem_loss(problem)) ||
         !pv_model_has_coefficients(problem->model) || (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
         (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE))
         return false;

@@ -252,7 +252,7 @@ done:
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 bool pv__is_checked(const pv__problem *problem) {
-    return pv__is_profile(problem) && problem->has_prevalence && !problem->unlabelled &&
+    return pv__is_profile(problem) && problem->has_prevalence && !problem->unlabelled && !problem->stratified &&
            problem->population.prevalence_n > 0 && (!problem->data || problem->match > PV_MATCH_NONE);
 }
 

@@ -9,18 +9,19 @@
 static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const double *w, double *least) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
     double *loglik, *log_ratio;
-    PV_TRY(pv__alloc(ctx, n * k + k, sizeof *loglik, &loglik));
+    PV_TRY(pv__alloc(ctx, (n + pv__ratio_sets(problem)) * k, sizeof *loglik, &loglik));
     log_ratio = loglik + n * k;
     pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
     pv__log_ratio(problem, log_ratio);
     *least = HUGE_VAL;
     for (size_t i = 0; status == PV_OK && i < n; i++) {
         size_t own = (size_t)problem->targets.label[i];
+        const double *ratio = pv__ratio_of(&problem->targets, log_ratio, i);
         if (pv__weight(&problem->targets, i) == 0)
             continue;
         for (size_t y = 0; y < k; y++)
             if (y != own)
-                *least = fmin(*least, loglik[i * k + own] + log_ratio[own] - loglik[i * k + y] - log_ratio[y]);
+                *least = fmin(*least, loglik[i * k + own] + ratio[own] - loglik[i * k + y] - ratio[y]);
         if (!(*least > 0))
             break;
     }

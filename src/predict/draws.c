@@ -25,11 +25,12 @@ typedef struct job {
 typedef struct worker {
     pv_model_work *work;
     double *loglik, *moved; /* [ROWS][classes] */
+    double *scratch;        /* [2][classes] */
     double *values;         /* [outputs][ROWS][classes][draws] */
 } worker;
 
 /* The logarithms of all draws, side by side for each output, row and label. */
-static void run_draws(const job *j, size_t rows, const double *x, worker *own) {
+static void run_draws(const job *j, size_t begin, size_t rows, const double *x, worker *own) {
     const pv_classifier *c = j->classifier;
     size_t k = (size_t)c->schema->classes, draws = c->posterior->count, params = c->posterior->dims;
     for (size_t s = 0; s < draws; s++) {
@@ -38,7 +39,12 @@ static void run_draws(const job *j, size_t rows, const double *x, worker *own) {
             const pv__draws_output *out = &j->output[o];
             const double *log_p = own->loglik;
             double *values = own->values + o * ROWS * k * draws;
-            if (out->target) {
+            if (out->strata) {
+                pv__adapt_strata(out->strata, rows, j->data->stratum ? j->data->stratum + begin : NULL, own->loglik,
+                                 c->stratified->draw_log_marginal + s * k * (size_t)out->strata->strata, own->scratch,
+                                 own->moved);
+                log_p = own->moved;
+            } else if (out->target) {
                 pv_adapt(rows, c->schema->classes, own->loglik, c->draw_log_marginal + s * k,
                          out->target + s * out->stride, own->moved);
                 log_p = own->moved;
@@ -71,7 +77,7 @@ static void summarise(const pv__draws_output *out, double level, size_t draws, d
 static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
     const pv_classifier *c = j->classifier;
     size_t k = (size_t)c->schema->classes, draws = c->posterior->count, d = (size_t)pv_model_inputs(c->model);
-    run_draws(j, rows, j->data->x + begin * d, own);
+    run_draws(j, begin, rows, j->data->x + begin * d, own);
     for (size_t o = 0; o < j->outputs; o++)
         for (size_t i = 0; i < rows * k; i++)
             summarise(&j->output[o], j->level, draws, own->values + (o * ROWS * k + i) * draws, begin * k + i);
@@ -84,6 +90,7 @@ static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *worke
         PV_TRY(pv_model_work_new(ctx, c->model, ROWS, &workers[t].work));
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].loglik));
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].moved));
+        PV_TRY(pv__alloc(ctx, 2 * k, sizeof(double), &workers[t].scratch));
         PV_TRY(pv__alloc(ctx, j->outputs * ROWS * k, c->posterior->count * sizeof(double), &workers[t].values));
     }
     return PV_OK;
@@ -115,6 +122,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
         pv_model_work_free(ctx, workers[t].work);
         pv__free(ctx, workers[t].loglik);
         pv__free(ctx, workers[t].moved);
+        pv__free(ctx, workers[t].scratch);
         pv__free(ctx, workers[t].values);
     }
     pv__free(ctx, workers);

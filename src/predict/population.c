@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "base/text.h"
@@ -74,6 +75,38 @@ static pv_status make_known(pv_ctx *ctx, const char *text, char *const *labels, 
     return status;
 }
 
+/* Moves strata each to its own of prevalence [strata][classes], mixed by share [strata]. */
+static pv_status make_strata(pv_ctx *ctx, pv_population_kind kind, const pv_stratified *of, const double *share,
+                             const double *prevalence, pv_population **population) {
+    size_t k = (size_t)of->classes, strata = (size_t)of->strata;
+    double *mean;
+    PV_TRY(pv__alloc(ctx, k, sizeof *mean, &mean));
+    for (size_t i = 0; i < strata * k; i++)
+        mean[i % k] += share[i / k] * prevalence[i];
+    pv_status status = make(ctx, kind, of->classes, mean, NULL, population);
+    pv__free(ctx, mean);
+    PV_TRY(status);
+    pv_population *made = *population;
+    PV_GOTO(fail, pv__alloc(ctx, strata, k * sizeof(double), &made->stratum_prevalence));
+    PV_GOTO(fail, pv__alloc(ctx, strata, sizeof(double), &made->share));
+    memcpy(made->stratum_prevalence, prevalence, strata * k * sizeof(double));
+    memcpy(made->share, share, strata * sizeof(double));
+    made->strata = of->strata;
+    return PV_OK;
+fail:
+    pv_population_free(ctx, made);
+    *population = NULL;
+    return status;
+}
+
+static pv_status make_from_file(pv_ctx *ctx, const pv_classifier *c, const char *path, pv_population **population) {
+    pv_stratified *read;
+    PV_TRY(pv_stratified_read(ctx, path, NULL, c->schema, &read));
+    pv_status status = make_strata(ctx, PV_POPULATION_KNOWN, read, read->share, read->prevalence, population);
+    pv_stratified_free(ctx, read);
+    return status;
+}
+
 pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_unknown_options *unknown,
                             pv_population **population) {
     pv_population_kind kind = PV_POPULATION_TRUE;
@@ -86,6 +119,14 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted to matched sets, which give odds ratios and no risks: fit it again with "
                         "`prevalence` and `population-sample`");
+    if (c->stratified && kind == PV_POPULATION_UNKNOWN)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`population` unknown infers one prevalence, and the model has strata with one each: state "
+                        "them with `population` known:FILE");
+    if (c->stratified && known && access(known, R_OK) == 0)
+        return make_from_file(ctx, c, known, population);
+    if (c->stratified && kind == PV_POPULATION_DESIGN)
+        return make_strata(ctx, kind, c->stratified, c->stratified->share, c->stratified->design, population);
     if (known)
         return make_known(ctx, known, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
@@ -123,5 +164,7 @@ void pv_population_free(pv_ctx *ctx, pv_population *population) {
     if (!population)
         return;
     pv__free(ctx, population->prevalence);
+    pv__free(ctx, population->stratum_prevalence);
+    pv__free(ctx, population->share);
     pv__free(ctx, population);
 }

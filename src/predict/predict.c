@@ -100,6 +100,16 @@ static void move(const pv_classifier *c, size_t rows, const double *loglik, cons
         memcpy(log_p, loglik, rows * (size_t)c->schema->classes * sizeof *log_p);
 }
 
+/* Each row to its stratum's own. In place is fine. */
+static pv_status move_strata(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                             const pv_population *population, const double *loglik, double *log_p) {
+    double *scratch;
+    PV_TRY(pv__alloc(ctx, 2 * (size_t)population->classes, sizeof *scratch, &scratch));
+    pv__adapt_strata(population, data->rows, data->stratum, loglik, c->stratified->log_marginal, scratch, log_p);
+    pv__free(ctx, scratch);
+    return PV_OK;
+}
+
 static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
                              const int32_t *label, const double *loglik, pv_prediction *out) {
     pv_unknown_sample sample = {.n = data->rows,
@@ -133,7 +143,10 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     if (unknown) {
         PV_GOTO(done, infer_point(ctx, c, data, how, options->label, raw, out));
     } else {
-        move(c, data->rows, raw, target_of(c, population), out->log_p);
+        if (population->strata)
+            PV_GOTO(done, move_strata(ctx, c, data, population, raw, out->log_p));
+        else
+            move(c, data->rows, raw, target_of(c, population), out->log_p);
         for (size_t i = 0; i < count; i++)
             out->p[i] = exp(out->log_p[i]);
     }
@@ -165,6 +178,7 @@ static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dat
         }
     } else {
         output[ASKED].target = target_of(c, population);
+        output[ASKED].strata = population->strata ? population : NULL;
     }
     PV_GOTO(done, pv__predict_draws(ctx, c, data, how->level, output, OUTPUTS));
     if (out->loglik && population->kind == PV_POPULATION_TRUE)
@@ -179,6 +193,9 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
     if (population->classes != c->schema->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the model %d", population->classes,
                         c->schema->classes);
+    if (population->strata && (!c->stratified || c->stratified->strata != population->strata))
+        return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the model %d", population->strata,
+                        c->stratified ? c->stratified->strata : 0);
     if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model has no posterior, so no intervals: fit it with `infer` laplace, vi or hmc");

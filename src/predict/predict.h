@@ -16,8 +16,14 @@ PV_MUST_USE pv_status pv__prediction_new(pv_ctx *ctx, size_t rows, int classes, 
 typedef struct pv__draws_output {
     const double *target;
     size_t stride;
+    const pv_population *strata; /* each row to its stratum's own, in the place of target; NULL: no */
     double *p, *log_p, *lo, *hi; /* [rows][classes] */
 } pv__draws_output;
+
+/* (strata.c) Rows moved each to its stratum's prevalence in the population: stratum [rows], marginal [strata][classes]
+ * is log p(y|w). In place is fine. scratch [2][classes]. */
+void pv__adapt_strata(const pv_population *population, size_t rows, const int32_t *stratum, const double *loglik,
+                      const double *marginal, double *scratch, double *log_p);
 
 /* Fills the outputs, those that want nothing left alone, in one pass over the draws. level: of the intervals. */
 PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,

@@ -71,6 +71,9 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "an ensemble averages in a population of known prevalence: `population` true, known:P or design");
+    if (first->stratified || other->stratified)
+        return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
+                           "is of an ensemble with strata, which are not averaged yet: predict with one model");
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)

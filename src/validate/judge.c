@@ -187,6 +187,12 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
         memcpy(j->prevalence, it->prevalence, classes * sizeof *j->prevalence);
     }
     PV_TRY(find_positive(ctx, options->positive, j));
+    if (data->stratum && options->stated_for && strcmp(options->stated_for, "rows") != 0)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`stated-for` %s weights rows by their labels, and these have strata, whose prevalences differ: "
+            "judge a sample of the population as it is, with `stated-for` rows",
+            options->stated_for);
     return set_shares(ctx, options->stated_for, &it->targets, j);
 }
 

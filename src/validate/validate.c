@@ -211,6 +211,8 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
 static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *learn, const pv_fit_options *options,
                           const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
     double began = pv__seconds();
+    if (schema->strata)
+        return pv__fail(ctx, PV_ERR_USAGE, "cross-validation and hold-out samples know no strata yet: leave them out");
     const pv_dataset *data = held_out ? held_out : learn;
     pv_validation *v = NULL;
     pv_status status;

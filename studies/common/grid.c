@@ -48,9 +48,9 @@ const pv_option grid_option_table[] = {
      "look."},
     CLI_OPTION_END};
 
-const char *const grid_without[] = {"loss",    "marginal",   "model",  "design", "max-iter",   "tolerance",
-                                    "vi-rate", "prevalence", "infer",  "draws",  "components", "samples",
-                                    "steps",   "chains",     "warmup", NULL};
+const char *const grid_without[] = {CLI_STRATA_OPTIONS, "loss",    "marginal",   "model",  "design", "max-iter",
+                                    "tolerance",        "vi-rate", "prevalence", "infer",  "draws",  "components",
+                                    "samples",          "steps",   "chains",     "warmup", NULL};
 
 static bool serves_all(int method) {
     return method == GRID_PLAIN || method == GRID_TRUTH;

@@ -1,0 +1,197 @@
+/* Strata in a fit: what is known of each, and what their sampling makes of the losses.
+ *
+ *   ig, profile   p(x) is profiled out in each (core/profiles.c); in minibatches the selection likelihood with
+ *                 d_sy/pi_sy in the place of d_y/pi_y
+ *   iw            a row of stratum s and label y weighs share_s pi_sy W / n_sy: the weighted estimator (Horvitz and
+ *                 Thompson) of a two-phase study
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "infer/infer.h"
+
+pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratified **made) {
+    size_t s = (size_t)strata, k = (size_t)classes;
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    pv_stratified *to = *made;
+    to->strata = strata;
+    to->classes = classes;
+    PV_TRY(pv__alloc(ctx, s, (2 + 3 * k) * sizeof(double), &to->share));
+    to->n = to->share + s;
+    to->prevalence = to->n + s;
+    to->design = to->prevalence + s * k;
+    to->log_marginal = to->design + s * k;
+    return PV_OK;
+}
+
+void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified) {
+    if (!stratified)
+        return;
+    pv__free(ctx, stratified->share); /* and what lies behind it */
+    pv__free(ctx, stratified->draw_log_marginal);
+    pv__free(ctx, stratified);
+}
+
+void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
+    size_t k = (size_t)from->classes;
+    memset(prevalence, 0, k * sizeof *prevalence);
+    for (size_t s = 0; s < (size_t)from->strata; s++)
+        for (size_t y = 0; y < k; y++)
+            prevalence[y] += from->share[s] * from->prevalence[s * k + y];
+}
+
+/* ---- what is known of them --------------------------------------------------------------------------------------- */
+
+static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv_fit_options *o) {
+    const char *file = o->prevalence_by ? "prevalence-by" : "phase-one";
+    if (!schema->strata && (o->prevalence_by || o->phase_one))
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata: name their columns with `strata`, or leave it out",
+                        file);
+    if (!schema->strata)
+        return PV_OK;
+    if (!o->prevalence_by && !o->phase_one)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`strata` needs a prevalence for each: `prevalence-by` FILE, or `phase-one` FILE with the "
+                        "counts of the cohort");
+    if (o->prevalence_by && o->phase_one)
+        return pv__fail(ctx, PV_ERR_USAGE, "give `prevalence-by` or `phase-one`, not both");
+    if (o->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence` %s: with `strata` each has its own, in the file of `%s`; leave `prevalence` out",
+                        o->prevalence, file);
+    if (strcmp(o->prevalence_n, "auto") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` does not go with `strata`: the file of `%s` says it", file);
+    if (o->sample)
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `strata`; leave it out");
+    return PV_OK;
+}
+
+/* A prevalence that rests on so many people is known for all that the rows can tell (as without strata). */
+static void hold_if_known(const double *mass, pv_stratified *to) {
+    size_t k = (size_t)to->classes;
+    for (size_t s = 0; s < (size_t)to->strata; s++) {
+        double rows = 0;
+        for (size_t y = 0; y < k; y++)
+            rows += mass[s * k + y];
+        if (to->n[s] > 1e6 * rows)
+            to->n[s] = HUGE_VAL;
+    }
+}
+
+/* Every stratum needs rows of every label. */
+static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double *mass) {
+    size_t k = (size_t)schema->classes;
+    for (size_t i = 0; i < (size_t)schema->strata->count * k; i++)
+        if (!(mass[i] > 0))
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "stratum '%s' has no row of label '%s'; join it with another stratum, or leave its rows out",
+                pv__show(schema->strata->name[i / k]).text, pv__show(schema->labels[i % k]).text);
+    return PV_OK;
+}
+
+pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                             const pv_fit_options *options, pv_stratified **made) {
+    *made = NULL;
+    PV_TRY(check_options(ctx, schema, options));
+    if (!schema->strata)
+        return PV_OK;
+    if (!data->stratum)
+        return pv__fail(ctx, PV_ERR_USAGE, "the schema has strata and the data have none: apply it to their table");
+    size_t k = (size_t)schema->classes, count = (size_t)schema->strata->count;
+    pv_targets targets = pv_dataset_targets(data);
+    PV_TRY(pv__stratified_alloc(ctx, schema->strata->count, schema->classes, made));
+    double *mass;
+    PV_TRY(pv__alloc(ctx, count * k, sizeof *mass, &mass));
+    pv__strata_mass(&targets, schema->strata->count, mass);
+    pv_status status;
+    PV_GOTO(done, check_masses(ctx, schema, mass));
+    PV_GOTO(done, options->phase_one
+                      ? pv__phase_one_read(ctx, options->phase_one, options->csv, schema, mass, *made)
+                      : pv__prevalence_by_read(ctx, options->prevalence_by, options->csv, schema, *made));
+    hold_if_known(mass, *made);
+    for (size_t s = 0; s < count; s++) {
+        double rows = 0;
+        for (size_t y = 0; y < k; y++)
+            rows += mass[s * k + y];
+        for (size_t y = 0; y < k; y++)
+            (*made)->design[s * k + y] = mass[s * k + y] / rows;
+    }
+done:
+    pv__free(ctx, mass);
+    return status;
+}
+
+/* ---- in the losses ----------------------------------------------------------------------------------------------- */
+
+static pv_status refuse(pv_ctx *ctx, const pv__problem *problem) {
+    const pv_fit_options *o = problem->options;
+    bool profile = pv__is_profile(problem), weighted = o->loss == PV_LOSS_IW;
+    if (!profile && !weighted)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`strata` go with `loss` ig and `marginal` profile, or with `loss` iw, the weighted estimator: "
+                        "choose one of these, or leave `strata` out");
+    if (problem->cluster || problem->sampling)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%s do not go with `strata`, whose rows have the weights of their strata already: leave out "
+                        "one of the two",
+                        problem->cluster ? "clusters (`cluster`)" : "sampling weights (`weights`)");
+    if (weighted && (problem->batch > 0 || o->infer > PV_INFER_ML || !problem->targets.label))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`loss` iw with `strata` is a weighted estimate of hard labels from all rows at once: choose "
+                        "`infer` map or ml and leave `batch` out; intervals are those of `loss` ig");
+    if (o->infer == PV_INFER_ROBUST)
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer` robust knows no strata: choose laplace, vi, hmc, map or ml");
+    if (o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO)
+        return pv__fail(ctx, PV_ERR_USAGE, "`match` %s knows no strata: leave it out",
+                        pv_match_name((pv_match)o->match));
+    if (strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`robust` %s knows no strata: leave it out; `loss` iw weights the rows",
+                        o->robust);
+    if (o->validation > 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`validation` knows no strata yet: leave it out");
+    if (strcmp(o->intercept_prior, "jeffreys") == 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`intercept-prior` jeffreys is of one prevalence: with `strata` choose auto, normal:S or none");
+    return PV_OK;
+}
+
+/* iw: rows weighted to the population, stratum by stratum. */
+static pv_status weigh(pv_ctx *ctx, pv__problem *problem) {
+    const pv_stratified *strata = problem->stratified;
+    size_t n = problem->n, k = (size_t)problem->targets.classes, cells = (size_t)strata->strata * k;
+    PV_TRY(pv__alloc(ctx, n + cells, sizeof(double), &problem->joined));
+    double *weight = problem->joined, *mass = weight + n, total = 0;
+    pv__strata_mass(&problem->targets, strata->strata, mass);
+    for (size_t i = 0; i < cells; i++)
+        total += mass[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t cell = (size_t)problem->targets.stratum[i] * k + (size_t)problem->targets.label[i];
+        weight[i] =
+            pv__weight(&problem->targets, i) * total * strata->share[cell / k] * strata->prevalence[cell] / mass[cell];
+    }
+    problem->targets.weight = weight;
+    pv_label_mass(&problem->targets, problem->mass);
+    return PV_OK;
+}
+
+pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem) {
+    const pv_stratified *strata = problem->stratified;
+    if (!strata)
+        return PV_OK;
+    PV_TRY(refuse(ctx, problem));
+    size_t cells = (size_t)strata->strata * (size_t)strata->classes;
+    double n = 0;
+    for (int s = 0; s < strata->strata; s++)
+        n += isfinite(strata->n[s]) ? strata->n[s] : 0;
+    problem->population.prevalence_n = n > 0 ? n : HUGE_VAL; /* of all together: known where every one is */
+    problem->population.strata = strata->strata;
+    problem->population.share = strata->share;
+    problem->population.stratum_prevalence = strata->prevalence;
+    problem->population.stratum_n = strata->n;
+    PV_TRY(pv__alloc(ctx, cells, sizeof(double), &problem->stratum_log_ratio));
+    for (size_t i = 0; pv_loss_has_marginal(pv__problem_loss(problem)) && i < cells; i++)
+        problem->stratum_log_ratio[i] = log(strata->design[i]) - log(strata->prevalence[i]);
+    return problem->options->loss == PV_LOSS_IW ? weigh(ctx, problem) : PV_OK;
+}

@@ -1,0 +1,207 @@
+/* What is known of strata, from a file (docs/formats.md): a prevalence and a share for each, or the people of a cohort,
+ * counted by stratum and label.
+ *
+ * Counts N_sy are a prevalence N_sy/N_s that rests on N_s people: the labels of the whole cohort, the rows' own among
+ * them, since the rows' likelihood is that of x given stratum and label.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "data/encode.h"
+#include "infer/infer.h"
+
+/* The file as a table, its columns read as text but for that of numbers, and the stratum of each row. */
+typedef struct strata_file {
+    pv_table *table;
+    int32_t *stratum; /* [rows] */
+} strata_file;
+
+static pv_status file_open(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_strata *strata,
+                           const char *number, strata_file *file) {
+    pv_csv_options options = {0};
+    if (csv)
+        options = *csv;
+    options.roles = NULL;
+    options.schema = NULL;
+    options.number_prefix = number;
+    PV_TRY(pv_table_read(ctx, path, &options, &file->table));
+    const pv_table *table = file->table;
+    for (size_t c = 0; c < strata->columns; c++)
+        if (pv__table_lookup(table, strata->column[c].name) == table->columns)
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                               "has no column '%s', which `strata` names; add it, as the data have it",
+                               pv__show(strata->column[c].name).text);
+    PV_TRY(pv__alloc(ctx, table->rows, sizeof *file->stratum, &file->stratum));
+    PV_TRY(pv__strata_of_table(ctx, strata, table, "a stratum of the data", file->stratum));
+    for (size_t i = 0; i < table->rows; i++)
+        if (file->stratum[i] < 0)
+            return PV__FAIL_CELL(ctx, table, i, pv__table_lookup(table, strata->column[0].name),
+                                 "this row does not name its stratum; fill the empty cell, or leave the row out");
+    return PV_OK;
+}
+
+static void file_close(pv_ctx *ctx, strata_file *file) {
+    pv_table_free(ctx, file->table);
+    pv__free(ctx, file->stratum);
+}
+
+static pv_status find_column(pv_ctx *ctx, const pv_table *table, const char *name, const char *what, size_t *column) {
+    *column = pv__table_lookup(table, name);
+    return *column < table->columns ? PV_OK
+                                    : pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                                                  "has no column '%s': %s; add it", pv__show(name).text, what);
+}
+
+/* A number above least in a cell, or a failure at its place. */
+static pv_status cell_number(pv_ctx *ctx, const pv_table *table, size_t row, size_t c, double least, const char *what,
+                             double *value) {
+    const pv_column *column = &table->column[c];
+    bool number = column->type == PV_COLUMN_NUMBER && !pv__cell_missing(column, row);
+    *value = number ? column->number[row] : (double)NAN;
+    if (*value >= least && isfinite(*value))
+        return PV_OK;
+    return PV__FAIL_CELL(ctx, table, row, c, "column '%s' must hold %s in every row", pv__show(column->name).text,
+                         what);
+}
+
+/* ---- prevalences ------------------------------------------------------------------------------------------------- */
+
+static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, size_t row, size_t c,
+                          double *prevalence, double *n) {
+    const pv_column *column = &table->column[c];
+    double low, high, mean;
+    if (pv__cell_missing(column, row))
+        return PV__FAIL_CELL(ctx, table, row, c, "this stratum has no prevalence; fill the cell");
+    const char *text = column->level[column->code[row]];
+    char option[400];
+    pv__format(option, sizeof option, "%s:%zu: prevalence", pv__show(table->source).text, pv_table_line(table, row));
+    PV_TRY(pv_prevalence_parse(ctx, option, text, schema->labels, schema->classes, prevalence, &low, &high));
+    if (schema->positive_guessed && schema->classes == 2 && !strchr(text, '=') && !strchr(text, ','))
+        return PV__FAIL_CELL(ctx, table, row, c,
+                             "prevalence %s: of which label, '%s' or '%s'? Write %s=%s, or name the one of interest "
+                             "with `positive`",
+                             text, schema->labels[0], schema->labels[1], schema->labels[1], text);
+    *n = HUGE_VAL;
+    if (isnan(low))
+        return PV_OK;
+    PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, n));
+    prevalence[1] = mean;
+    prevalence[0] = 1 - mean;
+    return PV_OK;
+}
+
+static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, pv_stratified *to) {
+    const pv_table *table = file->table;
+    size_t prevalence, share, k = (size_t)to->classes;
+    double sum = 0;
+    PV_TRY(find_column(ctx, table, "prevalence", "how common each label is in the stratum", &prevalence));
+    PV_TRY(find_column(ctx, table, "share", "the stratum's part of the population", &share));
+    for (size_t i = 0; i < table->rows; i++) {
+        size_t s = (size_t)file->stratum[i];
+        if (to->n[s] > 0)
+            return PV__FAIL_CELL(ctx, table, i, 0, "stratum '%s' is here twice; leave one row out",
+                                 pv__show(schema->strata->name[s]).text);
+        PV_TRY(read_one(ctx, schema, table, i, prevalence, to->prevalence + s * k, &to->n[s]));
+        PV_TRY(cell_number(ctx, table, i, share, 1e-300, "a number above 0", &to->share[s]));
+        sum += to->share[s];
+    }
+    for (int s = 0; s < to->strata; s++)
+        if (!(to->n[s] > 0))
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                               "has no prevalence for stratum '%s', which the data have; add a row for it",
+                               pv__show(schema->strata->name[s]).text);
+    if (!(fabs(sum - 1) <= 1e-3))
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, share + 1,
+                           "the shares add up to %.6g; they are parts of the population and must add up to 1", sum);
+    for (int s = 0; s < to->strata; s++)
+        to->share[s] /= sum;
+    return PV_OK;
+}
+
+pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                                 pv_stratified *to) {
+    strata_file file = {0};
+    pv_status status;
+    PV_GOTO(done, file_open(ctx, path, csv, schema->strata, "share", &file));
+    status = read_rows(ctx, schema, &file, to);
+done:
+    file_close(ctx, &file);
+    return status;
+}
+
+pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                             pv_stratified **stratified) {
+    *stratified = NULL;
+    if (!schema->strata)
+        return pv__fail(ctx, PV_ERR_USAGE, "the model was fitted without strata, and the file has prevalences of some");
+    pv_stratified *made = NULL;
+    pv_status status = pv__stratified_alloc(ctx, schema->strata->count, schema->classes, &made);
+    if (status == PV_OK)
+        status = pv__prevalence_by_read(ctx, path, csv, schema, made);
+    if (status == PV_OK)
+        *stratified = made;
+    else
+        pv_stratified_free(ctx, made);
+    return status;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
+
+/* The cohort's people, [strata][classes]. */
+static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, double *people) {
+    const pv_table *table = file->table;
+    size_t target, count = pv__table_lookup(table, "count"), k = (size_t)schema->classes;
+    PV_TRY(find_column(ctx, table, schema->target, "the target of the data", &target));
+    const pv_column *column = &table->column[target];
+    for (size_t i = 0; i < table->rows; i++) {
+        double n = 1;
+        const char *text = pv__cell_missing(column, i) ? "" : column->level[column->code[i]];
+        int32_t y = pv__label_find(schema->labels, schema->classes, text, strlen(text));
+        if (y < 0)
+            return PV__FAIL_CELL(ctx, table, i, target, "'%s' is not a label of the data; correct the cell",
+                                 pv__show(text).text);
+        if (count < table->columns)
+            PV_TRY(cell_number(ctx, table, i, count, 0, "a number of people, 0 or more,", &n));
+        people[(size_t)file->stratum[i] * k + (size_t)y] += n;
+    }
+    return PV_OK;
+}
+
+static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *source, const double *people,
+                            const double *mass, pv_stratified *to) {
+    size_t k = (size_t)to->classes;
+    double all = 0;
+    for (size_t i = 0; i < (size_t)to->strata * k; i++) {
+        if (people[i] < mass[i] * (1 - 1e-9))
+            return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0,
+                               "counts %.10g people of stratum '%s' with label '%s', and the data have %.10g rows of "
+                               "them; give the counts of the whole cohort, the rows' people among them",
+                               people[i], pv__show(schema->strata->name[i / k]).text,
+                               pv__show(schema->labels[i % k]).text, mass[i]);
+        to->n[i / k] += people[i];
+        all += people[i];
+    }
+    if (!(all <= 1e15))
+        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "counts more people than 1e15; correct the counts");
+    for (size_t i = 0; i < (size_t)to->strata * k; i++) {
+        to->prevalence[i] = people[i] / to->n[i / k];
+        to->share[i / k] = to->n[i / k] / all;
+    }
+    return PV_OK;
+}
+
+pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                             const double *mass, pv_stratified *to) {
+    strata_file file = {0};
+    double *people;
+    PV_TRY(pv__alloc(ctx, (size_t)to->strata * (size_t)to->classes, sizeof *people, &people));
+    pv_status status;
+    PV_GOTO(done, file_open(ctx, path, csv, schema->strata, "count", &file));
+    PV_GOTO(done, count_people(ctx, schema, &file, people));
+    status = use_people(ctx, schema, file.table->source, people, mass, to);
+done:
+    file_close(ctx, &file);
+    pv__free(ctx, people);
+    return status;
+}

@@ -1,0 +1,56 @@
+# Phase-two samples of the National Wilms Tumor Study (survival::nwtco): relapse, with the institution's histology known for
+# everyone and the central laboratory's for the sample only.
+#
+#   Rscript nwtco.R PREVAIL SAMPLES
+#
+# Strata are the institution's histology. Each sample has 150 relapses and 150 others of either stratum, all there are where
+# there are fewer. Models: relapse on central histology, stage and age, with and without the strata as a feature. Compared with the
+# same model of the full cohort: semiparametric maximum likelihood (prevail --phase-one), the weighted estimator (prevail
+# --loss iw) and survey::twophase with svyglm.
+suppressMessages({library(survival); library(survey)})
+arguments <- commandArgs(TRUE)
+prevail <- arguments[1]
+samples <- as.integer(arguments[2])
+cohort <- with(nwtco, data.frame(rel = rel, unfavourable = histol - 1, s2 = as.integer(stage == 2), s3 = as.integer(stage == 3),
+                                 s4 = as.integer(stage == 4), age = age / 12, site = ifelse(instit == 2, "unfavourable", "favourable")))
+folder <- tempfile()
+dir.create(folder)
+counts <- as.data.frame(table(site = cohort$site, rel = cohort$rel), responseName = "count")
+write.csv(counts, file.path(folder, "counts.csv"), row.names = FALSE, quote = FALSE)
+
+fit <- function(rows, ...) {
+    write.csv(rows, file.path(folder, "rows.csv"), row.names = FALSE, quote = FALSE)
+    out <- system2(prevail, c("fit", file.path(folder, "rows.csv"), "--target", "rel", "--strata", "site", "--phase-one",
+                              file.path(folder, "counts.csv"), "--infer", "ml", "--tolerance", "1e-10", "--threads", "1",
+                              "--json", ...), stdout = TRUE)
+    at <- grep("\"value\"", out[-seq_len(grep("\"coefficients\"", out))]) + grep("\"coefficients\"", out)
+    value <- as.numeric(sub(".*\"value\": *([-0-9.e+]+).*", "\\1", out[at]))
+    setNames(value, sub("=", "", sub(" *\"(.*)\".*", "\\1", out[at - 1])))
+}
+
+compare <- function(formula, more) {
+    full <- glm(formula, binomial, cohort)
+    found <- lapply(seq_len(samples), function(seed) {
+        set.seed(seed)
+        cell <- interaction(cohort$site, cohort$rel)
+        chosen <- unlist(lapply(split(seq_len(nrow(cohort)), cell), function(i) if (length(i) <= 150) i else sample(i, 150)))
+        rows <- cohort[sort(chosen), ]
+        all <- cbind(cohort, cell = cell, id = seq_len(nrow(cohort)), second = seq_len(nrow(cohort)) %in% chosen)
+        design <- twophase(list(~id, ~id), strata = list(NULL, ~cell), subset = ~second, data = all)
+        weighted <- suppressWarnings(svyglm(formula, design, family = quasibinomial(), epsilon = 1e-12))
+        list(rows = nrow(rows), ml = fit(rows, more), iw = fit(rows, more, "--loss", "iw"), survey = coef(weighted))
+    })
+    part <- function(name) t(sapply(found, `[[`, name))
+    order <- names(coef(full))
+    cat(sprintf("\n%s: %d of %d people, %d samples; largest difference of --loss iw from survey::twophase %.2g\n\n",
+                deparse(formula), found[[1]]$rows, nrow(cohort), samples,
+                max(abs(part("iw")[, order] - part("survey")[, order]))))
+    cat("| | full cohort | mean, ML | mean, weighted | rms, ML | rms, weighted |\n|---|---|---|---|---|---|\n")
+    for (name in order) {
+        away <- function(of) part(of)[, name] - coef(full)[name]
+        cat(sprintf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f |\n", name, coef(full)[name], mean(part("ml")[, name]),
+                    mean(part("iw")[, name]), sqrt(mean(away("ml")^2)), sqrt(mean(away("iw")^2))))
+    }
+}
+compare(rel ~ unfavourable + s2 + s3 + s4 + age + site, NULL)
+compare(rel ~ unfavourable + s2 + s3 + s4 + age, c("--exclude", "site"))

@@ -33,9 +33,8 @@ pv_status pv__strata_copy(pv_ctx *ctx, const pv_strata *from, pv_strata **to) {
         PV_TRY(pv__source_copy(ctx, &from->column[c], &made->column[c]));
     PV_TRY(pv__alloc(ctx, (size_t)from->count, sizeof *made->key, &made->key));
     memcpy(made->key, from->key, (size_t)from->count * sizeof *made->key);
-    PV_TRY(pv__names_copy(ctx, (const char *const *)from->name, (size_t)from->count, &made->name));
-    made->count = from->count;
-    return PV_OK;
+    made->count = from->count; /* before the names: what there is of them is freed by it */
+    return pv__names_copy(ctx, (const char *const *)from->name, (size_t)from->count, &made->name);
 }
 
 /* How many combinations the columns allow; 0: too many. */

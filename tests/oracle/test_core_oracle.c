@@ -161,7 +161,8 @@ static void compare_full(const fixture *fix, const oracle_case *item, const inpu
 
 static void run_full(const fixture *fix, const oracle_case *item) {
     inputs in = inputs_of(fix, item);
-    pv_prevalence population = {in.classes, in.prevalence, oracle_number(item, "n_pr")};
+    pv_prevalence population = {
+        .classes = in.classes, .prevalence = in.prevalence, .prevalence_n = oracle_number(item, "n_pr")};
     pv_full_loss *full = NULL;
     must(fix->ctx, item, pv_full_loss_new(fix->ctx, loss_of(item), marginal_of(item), &in.targets, &population, &full));
     if (oracle_has(item, "counts"))

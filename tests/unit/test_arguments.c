@@ -50,7 +50,8 @@ static void wrong_losses(void **state) {
     double weight[] = {1, 1, 1};
     const double two[] = {0.9, 0.1}, three[] = {0.8, 0.1, 0.1};
     pv_targets targets = {.n = 3, .classes = 2, .label = label, .weight = weight};
-    pv_prevalence population = {.classes = 2, .prevalence = two, .prevalence_n = 10}, other = {3, three, 10};
+    pv_prevalence population = {.classes = 2, .prevalence = two, .prevalence_n = 10},
+                  other = {.classes = 3, .prevalence = three, .prevalence_n = 10};
     pv_full_loss *full;
     REFUSED(pv_full_loss_new(ctx, PV_LOSS_IW, PV_MARGINAL_PROFILE, &targets, NULL, &full), PV_ERR_USAGE,
             "loss iw needs the prevalence");

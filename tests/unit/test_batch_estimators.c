@@ -298,7 +298,7 @@ enum { N_VARIANTS = sizeof VARIANTS / sizeof *VARIANTS };
 /* The full-data loss and gradient: pv_full_loss, or pv_selection_loss with the term of the stated prevalence. */
 static void true_loss(pv_ctx *ctx, const world *w, const variant *v, double *value, double *gradient) {
     pv_targets targets = targets_of(w);
-    pv_prevalence population = {CLASSES, PREVALENCE, PREVALENCE_N};
+    pv_prevalence population = {.classes = CLASSES, .prevalence = PREVALENCE, .prevalence_n = PREVALENCE_N};
     double dloglik[ROWS][CLASSES];
     if (v->loss == PV_LOSS_IG && v->marginal == PV_MARGINAL_PROFILE) {
         double log_ratio[CLASSES], total = w->mass[0] + w->mass[1] + w->mass[2];

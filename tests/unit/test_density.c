@@ -181,7 +181,7 @@ static void test_profile_far_out(void **state) {
     pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = weight};
     for (size_t s = 0; s < 5; s++)
         for (uint64_t point = 0; point < 400; point++) {
-            pv_prevalence population = {2, prevalence, strengths[s]};
+            pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = strengths[s]};
             pv_full_loss *full;
             CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &population, &full));
             pv_rng rng = pv_rng_stream(3, 7, point);
@@ -218,7 +218,7 @@ static void test_unlabelled(void **state) {
     const double prevalence[2] = {0.9, 0.1}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
     double weight[4] = {1, 1, 2, 0}, value, dloglik[8];
     pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = weight};
-    pv_prevalence population = {2, prevalence, 10};
+    pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = 10};
     for (int marginal = PV_MARGINAL_PROFILE; marginal <= PV_MARGINAL_PLUGIN; marginal++) {
         pv_full_loss *full;
         weight[2] = 2;

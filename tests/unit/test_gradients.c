@@ -130,7 +130,7 @@ static double full_value(void *state, const double *w) {
 
 static void check_full(const problem *p, pv_loss loss, pv_marginal marginal, double prevalence_n,
                        const double *counts) {
-    pv_prevalence population = {p->classes, p->prevalence, prevalence_n};
+    pv_prevalence population = {.classes = p->classes, .prevalence = p->prevalence, .prevalence_n = prevalence_n};
     full_state s = {p, NULL};
     must(p->ctx, pv_full_loss_new(p->ctx, loss, marginal, &p->targets, &population, &s.full));
     if (counts)
@@ -166,7 +166,7 @@ static void check_repeated(const problem *p, pv_loss loss, pv_marginal marginal,
         }
     }
     bool soft = p->targets.frequency != NULL;
-    pv_prevalence population = {p->classes, p->prevalence, prevalence_n};
+    pv_prevalence population = {.classes = p->classes, .prevalence = p->prevalence, .prevalence_n = prevalence_n};
     pv_targets targets[2] = {{.n = ROWS,
                               .classes = p->classes,
                               .label = p->targets.label,

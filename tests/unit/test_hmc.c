@@ -265,7 +265,7 @@ static pv_status table_eval(pv_ctx *own, void *state, const double *w, double *v
 
 static pv_status table_loss(pv_ctx *own, const table *of, pv_full_loss **loss) {
     pv_targets targets = {.n = 4, .classes = 2, .label = cell_label, .weight = cell_weight};
-    pv_prevalence population = {2, cell_prevalence, of->prevalence_n};
+    pv_prevalence population = {.classes = 2, .prevalence = cell_prevalence, .prevalence_n = of->prevalence_n};
     return pv_full_loss_new(own, of->loss, of->marginal, &targets, &population, loss);
 }
 

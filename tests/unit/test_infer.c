@@ -70,7 +70,8 @@ static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, doubl
 static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem *p, double scale, double tolerance) {
     size_t n = p->data->rows, d = (size_t)p->data->features;
     pv_targets targets = pv_dataset_targets(p->data);
-    pv_prevalence population = {c->schema->classes, c->prevalence, c->prevalence_n};
+    pv_prevalence population = {
+        .classes = c->schema->classes, .prevalence = c->prevalence, .prevalence_n = c->prevalence_n};
     pv_full_loss *loss;
     double *loglik = calloc(2 * n, sizeof *loglik), *dloglik = calloc(2 * n, sizeof *dloglik), value;
     double *gradient = calloc(d + 1, sizeof *gradient);

@@ -110,7 +110,7 @@ static pv_status core_poorly(pv_ctx *poor) {
     const int32_t label[4] = {0, 1, 0, 1};
     const double prevalence[2] = {0.8, 0.2}, loglik[8] = {-0.1, -2.4, -0.2, -1.7, -0.3, -1.35, -0.05, -3};
     pv_targets targets = {.n = 4, .classes = 2, .label = label, .weight = NULL};
-    pv_prevalence population = {2, prevalence, 10};
+    pv_prevalence population = {.classes = 2, .prevalence = prevalence, .prevalence_n = 10};
     double value, dloglik[8], parameters[6] = {0};
     pv_full_loss *full = NULL;
     pv_auxiliary *auxiliary = NULL;
@@ -206,6 +206,39 @@ static pv_status predict_poorly(pv_ctx *poor) {
     return status;
 }
 
+/* The table's g as strata: all that a fit, its file and a prediction have of them. */
+static pv_status strata_poorly(pv_ctx *poor) {
+    static const char by[] = "g,prevalence,share\na,0.2,0.5\nb,0.1-0.3,0.5\n";
+    const pv_roles roles = {.target = "y", .strata = "g", .exclude = "g"};
+    pv_schema *own = NULL;
+    pv_dataset *rows = NULL;
+    pv_stratified *read = NULL;
+    pv_classifier *made = NULL, *again = NULL;
+    pv_prediction *moved = NULL;
+    unsigned char *bytes = NULL;
+    size_t size;
+    char population[300];
+    put(by, sizeof by - 1);
+    snprintf(population, sizeof population, "known:%s", path);
+    pv_fit_options options = options_of();
+    options.prevalence = NULL;
+    options.prevalence_by = path;
+    pv_status status = pv_schema_learn(poor, table, &roles, &own, &rows);
+    TRY(pv_stratified_read(poor, path, NULL, own, &read));
+    TRY(pv_fit(poor, own, rows, &options, &made));
+    TRY(pv_classifier_to_bytes(poor, made, &bytes, &size));
+    TRY(pv_classifier_from_bytes(poor, NULL, bytes, size, &again));
+    TRY(pv_predict_in(poor, again, rows, population, NULL, &moved));
+    pv_prediction_free(poor, moved);
+    pv_bytes_free(poor, bytes);
+    pv_classifier_free(poor, again);
+    pv_classifier_free(poor, made);
+    pv_stratified_free(poor, read);
+    pv_dataset_free(poor, rows);
+    pv_schema_free(poor, own);
+    return status;
+}
+
 static pv_status hold_out_poorly(pv_ctx *poor) {
     pv_fit_options options = options_of();
     pv_validation_options how = pv_validation_options_default();
@@ -261,6 +294,7 @@ SWEEP(core)
 SWEEP(fit)
 SWEEP(fit_batches)
 SWEEP(predict)
+SWEEP(strata)
 SWEEP(hold_out)
 SWEEP(diagnose)
 SWEEP(checkpoint)
@@ -281,10 +315,10 @@ static void sweeps_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),     cmocka_unit_test(sweeps_schema),
-        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),     cmocka_unit_test(sweeps_arrays),
-        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),      cmocka_unit_test(sweeps_predict),
-        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out), cmocka_unit_test(sweeps_diagnose),
-        cmocka_unit_test(sweeps_checkpoint)};
+        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),      cmocka_unit_test(sweeps_schema),
+        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),      cmocka_unit_test(sweeps_arrays),
+        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),       cmocka_unit_test(sweeps_predict),
+        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),  cmocka_unit_test(sweeps_diagnose),
+        cmocka_unit_test(sweeps_strata),      cmocka_unit_test(sweeps_checkpoint)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

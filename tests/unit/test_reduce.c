@@ -106,7 +106,8 @@ static void *evaluate(void *state) {
     assert_int_equal(pv_ctx_new(&(pv_ctx_options){.threads = 1}, &own), PV_OK);
     own->reduce = &j->who.reduce;
     pv_targets targets = {.n = j->rows, .classes = j->classes, .label = label + j->begin, .weight = weight + j->begin};
-    pv_prevalence population = {j->classes, prevalence[j->classes - 2], kinds[j->kind].strength};
+    pv_prevalence population = {
+        .classes = j->classes, .prevalence = prevalence[j->classes - 2], .prevalence_n = kinds[j->kind].strength};
     pv_full_loss *full = NULL;
     j->status = pv_full_loss_new(own, kinds[j->kind].loss, kinds[j->kind].marginal, &targets, &population, &full);
     if (j->status == PV_OK)

@@ -368,7 +368,10 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`, or fit "
                        "with a stronger `prior`.");
-    if (c->separated == PV_SEPARATED_TOGETHER) /* of one column alone the reader of the table has warned */
+    bool told = false; /* the check of single columns, which looks at tables of some size, warns of the same */
+    for (size_t s = 0; s < c->schema->sources; s++)
+        told |= c->schema->source[s].auc > 0;
+    if (c->separated && !(told && c->separated != PV_SEPARATED_TOGETHER))
         warn_if_failed(check);
 }
 

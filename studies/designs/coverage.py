@@ -1,6 +1,6 @@
 """How often intervals hold the truth where rows were sampled by stratum and label.
 
-    python3 coverage.py PREVAIL SAMPLES
+    python3 coverage.py PREVAIL SAMPLES [ROWS [COHORT]]
 
 A population of S strata whose prevalences, shares and sampling differ; the model is right. Each sample is fitted by
 `prevail fit --strata --infer laplace` with the true prevalences (known), or with a new cohort's counts (counts), and by
@@ -16,7 +16,8 @@ import tempfile
 import numpy as np
 
 SLOPES = np.array([0.8, -0.5])
-COHORT = 20000
+ROWS = int(sys.argv[3]) if len(sys.argv) > 3 else 600  # of a sample
+COHORT = int(sys.argv[4]) if len(sys.argv) > 4 else 20000
 
 
 def population(strata):
@@ -57,7 +58,7 @@ def write(path, header, rows):
 def sample(rng, strata, balanced, counts, folder):
     intercept, share, mean = population(strata)
     prevalence = np.array([true_prevalence(b, m) for b, m in zip(intercept, mean)])
-    per = 600 // strata
+    per = ROWS // strata
     rows, cohort = [], []
     for s in range(strata):
         cases = per // 2 if balanced else per * (1 + s % 3) // 4

@@ -33,7 +33,9 @@ typedef struct predict_options {
 static const pv_option option_table[] = {
     {"population", PV_OPTION_TEXT, offsetof(predict_options, population), "true", 0, 0, NULL, "NAME",
      "Where the probabilities are to hold: true, the population with the prevalence stated in fit; known:P, one with "
-     "another prevalence (P as for fit --prevalence); unknown, the one that the rows of DATA were drawn from, its "
+     "another prevalence (P as for fit --prevalence; of a model with strata also known:FILE, a file as for fit "
+     "--prevalence-by, which moves each stratum to its own); unknown, the one that the rows of DATA were drawn from, "
+     "its "
      "prevalence inferred from them; design, one with the label shares of the training data."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "

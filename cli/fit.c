@@ -45,7 +45,6 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
         return code;
     how.sample = sample;
     how.command = call->line;
-    how.errors = true;
     const pv_csv_options csv = cli_csv(call);
     how.csv = &csv;
     pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);

@@ -116,7 +116,7 @@ typedef struct pv_fit_options {
                                   none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
                                   model's estimate of it */
     const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
-    bool errors;               /* linear models: keep standard errors with a classifier that has no posterior */
+    bool bare;                 /* without standard errors: a fit that is only to predict */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
@@ -261,9 +261,9 @@ typedef struct pv_classifier {
     pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
     double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
     pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
-    double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. Where
-                                  they were asked for and can be had; else NULL */
-    const char *no_errors;     /* why there are none, in words; NULL: not asked for. Not kept in model files */
+    double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. NULL
+                                  where there are none */
+    const char *no_errors;     /* why there are none, in words; NULL: bare, or a posterior. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */

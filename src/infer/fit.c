@@ -380,7 +380,7 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         PV_GOTO(done, problem->options->infer == PV_INFER_ROBUST
                           ? pv__sandwich(ctx, problem, problem->robust, solution.w, c)
                           : pv__fit_posterior(ctx, problem, &solution, c));
-    if (problem->options->errors && problem->options->infer <= PV_INFER_ML && usable)
+    if (!problem->options->bare && problem->options->infer <= PV_INFER_ML && usable)
         PV_GOTO(done, pv__standard_errors(ctx, problem, &solution, c));
     if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
         PV_GOTO(done, find_intercepts(ctx, problem, c));

@@ -92,10 +92,8 @@ static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles
                        pv_classifier **classifier) {
     pv_schema *schema;
     pv_dataset *data;
-    pv_fit_options how = *fit;
-    how.errors = true;
     PV_TRY(pv_schema_learn(ctx, table, roles, &schema, &data));
-    pv_status status = pv_fit(ctx, schema, data, &how, classifier);
+    pv_status status = pv_fit(ctx, schema, data, fit, classifier);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     return status;

@@ -67,6 +67,7 @@ static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifie
     const pv_classifier *c = held->classifier;
     pv_fit_options options = pv_fit_options_used(held->fit, held->data->images != NULL);
     options.seed = seed;
+    options.bare = true;
     PV_TRY(pv_fit(ctx, c->schema, held->data, &options, refitted));
     const pv_posterior *p = (*refitted)->posterior;
     if ((*refitted)->stop == PV_STOP_INTERRUPTED || (p && p->stop == PV_STOP_INTERRUPTED))

@@ -74,11 +74,13 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_schema *sc
                                  const pv_fit_options *options, const pv_dataset *part, const size_t *place,
                                  size_t at) {
     const pv_predict_options wanted = {.likelihood = true};
+    pv_fit_options how = *options;
     pv_classifier *c = NULL;
     pv_population *population = NULL;
     pv_prediction *said = NULL;
     pv_status status;
-    PV_GOTO(done, pv_fit(ctx, schema, data, options, &c));
+    how.bare = true;
+    PV_GOTO(done, pv_fit(ctx, schema, data, &how, &c));
     if (pv__interrupted(ctx)) /* c may be half a fit */
         PV_GOTO(done,
                 pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));

@@ -43,7 +43,8 @@ bool study_within(const double *value, size_t n, double low, double high, bool u
 pv_status study_fit(pv_ctx *ctx, size_t index, const pv_schema *schema, const pv_dataset *data,
                     const pv_fit_options *options, pv_classifier **fit) {
     size_t entered = pv_checkpoint_enter(ctx, "fit", index);
-    const pv_fit_options used = pv_fit_options_used(options, data->images != NULL); /* methods share options */
+    pv_fit_options used = pv_fit_options_used(options, data->images != NULL); /* methods share options */
+    used.bare = true;
     pv_status status = pv_fit(ctx, schema, data, &used, fit);
     pv_checkpoint_leave(ctx, entered);
     return status;

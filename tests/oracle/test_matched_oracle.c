@@ -17,7 +17,6 @@ static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schem
     pv_fit_options options = pv_fit_options_default();
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-12;
-    options.errors = true;
     pv_classifier *ml, *laplace;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &ml), PV_OK);
     options.infer = PV_INFER_LAPLACE;

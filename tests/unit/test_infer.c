@@ -15,7 +15,6 @@ static void test_esoph(void **state) {
     options.loss = PV_LOSS_PLAIN;
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-11;
-    options.errors = true;
     options.robust = "0";
     options.match = PV_MATCH_NONE;
     pv_classifier *c = fit(ctx, &p, &options);
@@ -269,7 +268,6 @@ static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *op
     pv_fit_options how = *options;
     how.robust = "0";
     how.match = PV_MATCH_NONE;
-    how.errors = true;
     pv_classifier *map = fit(ctx, p, &how);
     how.infer = PV_INFER_LAPLACE;
     pv_classifier *laplace = fit(ctx, p, &how);

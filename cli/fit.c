@@ -435,7 +435,7 @@ const cli_command cli_fit = {
         "test "
         "of profile against iw. Coefficients of linear models have standard errors and normal intervals, odds ratios "
         "theirs, and without a prior z and p of Wald's test; for very many rows the errors are those of evenly spaced "
-        "ones, good to two or three digits. With a posterior (--infer laplace, vi, hmc; robust is none but has draws "
+        "ones, good to two digits. With a posterior (--infer laplace, vi, hmc; robust is none but has draws "
         "as well) its means, standard deviations and central intervals.\n"
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), population (whether the line holds there, null where that is not checked: mean, z "

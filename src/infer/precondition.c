@@ -129,10 +129,10 @@ static void run_rows(const pv__problem *problem, const double *w, size_t first, 
     }
 }
 
-/* All, where that costs little beside a fit; else evenly spaced, enough for two or three digits of a standard error. */
+/* All, where that costs little beside a fit; else evenly spaced, enough for two digits of a standard error. */
 static size_t rows_for(const pv__precondition *made) {
-    size_t affordable = 200000000 / (made->blocks * made->size * made->size);
-    return affordable < ROWS_MAX ? ROWS_MAX : affordable;
+    const size_t fewest = ROWS_MAX / 2, affordable = 50000000 / (made->blocks * made->size * made->size);
+    return affordable < fewest ? fewest : affordable;
 }
 
 /* Groups of rows, their sums added in order: the same bits for any number of threads. */

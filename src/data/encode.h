@@ -75,7 +75,10 @@ enum { PV__DEGREES_MAX = 20 };
 PV_MUST_USE pv_status pv__terms_parse(pv_ctx *ctx, const char *text, pv_schema *schema);
 /* Those that name a column alone have done their work once there is a plan. */
 void pv__terms_drop_plain(pv_ctx *ctx, pv_schema *schema);
+void pv__terms_free(pv_ctx *ctx, pv_schema *schema);
 void pv__term_clear(pv_ctx *ctx, pv_term *term);
+/* Whether a term is made of the column. */
+bool pv__terms_use(const pv_schema *schema, const char *name);
 PV_MUST_USE pv_status pv__term_copy(pv_ctx *ctx, const pv_term *from, pv_term *to);
 /* Sources that are columns of the table: the first so many. */
 size_t pv__schema_plain(const pv_schema *schema);

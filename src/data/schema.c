@@ -19,9 +19,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__free(ctx, schema->source);
     pv_string_list_free(ctx, schema->feature, schema->feature ? (size_t)schema->features : 0);
     pv__image_encoding_free(ctx, schema->image);
-    for (size_t t = 0; t < schema->terms; t++)
-        pv__term_clear(ctx, &schema->term[t]);
-    pv__free(ctx, schema->term);
+    pv__terms_free(ctx, schema);
     pv__strata_free(ctx, schema->strata);
     pv__free(ctx, schema);
 }
@@ -145,11 +143,7 @@ static bool is_number(const pv_schema *schema, const char *name) {
     size_t s = pv__schema_find(schema, name);
     if (s < pv__schema_plain(schema))
         return schema->source[s].type == PV_COLUMN_NUMBER;
-    for (size_t t = 0; t < schema->terms; t++)
-        for (size_t i = 0; i < 2; i++)
-            if (schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0)
-                return true;
-    return false;
+    return pv__terms_use(schema, name);
 }
 
 static void add(const char **list, size_t *n, const char *name) {
@@ -197,6 +191,23 @@ static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, cons
     add(keep, n_keep, roles->weights);
 }
 
+/* Columns that are no features by themselves, but that terms are made of, are read as they are. */
+static pv_status release_terms(pv_ctx *ctx, const char *terms, pv__reading *r) {
+    pv_schema parsed = {0};
+    pv_status status = pv__terms_parse(ctx, terms, &parsed);
+    size_t kept = 0;
+    for (size_t i = 0; status == PV_OK && i < r->n_excluded; i++) {
+        if (pv__terms_use(&parsed, r->excluded[i]))
+            pv__free(ctx, r->excluded[i]);
+        else
+            r->excluded[kept++] = r->excluded[i];
+    }
+    if (status == PV_OK)
+        r->n_excluded = kept;
+    pv__terms_free(ctx, &parsed);
+    return status;
+}
+
 static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__reading *r) {
     enum { PARTS = 4 }; /* target, id, group or weights, and a place to spare */
     const pv_roles *roles = options->roles;
@@ -205,6 +216,7 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
         PV_TRY(pv__names_split(ctx, "`categorical`", roles->categorical, &r->categorical, &r->n_categorical));
         PV_TRY(pv__names_split(ctx, "`exclude`", roles->exclude, &r->excluded, &r->n_excluded));
         PV_TRY(pv__names_split(ctx, "`strata`", roles->strata, &r->strata, &r->n_strata));
+        PV_TRY(release_terms(ctx, roles->terms, r));
     }
     size_t room = schema ? schema->sources + 2 * schema->terms + (schema->strata ? schema->strata->columns : 0)
                          : r->n_categorical + r->n_excluded + r->n_strata;

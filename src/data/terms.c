@@ -19,6 +19,22 @@ void pv__term_clear(pv_ctx *ctx, pv_term *term) {
     *term = (pv_term){0};
 }
 
+void pv__terms_free(pv_ctx *ctx, pv_schema *schema) {
+    for (size_t t = 0; t < schema->terms; t++)
+        pv__term_clear(ctx, &schema->term[t]);
+    pv__free(ctx, schema->term);
+    schema->term = NULL;
+    schema->terms = 0;
+}
+
+bool pv__terms_use(const pv_schema *schema, const char *name) {
+    for (size_t t = 0; t < schema->terms; t++)
+        for (size_t i = 0; i < 2; i++)
+            if (schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0)
+                return true;
+    return false;
+}
+
 pv_status pv__term_copy(pv_ctx *ctx, const pv_term *from, pv_term *to) {
     *to = (pv_term){.kind = from->kind, .degree = from->degree};
     for (size_t i = 0; i < 2; i++)

@@ -16,6 +16,7 @@
 
 #include "data/encode.h"
 #include "infer/infer.h"
+#include "infer/model_file.h"
 #include "base/json.h"
 #include "model/model.h"
 
@@ -67,26 +68,6 @@ static json_t *columns(const pv_schema *schema) {
             failed |= json_object_set_new(column, "mean", json_real(s->mean)) |
                       json_object_set_new(column, "sd", json_real(s->sd));
         if (failed | json_array_append_new(list, column))
-            return json_decref(list), NULL;
-    }
-    return list;
-}
-
-/* Terms, as pv_term has them. */
-static json_t *terms(const pv_schema *schema) {
-    json_t *list = json_array();
-    for (size_t t = 0; t < schema->terms; t++) {
-        const pv_term *term = &schema->term[t];
-        json_t *columns = json_array(), *cells = json_array();
-        int failed = 0;
-        for (size_t i = 0; i < 2 && term->column[i]; i++)
-            failed |= json_array_append_new(columns, pv__json_text(term->column[i]));
-        for (size_t i = 0; term->cell && i < 2 * term->features; i++)
-            failed |= json_array_append_new(cells, json_integer(term->cell[i]));
-        json_t *item =
-            json_pack("{s:s, s:o, s:i, s:o, s:o}", "kind", pv_term_kind_name(term->kind), "columns", columns, "degree",
-                      term->degree, "parameters", numbers(term->parameter, term->parameters), "cells", cells);
-        if (failed | json_array_append_new(list, item))
             return json_decref(list), NULL;
     }
     return list;
@@ -196,7 +177,7 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     if (object && c->schema->missing != PV_MISSING_REFUSE &&
         json_object_set_new(object, "missing", json_string(missing_words[c->schema->missing])) != 0)
         return json_decref(object), NULL;
-    if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", terms(c->schema)) != 0)
+    if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", pv__terms_to_json(c->schema)) != 0)
         return json_decref(object), NULL;
     if (object && c->stratified && json_object_set_new(object, "strata", strata_of(c->schema->strata)) != 0)
         return json_decref(object), NULL;
@@ -558,68 +539,6 @@ static pv_status get_labels(const reader *r, pv_schema *schema) {
     return classes >= 2 ? PV_OK : damaged(r, "it has fewer than two labels");
 }
 
-/* Counts, and what can be said without the sources; pv__term_wrong has the rest. */
-static pv_status get_term(const reader *r, json_t *from, pv_term *to) {
-    const char *kind = json_string_value(json_object_get(from, "kind"));
-    json_t *columns = json_object_get(from, "columns"), *parameters = json_object_get(from, "parameters"),
-           *cells = json_object_get(from, "cells");
-    json_int_t degree = json_integer_value(json_object_get(from, "degree"));
-    if (!kind || !pv_term_kind_find(kind, &to->kind) || to->kind == PV_TERM_PLAIN)
-        return damaged(r, "a term is of no known kind");
-    bool product = to->kind == PV_TERM_PRODUCT, basis = to->kind == PV_TERM_NS || to->kind == PV_TERM_POLY;
-    if (json_array_size(columns) != (product ? 2 : 1) || degree < basis || degree > (basis ? PV__DEGREES_MAX : 0) ||
-        json_array_size(parameters) > 2 * PV__DEGREES_MAX + 3 || json_array_size(cells) % 2 != 0 ||
-        (json_array_size(cells) > 0) != product)
-        return damaged(r, "a term is damaged");
-    for (size_t i = 0; i < json_array_size(columns); i++) {
-        const char *name = json_string_value(json_array_get(columns, i));
-        if (!name)
-            return damaged(r, "a term has no column");
-        PV_TRY(pv__strdup(r->ctx, name, &to->column[i]));
-    }
-    to->degree = (int)degree;
-    to->features = product ? json_array_size(cells) / 2 : basis ? (size_t)degree : 1;
-    to->parameters = json_array_size(parameters);
-    PV_TRY(pv__alloc(r->ctx, to->parameters, sizeof *to->parameter, &to->parameter));
-    for (size_t i = 0; i < to->parameters; i++)
-        to->parameter[i] = json_is_number(json_array_get(parameters, i))
-                               ? json_number_value(json_array_get(parameters, i))
-                               : (double)NAN;
-    if (!product)
-        return PV_OK;
-    PV_TRY(pv__alloc(r->ctx, to->features, 2 * sizeof *to->cell, &to->cell));
-    for (size_t i = 0; i < 2 * to->features; i++) {
-        json_int_t level = json_integer_value(json_array_get(cells, i));
-        to->cell[i] = level >= 0 && level < PV__LEVELS_MAX ? (int32_t)level : -1;
-    }
-    return PV_OK;
-}
-
-/* After the sources, the last of which they make. */
-static pv_status get_terms(const reader *r, pv_schema *schema) {
-    json_t *list = json_object_get(r->root, "terms");
-    size_t made = 0, n = json_array_size(list);
-    if (n == 0)
-        return PV_OK;
-    PV_TRY(pv__alloc(r->ctx, n, sizeof *schema->term, &schema->term));
-    schema->terms = n;
-    for (size_t t = 0; t < n; t++) {
-        PV_TRY(get_term(r, json_array_get(list, t), &schema->term[t]));
-        made += schema->term[t].features;
-        if (made > schema->sources)
-            return damaged(r, "its terms make more columns than it has");
-    }
-    for (size_t t = 0; t < n; t++) {
-        const char *wrong = pv__term_wrong(schema, &schema->term[t]);
-        if (wrong)
-            return damaged(r, wrong);
-    }
-    for (size_t s = schema->sources - made; s < schema->sources; s++)
-        if (schema->source[s].type != PV_COLUMN_NUMBER)
-            return damaged(r, "a term makes a column of text");
-    return PV_OK;
-}
-
 static pv_status get_strata(const reader *r, json_t *from, pv_schema *schema) {
     json_t *columns = json_object_get(from, "columns"), *keys = json_object_get(from, "keys");
     pv_strata *strata;
@@ -663,7 +582,10 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     schema->sources = json_array_size(list);
     for (size_t i = 0; i < schema->sources; i++)
         PV_TRY(get_column(r, json_array_get(list, i), &schema->source[i]));
-    PV_TRY(get_terms(r, schema));
+    const char *wrong;
+    PV_TRY(pv__terms_from_json(r->ctx, json_object_get(r->root, "terms"), schema, &wrong));
+    if (wrong)
+        return damaged(r, wrong);
     return pv__schema_name_features(r->ctx, schema);
 }
 

@@ -112,6 +112,8 @@ models = {
 study = folder / "study.csv"
 run("simulate", "nodules", "--cases", "20", "--controls", "20", "--prevalence", "0.1", "-o", str(study))
 models["reference"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker"]
+models["terms"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "smoker", "--terms",
+                   "ns(diameter,2),poly(age,2),age:smoker"]
 work = folder / "work.pvm"
 for name, arguments in models.items():
     run("fit", *arguments, "-o", str(work))

@@ -9,12 +9,12 @@
 static char *header, *payload; /* of a good file */
 static size_t header_size, payload_size;
 
-static void save_good(int infer) {
+static void save_with(int infer, const char *terms) {
     static const char text[] = "x,g,y\n1,a,0\n2,b,1\n3,a,0\n4,b,1\n2.5,b,0\n2,a,1\n5,a,1\n0,b,0\n";
     pv_csv_options as_text = {.text = (const char *const[]){"y"}, .n_text = 1};
     put(text, sizeof text - 1);
     pv_table *table = must_read(&as_text);
-    pv_roles roles = {.target = "y"};
+    pv_roles roles = {.target = "y", .terms = terms};
     pv_schema *schema;
     pv_dataset *data;
     ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
@@ -29,6 +29,10 @@ static void save_good(int infer) {
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
+}
+
+static void save_good(int infer) {
+    save_with(infer, NULL);
 }
 
 static void read_good(void) {
@@ -114,6 +118,33 @@ static void refuses_headers(void **state) {
     refused("\"count\":3", "\"count\":4", "size does not fit");
     refused("\"offset\":0", "\"offset\":-8", "size does not fit");
     refused("\"offset\":0", "\"offset\":9223372036854775800", "size does not fit");
+    forget();
+}
+
+static void refuses_terms(void **state) {
+    (void)state;
+    save_with(0, "ns(x,2),poly(x,1),x:g");
+    read_good();
+    write_with(header, plain);
+    pv_classifier *classifier;
+    ok(pv_classifier_load(ctx, path, &classifier));
+    pv_classifier_free(ctx, classifier);
+    refused("\"kind\":\"ns\"", "\"kind\":\"plain\"", "no known kind");
+    refused("\"kind\":\"ns\"", "\"kind\":\"poly\"", "too few or too many numbers");
+    refused("\"kind\":\"ns\"", "\"kind\":\"log\"", "a term is damaged");
+    refused("\"degree\":2", "\"degree\":21", "a term is damaged");
+    refused("\"degree\":2", "\"degree\":-2", "a term is damaged");
+    refused("\"degree\":2", "\"degree\":3", "too few or too many numbers");
+    refused("\"columns\":[\"x\"]", "\"columns\":[\"g\"]", "function of a text column");
+    refused("\"columns\":[\"x\"]", "\"columns\":[3]", "no column");
+    refused("\"columns\":[\"x\",\"g\"]", "\"columns\":[\"x\",\"z\"]", "level that its column does not have");
+    refused("\"parameters\":[0.0", "\"parameters\":[9.0", "numbers of a term are damaged");
+    refused("\"parameters\":[0.0", "\"parameters\":[null", "numbers of a term are damaged");
+    refused("\"parameters\":[0.0", "\"parameters\":[0.0,0.5", "too few or too many numbers");
+    refused("\"cells\":[0,1]", "\"cells\":[0,2]", "level that its column does not have");
+    refused("\"cells\":[0,1]", "\"cells\":[0,4294967297]", "level that its column does not have");
+    refused("\"cells\":[0,1]", "\"cells\":[0,1,0,1,0,1,0,1]", "more columns than it has");
+    refused("\"terms\":[", "\"terms\":[7,", "no known kind");
     forget();
 }
 
@@ -245,6 +276,7 @@ static void refuses_pipes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames),     cmocka_unit_test(refuses_headers),
                                        cmocka_unit_test(refuses_numbers),    cmocka_unit_test(refuses_posteriors),
-                                       cmocka_unit_test(refuses_references), cmocka_unit_test(refuses_pipes)};
+                                       cmocka_unit_test(refuses_references), cmocka_unit_test(refuses_terms),
+                                       cmocka_unit_test(refuses_pipes)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -130,6 +130,8 @@ pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_cl
     PV_GOTO(done, pv_ensemble_check(ctx, rows->first, other, name, population));
     if (population->kind != PV_POPULATION_TRUE)
         PV_GOTO(done, pv_population_known(ctx, other->schema->classes, population->prevalence, &same));
+    if (same)
+        same->kind = population->kind;
     PV_GOTO(done, pv_schema_apply(ctx, other->schema, rows->table, rows->roles, &data));
     PV_GOTO(done, pv_predict(ctx, other, data, same, &wanted, &said));
     PV_GOTO(done, pv_ensemble_join(ctx, mean, members, said, name));

@@ -110,7 +110,7 @@ static void what_there_is_not_is_refused(void **state) {
     pv_judgement *j;
     said->rows--;
     assert_int_equal(pv_judge(ctx, probs->data, probs->labels, said, NULL, &j), PV_ERR_USAGE);
-    says("by their own rows");
+    says("were predicted");
     pv_prediction_free(ctx, said);
     pv_probs_free(ctx, probs);
 }

@@ -206,18 +206,17 @@ int report_put_columns(cli_call *call, pv_report *report, const pv_classifier *c
         return CLI_OK;
     column *columns = cli_alloc(c->schema->sources, sizeof *columns);
     size_t count = fill(&all, c->schema, columns), drawn = count < COLUMNS_DRAWN ? count : COLUMNS_DRAWN;
-    char label[120], text[600];
+    char label[120], text[700];
     pv_text_short(c->schema->labels[all.positive], 40, label, sizeof label);
-    char axis[160];
-    snprintf(axis, sizeof axis, "risk of %s", label);
     pv_panel panels[COLUMNS_DRAWN];
     for (size_t i = 0; i < drawn; i++)
-        panels[i] = panel_of(&columns[i], axis);
+        panels[i] = panel_of(&columns[i], "risk");
     snprintf(text, sizeof text,
-             "Rows in bins of each column, weighted to the population (prevalence %.4g). Where the observed risks bend "
+             "The risk of %s by rows in bins of each column, weighted to the population (prevalence %.4g). Where the "
+             "observed risks bend "
              "away from the predicted ones, beyond their 90 %% intervals, the model's straight line is wrong: give the "
              "column its square or its logarithm. The columns that are farthest off come first.%s",
-             said->prevalence[all.positive], drawn < count ? " Only the first twelve are drawn." : "");
+             label, said->prevalence[all.positive], drawn < count ? " Only the first twelve are drawn." : "");
     pv_status status = PV_OK;
     if (drawn > 0) {
         pv_report_section(report, "columns", "Where the line is wrong");

@@ -158,7 +158,7 @@ check "study ratings --quick" ratings
 check "complete tables of ratings" complete_tables ratings/tables.md $((2 * (2 + 6)))
 says_itself() { grep -E '^ +([a-z]+) +\1$' "$1"; }
 check "the text says that it is quick" grep -q 'not to be compared with the paper' ratings.txt
-check "the legend explains the columns" grep -q '^  nell   mean -log probability' ratings.txt
+check "the legend explains the columns" grep -q '^  nell   log-loss: mean -log probability' ratings.txt
 check "and none by its own name" [ -z "$(says_itself ratings.txt)" ]
 check "histograms" grep -q '</svg>' ratings/histograms_convnet_balanced.svg
 for metric in nell information_gain one_off_accuracy; do

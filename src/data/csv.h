@@ -103,6 +103,7 @@ typedef struct pv__reader {
     bool *question;             /* [columns]: there was a '?', taken as missing */
     pv__dictionary *dictionary; /* [columns] */
     size_t capacity;            /* rows that the arrays hold */
+    size_t header;              /* its line */
 } pv__reader;
 
 /* A number in the form of the file: with its decimal mark. */

@@ -46,7 +46,7 @@ static bool count_on(const char *name, size_t c, double *first) {
 }
 
 static pv_status refuse_header(pv__reader *r, const char *why) {
-    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 1, 0,
+    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->header, 0,
                        "the first row looks like data, not like names of columns: %s; add a header, or read the file "
                        "with `no-header`, which names the columns x1, x2, ...",
                        why);
@@ -141,6 +141,7 @@ static pv_status read_header(pv__reader *r, char ***names, size_t *n) {
                 return pv__fail_at(r->ctx, PV_ERR_INPUT, input->name, 0, 0,
                                    "the file is empty; a header row and rows of data are needed");
         } else if (!(blank = pv__scan_blank(&r->scanner, text, &next))) {
+            r->header = input->line;
             PV_TRY(header_line(r, text, names, n, &next));
         }
         if (next && !blank && !r->form.header) /* the line is a row as well */

@@ -124,7 +124,7 @@ try trace $fit --batch 20 --epochs 100 --trace t.csv
 try checkpoint $fit --model mlp:16 --batch 20 --epochs 20 -o b.model --trace t.csv $kept
 try images fit ../discs.npz --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 3 --prevalence 0.1 -o b.model $kept
 try vi $fit --infer vi --steps 30 --components 2 --draws 100 -o b.model $kept
-try vi_batches $fit --infer vi --steps 30 --components 2 --draws 100 --batch 32 --marginal auxiliary:linear -o b.model $kept
+try vi_batches $fit --infer vi --steps 30 --components 2 --draws 100 --batch 32 --marginal auxiliary:linear --prevalence-n rows -o b.model $kept
 try hmc $fit --infer hmc --chains 2 --draws 100 --warmup 50 -o b.model $kept
 try predict predict ../a.model ../data.csv -o p.csv
 try adjust adjust ../probs.csv --from 0.1 --to 0.3 -o p.csv

@@ -35,7 +35,7 @@ arguments() {
     table) echo fit data.csv $fit --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
     images) echo fit discs.npz --prevalence 0.1 --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 20 --batch 16 ;;
     vi) echo fit data.csv $fit --infer vi --steps 1000 --components 4 ;;
-    vi_batches) echo fit data.csv $fit --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear ;;
+    vi_batches) echo fit data.csv $fit --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear --prevalence-n rows ;;
     hmc) echo fit data.csv $fit --infer hmc --draws 1000 --warmup 300 ;;
     cv) echo cv data.csv $fit --model mlp:16 --batch 16 --epochs 30 --folds 3 --bootstrap 0 ;;
     sweep) echo sweep data.csv $fit --model mlp:8 --batch 16 --epochs 15 --losses ig,plain ;;

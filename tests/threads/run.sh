@@ -39,7 +39,7 @@ $fit --model mlp:8 --batch 64 --epochs 2
 $fit --batch 64 --epochs 2 --marginal auxiliary:linear
 $fit --batch 64 --epochs 2 --marginal auxiliary:constant --design balanced
 $small --infer vi --steps 20 --components 3 --draws 200
-$small --infer vi --steps 20 --components 3 --draws 200 --batch 50 --marginal auxiliary:linear
+$small --infer vi --steps 20 --components 3 --draws 200 --batch 50 --marginal auxiliary:linear --prevalence-n rows
 $small --infer hmc --chains 3 --warmup 30 --draws 100
 fit ../in/discs.npz --model convnet:views=3,size=8,low=8,channels=16,features=16 --prevalence 0.1 --epochs 2 -o a.model
 fit ../in/discs.npz --model inception:views=3,size=16,low=8,channels=16,features=16 --prevalence 0.1 --epochs 1 -o a.model

@@ -150,7 +150,7 @@ static pv_panel panel_of(column *c, const char *label) {
                                .hi = c->hi,
                                .size = 3};
     pv_panel panel = {.title = c->source->name,
-                      .x = {.label = c->source->name},
+                      .x = {.label = "value"}, /* the title has the column's name, of any length */
                       .y = {.label = label, .log = true},
                       .series = c->series,
                       .n_series = 2,

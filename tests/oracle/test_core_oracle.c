@@ -223,7 +223,7 @@ static pv_batch_design design_of(const inputs *in, const oracle_case *item, doub
     return (pv_batch_design){
         .sampling = {(int)strata, oracle_values(in->item, "full", strata), oracle_values(in->item, "expected", strata)},
         .mass = oracle_values(in->item, "mass", (size_t)in->classes),
-        .population = {in->classes, in->prevalence, prevalence_n},
+        .population = {.classes = in->classes, .prevalence = in->prevalence, .prevalence_n = prevalence_n},
         .population_weight = oracle_is(item, "beta", "counted") ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
         .epoch_weight = oracle_is(item, "omega", "counted") ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
         .direct = direct,

@@ -153,7 +153,7 @@ static pv_batch_design design_of(const world *w, const double *expected, pv_weig
                                  bool direct) {
     return (pv_batch_design){.sampling = {STRATA, w->full, expected},
                              .mass = w->mass,
-                             .population = {CLASSES, PREVALENCE, PREVALENCE_N},
+                             .population = {.classes = CLASSES, .prevalence = PREVALENCE, .prevalence_n = PREVALENCE_N},
                              .population_weight = beta,
                              .epoch_weight = omega,
                              .direct = direct};

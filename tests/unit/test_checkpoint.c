@@ -543,7 +543,7 @@ static void scores_validation_rows(void **state) {
                             .targets = pv_dataset_targets(&held),
                             .has_prevalence = true,
                             .design = design,
-                            .population = {K, prevalence, 10}};
+                            .population = {.classes = K, .prevalence = prevalence, .prevalence_n = 10}};
         pv__holdout *h = NULL;
         double got, wanted = 0, mass[K] = {0};
         CHECK_OK(ctx, pv__holdout_new(ctx, &rows, &held, labels, &h));

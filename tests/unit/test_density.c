@@ -42,7 +42,7 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
                       .design = f->design,
                       .factor = f->factor,
                       .has_prevalence = true,
-                      .population = {2, f->prevalence, prevalence_n},
+                      .population = {.classes = 2, .prevalence = f->prevalence, .prevalence_n = prevalence_n},
                       .prevalence = f->prevalence,
                       .centre = f->centre,
                       .is_bias = f->is_bias,

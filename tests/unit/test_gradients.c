@@ -332,7 +332,7 @@ static void run_batch_loss(problem *p, pv_loss loss, pv_marginal marginal, size_
                       PV_IMPLEMENTATION_2,
                       {.sampling = {3, full, expected},
                        .mass = p->mass,
-                       .population = {p->classes, p->prevalence, 60},
+                       .population = {.classes = p->classes, .prevalence = p->prevalence, .prevalence_n = 60},
                        .population_weight = i % 2 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED,
                        .epoch_weight = i % 3 ? PV_WEIGHT_COUNTED : PV_WEIGHT_EXPECTED}},
                      log_q};

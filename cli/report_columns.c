@@ -25,6 +25,7 @@ typedef struct column {
     char names[LEVELS_DRAWN][24];
     double away; /* mean square of the distance of prediction and observation, in half widths of the interval */
     pv_series series[2];
+    char title[128]; /* the column's name, shortened */
 } column;
 
 typedef struct people {
@@ -149,7 +150,8 @@ static pv_panel panel_of(column *c, const char *label) {
                                .lo = c->lo,
                                .hi = c->hi,
                                .size = 3};
-    pv_panel panel = {.title = c->source->name,
+    pv_text_short(c->source->name, 30, c->title, sizeof c->title);
+    pv_panel panel = {.title = c->title,
                       .x = {.label = "value"}, /* the title has the column's name, of any length */
                       .y = {.label = label, .log = true},
                       .series = c->series,

@@ -81,7 +81,7 @@ static void test_prior(void **state) {
 /* Intervals hold the truth, and the test of label shift warns of few mixtures and of all rows that are none. */
 static void test_often(void **state) {
     (void)state;
-    enum { TIMES = 80 };
+    enum { TIMES = SANITIZED ? 3 : 80 };
     size_t inside = 0, warned = 0, found = 0;
     for (uint64_t seed = 1; seed <= TIMES; seed++) {
         rows r;
@@ -99,11 +99,13 @@ static void test_often(void **state) {
         pv_unknown_prevalence_free(ctx, made);
         pv_unknown_prevalence_free(ctx, none);
     }
+    assert_int_equal(found, TIMES);
+    if (SANITIZED) /* too few to be counted */
+        return;
     if (!(inside >= 63)) /* 72 expected, standard deviation 2.7 */
         fail_msg("%zu of %d intervals hold the truth", inside, TIMES);
     if (!(warned <= 11)) /* 4 expected, standard deviation 1.9 */
         fail_msg("%zu of %d mixtures were said to be none", warned, TIMES);
-    assert_int_equal(found, TIMES);
 }
 
 static void test_performance(void **state) {

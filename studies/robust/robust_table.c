@@ -144,6 +144,7 @@ pv_status robust_table_replicate(pv_ctx *ctx, const robust_study *s, size_t cell
     size_t each = s->rows[cell], *order = cli_alloc(t->people, sizeof *order);
     pv_schema *scaled = NULL;
     pv_dataset *learn = NULL, *others = NULL;
+    double *counts = NULL;
     size_t taken = deal(t, s->seed, replicate, each, order);
     pv_status status = pv_dataset_take(ctx, t->data, taken, order, &learn);
     if (status == PV_OK)
@@ -153,13 +154,16 @@ pv_status robust_table_replicate(pv_ctx *ctx, const robust_study *s, size_t cell
     if (status == PV_OK) {
         pv_dataset_rescale(t->schema, scaled, learn);
         pv_dataset_rescale(t->schema, scaled, others);
-        learn->weight = NULL; /* people, by now */
+        counts = learn->weight; /* people, by now */
+        learn->weight = NULL;
     }
     for (int m = s->first; m < s->last && status == PV_OK; m++) {
         status = fit_one(ctx, s, each, replicate, scaled, learn, others, m, robust_at(s, cell, replicate, m));
         if (study_fit_failed(status))
             status = PV_OK;
     }
+    if (counts)
+        learn->weight = counts; /* freed with it */
     pv_dataset_free(ctx, learn);
     pv_dataset_free(ctx, others);
     pv_schema_free(ctx, scaled);

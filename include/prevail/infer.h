@@ -98,6 +98,7 @@ typedef struct pv_fit_options {
     int64_t patience;      /* epochs without a better score before training stops, the best kept; 0: it does not */
     double auxiliary_rate; /* of the auxiliary network's bias, as a multiple of rate; 0: it follows the rows */
     double auxiliary_sparsity;
+    double iw_total;    /* iw: what the weights add up to, the paper's N_w; 0: the rows' own sum */
     int64_t draws;      /* posteriors: kept with the model (hmc: in all chains) */
     int64_t components; /* vi */
     int64_t samples;    /* vi: per component and step */

@@ -22,6 +22,7 @@ typedef enum part {
     NETWORK,
     MARGINAL,
     STATED,
+    IMPORTANCE,
     AUXILIARY,
     LINEAR,
     PRIOR,
@@ -37,6 +38,7 @@ static const char *const needs[] = {
     [NETWORK] = "`model` convnet and inception",
     [MARGINAL] = "a loss with a marginal, as ig",
     [STATED] = "a loss that is told the prevalence, ig or iw",
+    [IMPORTANCE] = "`loss` iw",
     [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
     [LINEAR] = "`marginal` auxiliary:linear",
     [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
@@ -53,6 +55,7 @@ static const struct {
 } parts[] = {{"prevalence-n", MARGINAL},
              {"marginal", MARGINAL},
              {"match", STATED},
+             {"iw-total", IMPORTANCE},
              {"robust", MARGINAL},
              {"robust", FULL_BATCH},
              {"pretrained", NETWORK},
@@ -101,6 +104,8 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return pv_loss_has_marginal((pv_loss)o->loss);
     case STATED:
         return pv_loss_needs_prevalence((pv_loss)o->loss);
+    case IMPORTANCE:
+        return pv__loss((pv_loss)o->loss)->class_factor != NULL;
     case AUXILIARY:
         return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
     case LINEAR:

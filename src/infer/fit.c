@@ -233,6 +233,24 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
     return PV_OK;
 }
 
+/* Class weights may add up to any number (the paper's N_w): rows are weighted so that they do, and everything else, the
+ * class factors included, follows from the rows' weights. */
+static pv_status scale_weights(pv_ctx *ctx, pv__problem *problem) {
+    double wanted = problem->options->iw_total, total = 0;
+    pv_targets *targets = &problem->targets;
+    if (!(wanted > 0) || pv_fit_idle(problem->options, problem->data != NULL, "iw-total"))
+        return PV_OK;
+    if (problem->stratified)
+        return pv__fail(ctx, PV_ERR_USAGE, "`iw-total` knows no strata, whose weights are the design's: leave it out");
+    PV_TRY(pv__alloc(ctx, problem->n, sizeof(double), &problem->scaled));
+    for (size_t i = 0; i < problem->n; i++)
+        total += targets->weight ? targets->weight[i] : 1;
+    for (size_t i = 0; i < problem->n; i++)
+        problem->scaled[i] = (targets->weight ? targets->weight[i] : 1) * (wanted / total);
+    targets->weight = problem->scaled;
+    return PV_OK;
+}
+
 /* Data of another schema would be read past their ends. */
 static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data) {
     if (data->features != schema->features || data->classes != schema->classes || !data->images != !schema->image)
@@ -265,6 +283,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (options->sample && !pv_loss_is_relative(pv__problem_loss(problem)))
         PV_TRY(join_sample(ctx, data, options->sample, problem));
+    PV_TRY(scale_weights(ctx, problem));
     PV_TRY(pv__alloc(ctx, 5 * k + params, sizeof(double), &problem->mass));
     problem->design = problem->mass + k;
     problem->prevalence = problem->design + k;
@@ -440,6 +459,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
 done:
     pv__free(ctx, problem.mass);
     pv__free(ctx, problem.is_bias);
+    pv__free(ctx, problem.scaled);
     pv__free(ctx, problem.joined);
     pv__free(ctx, problem.joined_label);
     pv__free(ctx, problem.stratum_log_ratio);

@@ -31,6 +31,7 @@ typedef struct pv__problem {
     bool map;
     size_t batch;      /* 0: full */
     size_t unlabelled; /* of the n rows, the last: a sample of the population */
+    double *scaled;    /* [n], weights that add up to `iw-total`; NULL: the caller's serve */
     double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
     int32_t *joined_label;
     bool estimated; /* no prevalence was stated: the sample stands for it */

@@ -44,8 +44,9 @@ static int judge_all(grid_results *r) {
     return CLI_OK;
 }
 
-static void mean_of(const grid_results *r, const double *values, int column, double *mean, double *sd) {
-    study_mean(values + column, r->g->fold.count, (size_t)r->kind->columns, mean, sd);
+/* Over the folds in which the metric is defined; returns how many these are. */
+static size_t mean_of(const grid_results *r, const double *values, int column, double *mean, double *sd) {
+    return study_mean(values + column, r->g->fold.count, (size_t)r->kind->columns, mean, sd);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -59,8 +60,10 @@ static void print_values(FILE *out, const grid_results *r, const study_layout *l
     char cell[STUDY_COLUMNS][STUDY_CELL];
     for (int c = 0; c < r->kind->shown; c++) {
         double mean, sd;
-        mean_of(r, values, c, &mean, &sd);
+        size_t folds = mean_of(r, values, c, &mean, &sd);
         study_value_text(mean, layout->markdown ? sd : (double)NAN, 3, cell[c], sizeof cell[c]);
+        if (folds && folds < r->g->fold.count)
+            study_partial_text(layout, folds, r->g->fold.count, cell[c], sizeof cell[c]);
     }
     study_table_row(out, layout, prevalence, name, r->kind->shown, cell);
 }
@@ -133,8 +136,12 @@ static void print_all(FILE *out, const grid_results *r, bool markdown) {
     fprintf(
         out,
         "Means over folds%s. Decisions by predictions adapted to the\nlabel shares of the rows held out; iw also as "
-        "it predicts for the stated prevalence.\n%s\n\n",
-        markdown ? ", in brackets their standard deviation in units of the last digit" : "", r->kind->note);
+        "it predicts for the stated prevalence.\n%s\n%s\n\n",
+        markdown ? ", in brackets their standard deviation in units of the last digit" : "", r->kind->note,
+        markdown ? "A dash: undefined in every fold, as PPV is where nothing is called positive; the paper prints NaN "
+                   "where one "
+                   "fold has it undefined."
+                 : "-: undefined in every fold. *: in some; the mean is over the others.");
     for (size_t n = 0; n < g->networks.count; n++)
         for (size_t d = 0; d < g->designs.count; d++)
             print_group(out, r, n, d, markdown);
@@ -188,9 +195,10 @@ static json_t *json_metrics(const grid_results *r, const double *values) {
     for (int c = 0; c < r->kind->columns; c++) {
         double mean, sd;
         json_t *entry = cli_json_object();
-        mean_of(r, values, c, &mean, &sd);
+        size_t folds = mean_of(r, values, c, &mean, &sd);
         cli_json_set(entry, "value", cli_json_real(mean));
         cli_json_set(entry, "sd", cli_json_real(sd));
+        cli_json_set(entry, "folds", json_integer((json_int_t)folds));
         cli_json_set(object, r->kind->column[c].name, entry);
     }
     return object;

@@ -1,5 +1,6 @@
 /* Tables of studies: the same cells as text and as Markdown, numbers in CSV. */
 #include <math.h>
+#include <string.h>
 
 #include "prevail/prevail.h"
 #include "studies/common/tables.h"
@@ -11,6 +12,14 @@ void study_value_text(double mean, double error, int digits, char *text, size_t 
         snprintf(text, size, "%.*f", digits, mean);
     else
         snprintf(text, size, "%.*f (%.0f)", digits, mean, fmax(ceil(error * pow(10, digits) - 1e-9), 0));
+}
+
+void study_partial_text(const study_layout *layout, size_t some, size_t n, char *text, size_t size) {
+    size_t used = strlen(text);
+    if (layout->markdown)
+        snprintf(text + used, size - used, ", %zu of %zu", some, n);
+    else
+        snprintf(text + used, size - used, "*");
 }
 
 void study_table_row(FILE *out, const study_layout *layout, const char *first, const char *second, int n,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each public header alone: C99 and C++11 without a warning, with GCC and Clang, twice in one file.
+# Each public header alone: C99 and C++11 without a warning, with GCC and Clang, twice in one file. The words of enums.
 # usage: headers.sh INCLUDE_FOLDER
 set -u
 include=$1
@@ -22,6 +22,17 @@ for header in "$include"/prevail/*.h; do
             passed=$((passed + 1))
         else
             failed=$((failed + 1)) && echo "FAILED: $compiler $name" && head -n 12 "$work/log"
+        fi
+    done
+done
+
+# The words of every enum, both ways: a binding must not have lists of its own. Streams are numbers of the library.
+for enum in $(sed -n 's/^typedef enum pv_\([a-z_]*\) {.*/\1/p' "$include"/prevail/*.h | grep -v '^stream$'); do
+    for way in name find; do
+        if grep -q "pv_${enum}_$way(" "$include"/prevail/*.h; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1)) && echo "FAILED: pv_$enum has no pv_${enum}_$way"
         fi
     done
 done

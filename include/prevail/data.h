@@ -190,6 +190,14 @@ typedef enum pv_missing {
     PV_MISSING_IMPUTE,    /* the mean, or the most frequent level, of the training table */
     PV_MISSING_MODEL      /* applying a schema: as it learned, where that is one of the two above; else refuse */
 } pv_missing;
+#define PV_MISSING_LIST(X)                                                                                             \
+    X(REFUSE, "refuse")                                                                                                \
+    X(DROP, "drop")                                                                                                    \
+    X(INDICATOR, "indicator")                                                                                          \
+    X(IMPUTE, "impute")                                                                                                \
+    X(MODEL, "model")
+const char *pv_missing_name(pv_missing rule);
+bool pv_missing_find(const char *name, pv_missing *rule);
 
 /* What is done, applying a schema, about a level that its training table did not have. */
 typedef enum pv_unseen {
@@ -198,12 +206,25 @@ typedef enum pv_unseen {
     PV_UNSEEN_REFERENCE, /* the reference level */
     PV_UNSEEN_REFUSE
 } pv_unseen;
+#define PV_UNSEEN_LIST(X)                                                                                              \
+    X(OTHER, "other")                                                                                                  \
+    X(MISSING, "missing")                                                                                              \
+    X(REFERENCE, "reference")                                                                                          \
+    X(REFUSE, "refuse")
+const char *pv_unseen_name(pv_unseen rule);
+bool pv_unseen_find(const char *name, pv_unseen *rule);
 
 typedef enum pv_collinear {
     PV_COLLINEAR_WARN, /* and go on, as a fit with a prior can */
     PV_COLLINEAR_REFUSE,
     PV_COLLINEAR_KEEP /* without a word */
 } pv_collinear;
+#define PV_COLLINEAR_LIST(X)                                                                                           \
+    X(WARN, "warn")                                                                                                    \
+    X(REFUSE, "refuse")                                                                                                \
+    X(KEEP, "keep")
+const char *pv_collinear_name(pv_collinear rule);
+bool pv_collinear_find(const char *name, pv_collinear *rule);
 /* What rows were sampled by beside their labels: each combination of levels that the training rows have is a stratum.
  * Numbered from 0 in the order of the levels, the last column's going fastest. */
 typedef struct pv_strata {

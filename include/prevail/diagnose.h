@@ -42,6 +42,31 @@ PV_MUST_USE pv_status pv_diagnose(pv_ctx *ctx, const pv_classifier *classifier, 
                                   pv_diagnosis **diagnosis);
 void pv_diagnosis_free(pv_ctx *ctx, pv_diagnosis *diagnosis); /* NULL is fine */
 
+/* Risk along one column: rows in bins of its values, or by its levels. Rows weigh, label by label, what they stand for
+ * in the population of the predictions. */
+typedef struct pv_column_risk {
+    size_t source;              /* of the schema */
+    size_t bins;                /* at most 12; of a text column with more levels the first */
+    double *x;                  /* [bins], weighted means of a number; 0, 1, ... of a text column */
+    int32_t *level;             /* [bins], TEXT: the level, -1 for rows that lack it; NULL: a number */
+    double *predicted;          /* [bins], mean risk of the positive label */
+    double *observed, *lo, *hi; /* [bins], its weighted share, NaN where no row has it, and the interval */
+    double away; /* mean square of the distance between the two in log odds, in half widths of the interval */
+} pv_column_risk;
+
+typedef struct pv_column_risks {
+    int positive; /* the label */
+    double level; /* of the intervals */
+    size_t count;
+    pv_column_risk *column; /* [count], those farthest off first; columns of one bin are left out */
+} pv_column_risks;
+
+/* Shows where a model's line is wrong. said: pv_predict's for these rows. Refused: rows without labels, and images.
+ * Without rows of the positive label, or of any other, there is no column. The caller frees *risks. */
+PV_MUST_USE pv_status pv_column_risks_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                          const pv_prediction *said, double level, pv_column_risks **risks);
+void pv_column_risks_free(pv_ctx *ctx, pv_column_risks *risks); /* NULL is fine */
+
 #ifdef __cplusplus
 }
 #endif

@@ -145,12 +145,6 @@ static json_t *agreement_of(const pv_classifier *c) {
                      "exponent", a->exponent, "chosen", (int)a->chosen);
 }
 
-static const char *const missing_words[] = {[PV_MISSING_REFUSE] = "refuse",
-                                            [PV_MISSING_DROP] = "drop",
-                                            [PV_MISSING_INDICATOR] = "indicator",
-                                            [PV_MISSING_IMPUTE] = "impute",
-                                            [PV_MISSING_MODEL] = "refuse"};
-
 /* Takes record over. */
 static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
     char hash[32];
@@ -174,8 +168,9 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         return json_decref(object), NULL;
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
-    if (object && c->schema->missing != PV_MISSING_REFUSE &&
-        json_object_set_new(object, "missing", json_string(missing_words[c->schema->missing])) != 0)
+    bool rule = c->schema->missing != PV_MISSING_REFUSE && c->schema->missing != PV_MISSING_MODEL;
+    if (object && rule &&
+        json_object_set_new(object, "missing", json_string(pv_missing_name((pv_missing)c->schema->missing))) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", pv__terms_to_json(c->schema)) != 0)
         return json_decref(object), NULL;
@@ -573,9 +568,10 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
     const char *missing = json_string_value(json_object_get(r->root, "missing"));
-    for (int rule = PV_MISSING_DROP; missing && rule <= PV_MISSING_IMPUTE; rule++)
-        if (strcmp(missing, missing_words[rule]) == 0)
-            schema->missing = rule;
+    pv_missing rule = PV_MISSING_REFUSE;
+    if (missing && (!pv_missing_find(missing, &rule) || rule == PV_MISSING_MODEL))
+        return damaged(r, "its rule for missing cells is not known");
+    schema->missing = (int)rule;
     if (json_object_get(r->root, "image"))
         return get_image(r, json_object_get(r->root, "image"), schema);
     PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *schema->source, &schema->source));

@@ -136,7 +136,7 @@ static void columns_of_other_files(void **state) {
     assert_int_equal(pv_table_of(ctx, m.archive, &options, &table), PV_ERR_INPUT);
     says("has several arrays; a column is a file of one");
     for (int i = 0; i < 9; i++) {
-        char name[8];
+        char name[16];
         void *numbers;
         snprintf(name, sizeof name, "wide%d", i);
         ok(pv_archive_add(ctx, m.archive, name, PV_ARRAY_U8, 2, (const size_t[]){ROWS, 64}, &numbers));

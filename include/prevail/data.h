@@ -150,6 +150,9 @@ typedef struct pv_source_column {
     double auc;   /* how well it alone tells two labels apart, where that is hardly believable; else 0 */
 } pv_source_column;
 
+/* How many features it takes. The first source's come first, then the next one's. */
+size_t pv_source_width(const pv_source_column *source);
+
 /* A feature that is made of columns, or several: log(a), sqrt(a), a natural spline ns(a,DF), orthogonal polynomials
  * poly(a,DEGREE), and products a:b. Splines and polynomials are R's, and what they learned of the training rows is
  * kept: later tables get the same functions. */

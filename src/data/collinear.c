@@ -127,7 +127,7 @@ static void decompose(factor *f) {
 static const char *source_of(const pv_schema *schema, size_t feature) {
     size_t s = 0;
     for (size_t after = 0; s < schema->sources; s++) {
-        after += pv__source_width(&schema->source[s]);
+        after += pv_source_width(&schema->source[s]);
         if (feature < after)
             break;
     }

@@ -50,8 +50,6 @@ PV_MUST_USE pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_sch
 
 enum { PV__MISSING = -1, PV__UNSEEN = -2 }; /* codes of cells that have no level */
 
-/* Features that a column takes. */
-size_t pv__source_width(const pv_source_column *source);
 /* Learns the features of the plan from the rows of data: fills the schema's sources and features, and code [features]
  * of text columns, [data->rows] each, which the caller frees. */
 PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,

@@ -273,7 +273,7 @@ void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *
             }
         for (size_t i = 0; a->type == PV_COLUMN_TEXT && i < data->rows; i++)
             pv__source_relearn(b, data->x + i * d + feature);
-        feature += pv__source_width(a);
+        feature += pv_source_width(a);
     }
 }
 
@@ -333,7 +333,7 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         } else if (source->rows) {
             count_levels(data, feature, source);
         }
-        feature += pv__source_width(source);
+        feature += pv_source_width(source);
     }
     *scaled = made;
     return PV_OK;

@@ -18,7 +18,7 @@
 
 static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either is rare */
 
-size_t pv__source_width(const pv_source_column *source) {
+size_t pv_source_width(const pv_source_column *source) {
     return (source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1) + source->missing;
 }
 
@@ -73,7 +73,7 @@ static bool put_rare(const pv_source_column *source, double *x) {
 /* The row's features of a text column whose cell has no level that the model knows. */
 static void put_unknown(const pv_source_column *source, int32_t code, int rule, double *x) {
     size_t indicators = (size_t)source->levels - 1, usual = 0;
-    memset(x, 0, pv__source_width(source) * sizeof *x);
+    memset(x, 0, pv_source_width(source) * sizeof *x);
     if (code == PV__UNSEEN && (rule == PV_UNSEEN_REFERENCE || (rule == PV_UNSEEN_OTHER && put_rare(source, x))))
         return;
     for (size_t k = 1; source->rows && k <= indicators; k++)
@@ -140,7 +140,7 @@ static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_sc
                 near &= fill_numbers(source, pv__plan_numbers(plan, table, s), data, begin, end, x);
             else
                 fill_levels(source, code[s], unseen, data, begin, end, x);
-            x += pv__source_width(source);
+            x += pv_source_width(source);
         }
     }
     return near;
@@ -267,7 +267,7 @@ static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_sc
 pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema) {
     size_t features = 0;
     for (size_t s = 0; s < schema->sources; s++)
-        features += pv__source_width(&schema->source[s]);
+        features += pv_source_width(&schema->source[s]);
     if (features > INT_MAX)
         return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with `exclude`", features);
     PV_TRY(pv__alloc(ctx, features, sizeof *schema->feature, &schema->feature));

@@ -136,14 +136,14 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *row, &row));
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
-        for (size_t f = feature; f < feature + pv__source_width(source); f++) {
+        for (size_t f = feature; f < feature + pv_source_width(source); f++) {
             double value = largest_area(data, f, glance, row);
             if (value > MAYBE && glance < data->rows)
                 value = largest_area(data, f, data->rows, row);
             if (value > LEAK)
                 source->auc = fmax(source->auc, value);
         }
-        feature += pv__source_width(source);
+        feature += pv_source_width(source);
     }
     pv__free(ctx, row);
     return PV_OK;

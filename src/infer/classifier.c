@@ -41,7 +41,7 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
                 c[feature] /= source->sd;
                 c[0] -= c[feature] * source->mean;
             }
-            feature += pv__source_width(source);
+            feature += pv_source_width(source);
         }
     }
 }

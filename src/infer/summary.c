@@ -24,7 +24,7 @@ static double feature_scale(const pv_schema *schema, size_t feature) {
         const pv_source_column *source = &schema->source[s];
         if (feature == at && source->type == PV_COLUMN_NUMBER)
             return source->sd > 0 ? source->sd : 1;
-        at += pv__source_width(source);
+        at += pv_source_width(source);
     }
     return 1;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "base/base.h"
 #include "prevail/diagnose.h"
 
 enum { BINS = 8, BINS_MAX = 12 };
@@ -205,7 +205,7 @@ pv_status pv_column_risks_new(pv_ctx *ctx, const pv_schema *schema, const pv_dat
         pv_column_risk *c = &made->column[made->count++];
         *c = (pv_column_risk){.source = s};
         PV_GOTO(done, column_of(ctx, &all, &schema->source[s], feature, c));
-        feature += pv__source_width(&schema->source[s]);
+        feature += pv_source_width(&schema->source[s]);
         if (c->bins < 2) {
             free_column(ctx, c);
             made->count--;

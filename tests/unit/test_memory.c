@@ -255,9 +255,15 @@ static pv_status diagnose_poorly(pv_ctx *poor) {
     pv_summary *summary = NULL;
     pv_fit_options *options = NULL;
     pv_diagnosis *found = NULL;
+    pv_prediction *said = NULL;
+    pv_column_risks *risks = NULL;
     pv_status status = pv_classifier_summary(poor, fitted, 0.9, &summary);
     TRY(pv_classifier_options(poor, fitted, &options));
     TRY(pv_diagnose(poor, fitted, &how, &found));
+    TRY(pv_predict(poor, fitted, data, NULL, NULL, &said));
+    TRY(pv_column_risks_new(poor, schema, data, said, 0.9, &risks));
+    pv_column_risks_free(poor, risks);
+    pv_prediction_free(poor, said);
     pv_summary_free(poor, summary);
     pv_fit_options_free(poor, options);
     pv_diagnosis_free(poor, found);

@@ -36,8 +36,7 @@ typedef struct pv_table {
     uint64_t hash;       /* XXH3-64 of the bytes read; of names and cells where nothing was read */
     bool arrays;         /* of a file of arrays: a row's line is its number from 1 */
     bool images;         /* rows have images there */
-    uint64_t stamp;      /* of the file of arrays: another one once something else is in it; 0: no such file */
-    pv_archive *archive; /* the arrays in memory it was made of, borrowed; NULL: source is a file */
+    pv_archive *archive; /* the arrays it was made of, kept open for the images; NULL: there are none */
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -125,7 +124,8 @@ const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
  * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
 
-/* The same of an archive in memory, which is borrowed and must live as long as the table and what is learned of it. */
+/* The same of an open archive, or of one in memory. Its caller, the table and the images learned of it each free it;
+ * the last of them closes it. */
 PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv_options *options, pv_table **table);
 
 /* Writes numbers so that they read back exactly (the shortest such form). output: from pv_output_open, or NULL for

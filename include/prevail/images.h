@@ -150,14 +150,13 @@ typedef struct pv_images {
     uint64_t pixels_hash;  /* of those alone */
     pv_archive **archives; /* [n_archives], kept open */
     size_t n_archives;
-    bool archive_borrowed; /* the first one is not ours */
-    size_t *touched;       /* bytes of mapped pixels read since pages were last given back */
+    size_t *touched; /* bytes of mapped pixels read since pages were last given back */
 } pv_images;
 
 /* The caller frees *images. Refuses, with array and index: shapes that disagree, votes that are no grades, rows without
  * a vote (unless dropped), frequencies that do not add up to 1, pixels that are NaN or infinite. */
 PV_MUST_USE pv_status pv_images_read(pv_ctx *ctx, const char *path, const pv_image_roles *roles, pv_images **images);
-/* The same of an open archive, which is borrowed and must live longer. */
+/* The same of an open archive, which stays open until its caller and the images have freed it. */
 PV_MUST_USE pv_status pv_images_of(pv_ctx *ctx, pv_archive *archive, const pv_image_roles *roles, pv_images **images);
 void pv_images_free(pv_ctx *ctx, pv_images *images); /* NULL is fine */
 

@@ -20,6 +20,7 @@ struct pv_archive {
     pv__member *members; /* zip: as in the file; memory: as added; else one without a name */
     pv_array *arrays;    /* [count] in memory; NULL: of a file */
     size_t count;
+    atomic_size_t shares; /* besides the first owner's */
 };
 
 static bool is_zip(const pv__bytes *b) {
@@ -104,8 +105,13 @@ fail:
     return status;
 }
 
+pv_archive *pv__archive_share(pv_archive *a) {
+    atomic_fetch_add(&a->shares, 1);
+    return a;
+}
+
 void pv_archive_free(pv_ctx *ctx, pv_archive *a) {
-    if (!a)
+    if (!a || atomic_fetch_sub(&a->shares, 1) > 0)
         return;
     for (size_t i = 0; i < a->count; i++) {
         pv__free(ctx, a->members[i].name);

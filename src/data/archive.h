@@ -30,8 +30,6 @@ PV_MUST_USE pv_status pv__source_map(pv_ctx *ctx, pv__source *source);
  * or it was written to and its time set back. The bytes decide. */
 typedef enum pv__source_state { PV_SOURCE_SAME, PV_SOURCE_DOUBTFUL, PV_SOURCE_WRITTEN } pv__source_state;
 pv__source_state pv__source_look(const pv__source *source);
-/* Another number for another file, or the same one written to. */
-uint64_t pv__source_stamp(const pv__source *source);
 pv_status pv__source_changed(pv_ctx *ctx, const pv__source *source); /* the refusal */
 
 /* ---- bytes (bytes.c) --------------------------------------------------------------------------------------------- */
@@ -142,6 +140,8 @@ void pv__npz_discard(pv__npz *npz);
 
 /* ---- archives (archive.c) ---------------------------------------------------------------------------------------- */
 
+/* The same archive for one more owner, who frees it as well. */
+pv_archive *pv__archive_share(pv_archive *archive);
 size_t pv__archive_size(const pv_archive *archive, size_t member); /* bytes, unpacked */
 /* Dimensions and first length of a member, without unpacking all of it. What is no array, or of a type that is not
  * known, has 0 dimensions; where it is wanted, it is refused. A length is one that the member's size justifies; 0 where

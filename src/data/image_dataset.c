@@ -217,16 +217,10 @@ static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
 
 /* The images of the table's rows: of the same file, and as many. */
 static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_roles *roles, pv_images **images) {
-    if (table->archive)
-        PV_TRY(pv_images_of(ctx, table->archive, roles, images));
-    else
-        PV_TRY(pv_images_read(ctx, table->source, roles, images));
-    const pv__source *file = pv__archive_source((*images)->archives[0]);
+    PV_TRY(pv_images_of(ctx, table->archive, roles, images));
     size_t rows = (*images)->rows + (*images)->dropped;
     pv_status status = PV_OK;
-    if (file && table->stamp && pv__source_stamp(file) != table->stamp)
-        status = pv__source_changed(ctx, file);
-    else if (rows != table->rows)
+    if (rows != table->rows)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                              "array '%s' has %zu rows, the other arrays %zu; save as many of each",
                              pv__show((*images)->pixels.name).text, rows, table->rows);

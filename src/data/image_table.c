@@ -175,8 +175,7 @@ static pv_status make_table(reader *r, pv_table **table) {
     t->arrays = true;
     t->images = r->images;
     PV_TRY(pv__archive_hash(r->ctx, r->archive, &t->hash));
-    const pv__source *file = pv__archive_source(r->archive);
-    t->stamp = file ? pv__source_stamp(file) : 0;
+    t->archive = pv__archive_share(r->archive);
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *t->line, &t->line));
     for (size_t n = 0; n < r->rows; n++)
         t->line[n] = n + 1;
@@ -187,7 +186,7 @@ static pv_status make_table(reader *r, pv_table **table) {
     return pv__archive_unchanged(r->ctx, r->archive, PV_SOURCE_WRITTEN);
 }
 
-/* Of a file, or of an archive that is borrowed. */
+/* Of a file, or of an archive that is open. */
 static pv_status read_table(pv_ctx *ctx, const char *path, pv_archive *archive, const pv_csv_options *options,
                             pv_table **table) {
     *table = NULL;
@@ -205,7 +204,6 @@ static pv_status read_table(pv_ctx *ctx, const char *path, pv_archive *archive, 
     for (size_t i = 0; options && i < options->n_text; i++)
         PV_GOTO(done, add_file(r, options->text[i]));
     PV_GOTO(done, make_table(r, table));
-    (*table)->archive = archive;
 done:
     if (status != PV_OK) {
         pv_table_free(ctx, *table);

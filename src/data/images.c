@@ -494,14 +494,13 @@ static pv_status compact(reader *r) {
     return PV_OK;
 }
 
-/* Of a file, or of an archive that is borrowed. */
+/* Of a file, or of an archive that is open. */
 static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(pv__strdup(r->ctx, path, &r->images->source));
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *r->images->touched, &r->images->touched));
     if (archive) {
         PV_TRY(pv__resize(r->ctx, 1, sizeof(pv_archive *), &r->images->archives));
-        r->images->archives[r->images->n_archives++] = archive;
-        r->images->archive_borrowed = true;
+        r->images->archives[r->images->n_archives++] = pv__archive_share(archive);
     } else {
         PV_TRY(keep_archive(r, path, &archive));
     }
@@ -549,7 +548,7 @@ pv_status pv_images_of(pv_ctx *ctx, pv_archive *archive, const pv_image_roles *r
 void pv_images_free(pv_ctx *ctx, pv_images *images) {
     if (!images)
         return;
-    for (size_t i = images->archive_borrowed ? 1 : 0; i < images->n_archives; i++)
+    for (size_t i = 0; i < images->n_archives; i++)
         pv_archive_free(ctx, images->archives[i]);
     pv__free(ctx, images->archives);
     pv_string_list_free(ctx, images->labels, (size_t)images->classes);

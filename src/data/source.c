@@ -83,11 +83,3 @@ pv__source_state pv__source_look(const pv__source *source) {
         return PV_SOURCE_WRITTEN;
     return same_time(now.st_ctim, then->st_ctim) ? PV_SOURCE_SAME : PV_SOURCE_DOUBTFUL;
 }
-
-uint64_t pv__source_stamp(const pv__source *source) {
-    const struct stat *s = &source->about;
-    const uint64_t facts[] = {(uint64_t)s->st_dev,         (uint64_t)s->st_ino,          (uint64_t)s->st_size,
-                              (uint64_t)s->st_mtim.tv_sec, (uint64_t)s->st_mtim.tv_nsec, (uint64_t)s->st_ctim.tv_sec,
-                              (uint64_t)s->st_ctim.tv_nsec};
-    return XXH3_64bits(facts, sizeof facts);
-}

@@ -18,6 +18,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
         pv_string_list_free(ctx, column->level, (size_t)column->levels);
     }
     pv__free(ctx, table->column);
+    pv_archive_free(ctx, table->archive);
     pv__free(ctx, table->source);
     pv__free(ctx, table->line);
     pv__free(ctx, table);

@@ -133,13 +133,13 @@ json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary 
         return NULL;
     json_t *object = cli_json_object();
     shown what = shown_of(classifier, summary);
-    for (size_t y = 1; y < (size_t)classifier->schema->classes; y++) {
-        const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
-        json_t *row = classifier->schema->classes == 2 ? object : cli_json_object();
+    for (size_t e = 0; e < summary->equations; e++) {
+        const pv_coefficient *own = summary->coefficient + e * summary->terms;
+        json_t *row = summary->equations == 1 ? object : cli_json_object();
         for (size_t at = 0; at < summary->terms; at++)
-            cli_json_set(row, own[at].name, json_coefficient(&own[at], what, details, at > 0));
+            cli_json_set(row, own[at].name, json_coefficient(&own[at], what, details, at >= summary->intercepts));
         if (row != object)
-            cli_json_set(object, classifier->schema->labels[y], row);
+            cli_json_set(object, own->label, row);
     }
     return object;
 }
@@ -199,18 +199,22 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
     int width = 11;
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
-    for (size_t at = 1; summary->coefficient && at < summary->terms; at++)
+    for (size_t at = 0; summary->coefficient && at < summary->terms; at++)
         width = characters(summary->coefficient[at].name) > width ? characters(summary->coefficient[at].name) : width;
-    for (size_t y = 1; summary->coefficient && y < (size_t)classifier->schema->classes; y++) {
-        const pv_coefficient *own = summary->coefficient + (y - 1) * summary->terms;
-        printf("%s  %s against %s\n", y > 1 ? "\n" : "", own->label, classifier->schema->labels[0]);
+    for (size_t e = 0; summary->coefficient && e < summary->equations; e++) {
+        const pv_coefficient *own = summary->coefficient + e * summary->terms;
+        if (pv_model_has_thresholds(classifier->model))
+            printf("  higher labels against lower ones, from %s to %s\n", classifier->schema->labels[0],
+                   classifier->schema->labels[classifier->schema->classes - 1]);
+        else
+            printf("%s  %s against %s\n", e ? "\n" : "", own->label, classifier->schema->labels[0]);
         print_padded("", width);
         print_heads(what, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {
             if (isnan(own[at].value.mean)) /* the intercept of matched sets, which there is not */
                 continue;
             print_padded(own[at].name, width);
-            print_coefficient(&own[at], what, details, at > 0);
+            print_coefficient(&own[at], what, details, at >= summary->intercepts);
         }
     }
     if (summary->coefficient)

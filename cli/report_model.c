@@ -103,8 +103,9 @@ typedef struct slopes {
 } slopes;
 
 static const pv_coefficient *slope(const slopes *list, size_t i) {
-    size_t features = list->summary->terms - 1;
-    return &list->summary->coefficient[i / features * (features + 1) + i % features + 1];
+    const pv_summary *s = list->summary;
+    size_t features = s->terms - s->intercepts;
+    return &s->coefficient[i / features * s->terms + i % features + s->intercepts];
 }
 
 /* The caller clears, whatever the exit code. */
@@ -112,8 +113,9 @@ static int read_slopes(cli_call *call, const pv_classifier *c, double level, slo
     pv_status status = pv_classifier_summary(call->ctx, c, level, &list->summary);
     if (status != PV_OK)
         return cli_fail(call, status);
-    size_t features = list->summary->terms - 1, draws = c->posterior ? c->posterior->count : 0;
-    list->count = (size_t)(c->schema->classes - 1) * features;
+    const pv_summary *s = list->summary;
+    size_t features = s->terms - s->intercepts, draws = c->posterior ? c->posterior->count : 0;
+    list->count = s->equations * features;
     if (!draws)
         return CLI_OK;
     double *values = cli_alloc(pv_model_params(c->model), sizeof *values);
@@ -121,7 +123,7 @@ static int read_slopes(cli_call *call, const pv_classifier *c, double level, slo
     for (size_t k = 0; k < draws && status == PV_OK; k++) {
         status = pv_classifier_draw_coefficients(call->ctx, c, k, values);
         for (size_t i = 0; i < list->count; i++)
-            list->draws[i * draws + k] = values[i / features * (features + 1) + i % features + 1];
+            list->draws[i * draws + k] = values[i / features * s->terms + i % features + s->intercepts];
     }
     free(values);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -239,7 +241,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
 
 int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifier *c, double level) {
     pv_report_section(report, "coefficients", "Coefficients");
-    if (!pv_model_has_coefficients(c->model)) {
+    if (!pv_model_has_coefficients(c->model) && !pv_model_has_thresholds(c->model)) {
         report_note(report, PV_NOTE_MISSING, "A network of %zu parameters has no coefficients to read.",
                     pv_model_params(c->model));
         return CLI_OK;

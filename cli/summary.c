@@ -164,7 +164,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     cli_print_classes(c, summary);
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, true);
-    if (c->posterior && pv_model_has_coefficients(c->model))
+    if (c->posterior && (pv_model_has_coefficients(c->model) || pv_model_has_thresholds(c->model)))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
     cli_print_agreement(c);
     print_record(c, all);

@@ -335,7 +335,8 @@ PV_MUST_USE pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings 
 PV_MUST_USE pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings,
                                      pv_classifier **classifier);
 
-/* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. */
+/* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. Ordinal models:
+ * the classes-1 thresholds, then a slope for each feature. */
 PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients);
 /* The same of one of the posterior's draws, from 0. */
 PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
@@ -347,10 +348,10 @@ PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_clas
  * is NaN.
  */
 typedef struct pv_coefficient {
-    const char *name;  /* of the feature; "(Intercept)". Borrowed from the classifier, as label is */
-    const char *label; /* whose log odds against the first label it is of */
+    const char *name;  /* of the feature; "(Intercept)"; "1|2", a threshold. Not to outlive the summary */
+    const char *label; /* whose log odds against the first label it is of; ordinal: "higher", of any above the rest */
     pv_spread value;   /* per unit of the column */
-    double odds_ratio, odds_ratio_lo, odds_ratio_hi; /* NaN of an intercept */
+    double odds_ratio, odds_ratio_lo, odds_ratio_hi; /* NaN of an intercept or threshold */
     double scale;      /* one standard deviation of a column of numbers; 1 for others, and for an intercept */
     double z, p_value; /* of Wald's test that it is 0, where there are standard errors and no prior; else NaN */
 } pv_coefficient;
@@ -358,8 +359,11 @@ typedef struct pv_coefficient {
 typedef struct pv_summary {
     double level; /* of the intervals */
     int classes;
-    size_t terms; /* coefficients of each label but the first: 1 + features; 0: the model is not linear */
-    pv_coefficient *coefficient; /* [classes-1][terms], the intercept first; NULL: the model is not linear */
+    size_t equations;            /* classes-1; ordinal: 1, for all labels; 0: the model has no coefficients */
+    size_t intercepts;           /* of each: 1; ordinal: classes-1 thresholds */
+    size_t terms;                /* coefficients of each: intercepts + features */
+    pv_coefficient *coefficient; /* [equations][terms], intercepts first; NULL: the model has none */
+    char *threshold_names;       /* what their names are made of */
     pv_spread *marginal;         /* [classes], p(y|w) */
     bool has_errors;             /* the spread of the coefficients is a standard error, not that of draws */
     bool has_tests;              /* and there are z and p_value */

@@ -15,8 +15,10 @@ typedef struct pv_model pv_model;
 /* spec "linear": logistic, or softmax with the first class as reference: (classes-1) x (1 + inputs) parameters, each
  * row the intercept and the slopes. spec "mlp:64,32": dense layers with ReLU between and classes outputs. The caller
  * frees *model. */
-/* spec "convnet" or "inception", with ":views=9,size=32,low=64,channels=64-128-256,features=256,dropout=0.1,pool=max"
- * or any of these: networks over views of an image (docs/method.md); inputs is views x size x size. */
+/* spec "ordinal": labels in order, P(y <= j|x) = 1/(1 + exp(eta - c_j)): classes-1 output biases, softmax of which is
+ * p(y) at eta = 0 and which make the thresholds c, then the slopes of eta. "mlp:64,ordinal": eta by a network. */
+/* spec "convnet" or "inception", with ":views=9,size=32,low=64,channels=64-128-256,features=256,dropout=0.1,pool=max,
+ * output=softmax" or any of these: networks over views of an image (docs/method.md); inputs is views x size x size. */
 PV_MUST_USE pv_status pv_model_new(pv_ctx *ctx, const char *spec, int inputs, int classes, pv_model **model);
 void pv_model_free(pv_ctx *ctx, pv_model *model);
 
@@ -27,7 +29,9 @@ const char *pv_model_spec(const pv_model *model); /* as given */
 /* Whether the parameters are intercepts and slopes of the inputs, (classes-1) x (1 + inputs), as those of linear are.
  */
 bool pv_model_has_coefficients(const pv_model *model);
-bool pv_model_is_convex(const pv_model *model); /* -log p(y|x,w) is smooth and convex in w: fits have one optimum */
+/* Whether they are classes-1 output biases that make thresholds, and then slopes of the inputs, as those of ordinal. */
+bool pv_model_has_thresholds(const pv_model *model);
+bool pv_model_is_convex(const pv_model *model); /* -log p(y|x,w) is smooth in w, and fits have one optimum */
 int pv_model_inputs(const pv_model *model);
 int pv_model_classes(const pv_model *model);
 size_t pv_model_params(const pv_model *model);

@@ -43,7 +43,7 @@ static const char *const needs[] = {
     [LINEAR] = "`marginal` auxiliary:linear",
     [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
     [POSTERIOR] = "`infer` laplace, vi, hmc and robust",
-    [SPREADS] = "`model` linear, and `infer` laplace, vi and hmc",
+    [SPREADS] = "`model` linear and ordinal, and `infer` laplace, vi and hmc",
     [VI] = "`infer` vi",
     [HMC] = "`infer` hmc",
 };
@@ -115,7 +115,7 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
     case POSTERIOR:
         return o->infer > PV_INFER_ML;
     case SPREADS:
-        return o->infer > PV_INFER_ML || strcmp(o->model, "linear") == 0;
+        return o->infer > PV_INFER_ML || strcmp(o->model, "linear") == 0 || strcmp(o->model, "ordinal") == 0;
     case VI:
         return o->infer == PV_INFER_VI;
     case HMC:

@@ -46,9 +46,34 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
     }
 }
 
+/* Thresholds of an ordinal model and its slopes, on the scale of the table. A column's mean moves all thresholds. */
+static pv_status unscale_thresholds(pv_ctx *ctx, const pv_classifier *classifier, const double *w,
+                                    double *coefficients) {
+    const pv_schema *schema = classifier->schema;
+    size_t J = (size_t)schema->classes - 1, feature = J;
+    double *room, moved = 0;
+    PV_TRY(pv__alloc(ctx, pv__ordinal_room(J + 1), sizeof *room, &room));
+    memcpy(coefficients, w, pv_model_params(classifier->model) * sizeof *coefficients);
+    pv__ordinal_thresholds(J + 1, w, room, coefficients);
+    pv__free(ctx, room);
+    for (size_t s = 0; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
+        if (source->type == PV_COLUMN_NUMBER) {
+            coefficients[feature] /= source->sd;
+            moved += coefficients[feature] * source->mean;
+        }
+        feature += pv__source_width(source);
+    }
+    for (size_t j = 0; j < J; j++)
+        coefficients[j] += moved;
+    return PV_OK;
+}
+
 pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, const double *w, double *coefficients) {
+    if (pv_model_has_thresholds(classifier->model))
+        return unscale_thresholds(ctx, classifier, w, coefficients);
     if (!pv_model_has_coefficients(classifier->model))
-        return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear models do",
+        return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear and ordinal models do",
                         pv_model_spec(classifier->model));
     memcpy(coefficients, w, pv_model_params(classifier->model) * sizeof *coefficients);
     unscale(classifier, coefficients);

@@ -157,6 +157,8 @@ static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) 
         parameters->orthantwise_c = 1 / r->problem->prior.scale;
         parameters->orthantwise_start = 0;
         parameters->orthantwise_end = (int)slopes;
+    } else if (!r->problem->model->architecture->has_curvature && pv_model_is_convex(r->problem->model)) {
+        ; /* smooth: the gradient vanishes at the optimum, and decides */
     } else if (!r->problem->model->architecture->has_curvature) {
         /* ReLU has kinks, where the gradient need not vanish: stop when ten steps bring less than a ten-millionth. */
         parameters->past = 10;

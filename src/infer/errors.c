@@ -138,7 +138,8 @@ done:
 /* Why there can be none; NULL: there can. */
 static const char *reason(const pv__problem *problem, const pv__solution *solution) {
     pv_loss loss = pv__problem_loss(problem);
-    if (!pv_model_has_coefficients(problem->model) || problem->data)
+    bool coefficients = pv_model_has_coefficients(problem->model) || pv_model_has_thresholds(problem->model);
+    if (!coefficients || problem->data)
         return "the model has no coefficients";
     if (solution->stop != PV_STOP_CONVERGED || problem->batch > 0)
         return "the optimum was not reached exactly; `infer` laplace and the full batch have them";
@@ -157,25 +158,43 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
 
 /* Whether the rows' information is all there is beside prior and stated prevalence. */
 static bool is_simple(const pv__problem *problem) {
+    if (!pv_model_has_coefficients(problem->model)) /* errors of thresholds: by differences */
+        return false;
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
     return pv_loss_of_design(pv__problem_loss(problem)) ||
            (pv__is_profile(problem) && free_intercept && !problem->unlabelled && !problem->stratified &&
             problem->population.prevalence_n > 0);
 }
 
-/* Coefficients are linear in the parameters: what they are at w = e_i are the weights of parameter i. */
-static pv_status set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c) {
+/* How coefficients move with parameter i, to [P]. They are linear in the parameters, so that they are their own weights
+ * at w = e_i; but for thresholds, whose derivatives are by central differences. */
+static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w, size_t i, double *at, double *to) {
+    size_t P = pv_model_params(c->model);
+    if (pv_model_has_coefficients(c->model)) {
+        memset(at, 0, P * sizeof *at);
+        at[i] = 1;
+        return pv__coefficients_of(ctx, c, at, to);
+    }
+    const double h = 1e-5;
+    double *other = at + P;
+    memcpy(at, w, P * sizeof *at);
+    at[i] = w[i] + h;
+    PV_TRY(pv__coefficients_of(ctx, c, at, to));
+    at[i] = w[i] - h;
+    PV_TRY(pv__coefficients_of(ctx, c, at, other));
+    for (size_t j = 0; j < P; j++)
+        to[j] = (to[j] - other[j]) / (2 * h);
+    return PV_OK;
+}
+
+static pv_status set_errors(pv_ctx *ctx, const double *covariance, const double *w, pv_classifier *c) {
     size_t P = pv_model_params(c->model);
     double *map = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, P + 1, P * sizeof *map, &map));
+    PV_GOTO(done, pv__alloc(ctx, P + 2, P * sizeof *map, &map));
     PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &c->standard_error));
-    double *unit = map + P * P;
-    for (size_t i = 0; i < P; i++) {
-        unit[i] = 1;
-        PV_GOTO(done, pv__coefficients_of(ctx, c, unit, map + i * P));
-        unit[i] = 0;
-    }
+    for (size_t i = 0; i < P; i++)
+        PV_GOTO(done, weights_of(ctx, c, w, i, map + P * P, map + i * P));
     for (size_t at = 0; at < P; at++) {
         double variance = 0;
         for (size_t i = 0; i < P; i++)
@@ -209,7 +228,7 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
                        : simple ? from_information(ctx, problem, solution->w, covariance, &found)
                                 : from_differences(ctx, problem, solution->w, covariance);
     if (status == PV_OK && found)
-        status = set_errors(ctx, covariance, c);
+        status = set_errors(ctx, covariance, solution->w, c);
     else if (status == PV_OK)
         c->no_errors = "the curvature is not positive in every direction";
     pv__free(ctx, covariance);

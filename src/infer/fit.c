@@ -138,6 +138,10 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     if (problem->match != PV_MATCH_NONE && pv_loss_of_design(pv__problem_loss(problem)))
         return pv__fail(ctx, PV_ERR_USAGE, "`match` %s: `loss` %s has no prevalence to match; leave `match` out",
                         pv_match_name(problem->match), pv_loss_name((pv_loss)o->loss));
+    if (problem->match != PV_MATCH_NONE && !pv__model_is_free(problem->model))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match` %s moves each label's odds, which thresholds of ordered labels cannot: leave it out",
+                        pv_match_name(problem->match));
     if (problem->match != PV_MATCH_NONE && !stated)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`match` %s needs a stated `prevalence`, and no `population-sample`: leave "
@@ -180,7 +184,8 @@ static pv_status check_with_data(pv_ctx *ctx, const pv__problem *problem) {
     if (!network && problem->data)
         return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes tables; for images choose convnet or inception", o->model);
     if (network && !problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear or mlp", o->model);
+        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear, ordinal or mlp",
+                        o->model);
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
     if (free_intercept && pv_loss_has_marginal(pv__problem_loss(problem)) && o->marginal == PV_MARGINAL_PROFILE &&
         problem->population.prevalence_n == 0 && !problem->unlabelled)

@@ -179,10 +179,10 @@ static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
     /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. Strata
-     * that share an intercept do not. */
-    bool same_optimum = !problem->stratified && problem->options->marginal == PV_MARGINAL_PROFILE &&
-                        problem->population.prevalence_n > 0 && problem->unlabelled == 0 &&
-                        (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
+     * that share an intercept do not, nor does a model whose biases are not free. */
+    bool same_optimum = !problem->stratified && pv__model_is_free(problem->model) &&
+                        problem->options->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n > 0 &&
+                        problem->unlabelled == 0 && (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
     pv__problem labelled = pv__labelled(problem);
     pv__precondition metric = {0};
     pv__objective *selection = NULL, *joint = NULL;
@@ -262,9 +262,9 @@ pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *so
     else
         PV_TRY(fit_rows(ctx, problem, solution));
     bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;
-    if (proper || !problem->model->architecture->has_curvature)
+    if (proper)
         return PV_OK;
     pv__problem labelled = pv__labelled(problem);
     PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
-    return refuse_unbounded(ctx, &labelled, solution->w);
+    return problem->model->architecture->has_curvature ? refuse_unbounded(ctx, &labelled, solution->w) : PV_OK;
 }

@@ -83,8 +83,90 @@ pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits,
     return PV_OK;
 }
 
+/* ---- ordered labels ----------------------------------------------------------------------------------------------
+ * Thresholds move all labels together, so that no shift of logits serves: Newton's method in the biases themselves, for
+ * the plug-in. (The selection likelihood with the prevalence held needs no matching: it is a likelihood as it stands.)
+ */
+typedef struct ordinal_match {
+    size_t n, k;
+    const double *a, *prevalence;        /* [n], [k] */
+    double *eta, *deta;                  /* [n] */
+    double *loglik, *dloglik;            /* [n][k] */
+    double *mean, *trial, *step, *slope; /* [k] */
+    double *matrix, *room;
+} ordinal_match;
+
+/* mean [k] at the biases b; returns the largest |log(mean/prevalence)|. */
+static double ordinal_mean(const ordinal_match *m, const double *b) {
+    double worst = 0;
+    pv__ordinal_forward(m->n, m->k, b, m->eta, m->room, m->loglik);
+    memset(m->mean, 0, m->k * sizeof *m->mean);
+    for (size_t i = 0; i < m->n * m->k; i++)
+        m->mean[i % m->k] += m->a[i / m->k] * exp(m->loglik[i]);
+    for (size_t y = 0; y < m->k; y++)
+        worst = fmax(worst, fabs(log(m->mean[y] / m->prevalence[y])));
+    return worst;
+}
+
+static void ordinal_solve(const ordinal_match *m, double *b) {
+    size_t J = m->k - 1;
+    double worst = ordinal_mean(m, b);
+    for (int iteration = 0; iteration < 100 && worst > 1e-12; iteration++) {
+        for (size_t y = 1; y <= J; y++) { /* d mean_y / d b */
+            for (size_t i = 0; i < m->n * m->k; i++)
+                m->dloglik[i] = i % m->k == y ? m->a[i / m->k] * exp(m->loglik[i]) : 0;
+            memset(m->slope, 0, J * sizeof *m->slope);
+            pv__ordinal_backward(m->n, m->k, b, m->eta, m->dloglik, m->room, m->deta, m->slope);
+            memcpy(m->matrix + (y - 1) * J, m->slope, J * sizeof *m->slope);
+            m->step[y - 1] = m->prevalence[y] - m->mean[y];
+        }
+        if (!pv__solve_small((int)J, m->matrix, m->step))
+            return;
+        double now = HUGE_VAL;
+        for (double share = 1; share > 1e-6 && !(now < worst); share *= 0.5) {
+            for (size_t j = 0; j < J; j++)
+                m->trial[j] = b[j] + share * m->step[j];
+            now = ordinal_mean(m, m->trial);
+        }
+        if (!(now < worst)) /* rounding is all that is left */
+            return;
+        memcpy(b, m->trial, J * sizeof *b);
+        worst = now;
+    }
+}
+
+static pv_status match_ordinal(pv_ctx *ctx, const pv__problem *problem, double *w) {
+    size_t n = problem->n, k = (size_t)problem->targets.classes, stride;
+    double *block, *b = problem->model->architecture->output_bias(problem->model, w, &stride);
+    PV_TRY(pv__alloc(ctx, n * (2 * k + 3) + 4 * k + k * k + pv__ordinal_room(k), sizeof *block, &block));
+    ordinal_match m = {.n = n, .k = k, .prevalence = problem->population.prevalence, .loglik = block};
+    m.dloglik = m.loglik + n * k;
+    m.eta = m.dloglik + n * k;
+    m.deta = m.eta + n;
+    double *a = m.deta + n;
+    m.a = a;
+    m.mean = a + n;
+    m.trial = m.mean + k;
+    m.step = m.trial + k;
+    m.slope = m.step + k;
+    m.matrix = m.slope + k;
+    m.room = m.matrix + k * k;
+    pv__plugin_weights(&problem->targets, m.prevalence, problem->mass, a);
+    pv_status status = pv__objective_loglik(ctx, problem, w, m.loglik);
+    if (status == PV_OK) {
+        pv__ordinal_thresholds(k, b, m.room, m.trial);
+        for (size_t i = 0; i < n; i++) /* log odds of the first label are c_0 - eta */
+            m.eta[i] = m.trial[0] - m.loglik[i * k] + pv_log_sum_exp(k - 1, m.loglik + i * k + 1);
+        ordinal_solve(&m, b);
+    }
+    pv__free(ctx, block);
+    return status;
+}
+
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
+    if (!pv__model_is_free(problem->model))
+        return selection ? PV_OK : match_ordinal(ctx, problem, w);
     double *logits;
     PV_TRY(pv__alloc(ctx, n * (k + 1) + (1 + pv__ratio_sets(problem)) * k, sizeof *logits, &logits));
     double *a = logits + n * k, *shift = a + n, *log_ratio = shift + k;

@@ -639,7 +639,7 @@ static pv_status get_errors(const reader *r, pv_classifier *c) {
     size_t params = pv_model_params(c->model);
     if (!json_object_get(json_object_get(r->root, "arrays"), "standard_error"))
         return PV_OK;
-    if (!pv_model_has_coefficients(c->model))
+    if (!pv_model_has_coefficients(c->model) && !pv_model_has_thresholds(c->model))
         return damaged(r, "it has standard errors but no coefficients");
     PV_TRY(get_array(r, "standard_error", params, true, &c->standard_error));
     for (size_t i = 0; i < params; i++)

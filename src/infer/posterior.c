@@ -135,7 +135,7 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     PV_GOTO(done, find_marginals(ctx, &density, width, posterior, classifier->draw_log_marginal));
     if (problem->stratified)
         PV_GOTO(done, part_marginals(ctx, posterior->count, k, width, classifier));
-    if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem))
+    if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem) && pv__model_is_free(problem->model))
         status = pv__state_prevalence(ctx, problem, posterior, classifier->draw_log_marginal);
 done:
     if (estimator)

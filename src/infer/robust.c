@@ -252,8 +252,9 @@ done:
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 bool pv__is_checked(const pv__problem *problem) {
-    return pv__is_profile(problem) && problem->has_prevalence && !problem->unlabelled && !problem->stratified &&
-           problem->population.prevalence_n > 0 && (!problem->data || problem->match > PV_MATCH_NONE);
+    return pv__is_profile(problem) && pv__model_is_free(problem->model) && problem->has_prevalence &&
+           !problem->unlabelled && !problem->stratified && problem->population.prevalence_n > 0 &&
+           (!problem->data || problem->match > PV_MATCH_NONE);
 }
 
 pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_agreement *found) {

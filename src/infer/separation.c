@@ -29,6 +29,26 @@ static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const dou
     return status;
 }
 
+/* Ordered labels: whether each row lies between the thresholds of its own label at w, which is where the cumulative
+ * probabilities pass one half: then all of them can grow without end. */
+static pv_status between_thresholds(pv_ctx *ctx, const pv__problem *problem, const double *w, bool *all) {
+    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    double *loglik;
+    PV_TRY(pv__alloc(ctx, n * k, sizeof *loglik, &loglik));
+    pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
+    *all = status == PV_OK;
+    for (size_t i = 0; *all && i < n; i++) {
+        size_t own = (size_t)problem->targets.label[i];
+        double below = 0;
+        for (size_t y = 0; y < own; y++)
+            below += exp(loglik[i * k + y]);
+        if (pv__weight(&problem->targets, i) != 0)
+            *all = below < 0.5 && below + exp(loglik[i * k + own]) > 0.5;
+    }
+    pv__free(ctx, loglik);
+    return status;
+}
+
 /* The first column in which no two labels have a range in common; inputs where there is none. */
 static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *column) {
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
@@ -83,8 +103,14 @@ pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const d
     double least;
     if (!pv_model_is_convex(problem->model) || !problem->targets.label)
         return PV_OK;
-    PV_TRY(least_margin(ctx, problem, w, &least));
-    if (!(least > 0))
+    bool separated = false;
+    if (problem->model->ordinal) {
+        PV_TRY(between_thresholds(ctx, problem, w, &separated));
+    } else {
+        PV_TRY(least_margin(ctx, problem, w, &least));
+        separated = least > 0;
+    }
+    if (!separated)
         return PV_OK;
     return pv__fail(
         ctx, PV_ERR_INPUT,

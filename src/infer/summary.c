@@ -61,29 +61,48 @@ done:
     return status;
 }
 
+/* "1|2", one after the other. */
+static pv_status name_thresholds(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    size_t room = 0, used = 0;
+    for (size_t j = 0; j < s->intercepts; j++)
+        room += strlen(c->schema->labels[j]) + strlen(c->schema->labels[j + 1]) + 2;
+    PV_TRY(pv__alloc(ctx, room, 1, &s->threshold_names));
+    for (size_t j = 0; j < s->intercepts; j++) {
+        s->coefficient[j].name = s->threshold_names + used;
+        used += (size_t)pv__format(s->threshold_names + used, room - used, "%s|%s", c->schema->labels[j],
+                                   c->schema->labels[j + 1]) +
+                1;
+    }
+    return PV_OK;
+}
+
 static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
-    size_t terms = (size_t)c->schema->features + 1;
-    if (!pv_model_has_coefficients(c->model))
+    bool ordinal = pv_model_has_thresholds(c->model);
+    size_t others = (size_t)c->schema->classes - 1;
+    if (!ordinal && !pv_model_has_coefficients(c->model))
         return PV_OK;
+    s->equations = ordinal ? 1 : others;
+    s->intercepts = ordinal ? others : 1;
+    size_t terms = (size_t)c->schema->features + s->intercepts;
     PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
     s->terms = terms;
     PV_TRY(c->posterior ? draw_spreads(ctx, c, s) : estimates(ctx, c, s));
     for (size_t i = 0; i < pv_model_params(c->model); i++) {
         pv_coefficient *k = &s->coefficient[i];
         size_t term = i % terms;
-        bool slope = term > 0;
+        bool slope = term >= s->intercepts;
         if (!slope && pv_classifier_is_relative(c)) /* what the model has there means nothing */
             k->value = (pv_spread){NAN, NAN, NAN, NAN, NAN};
-        k->name = slope ? c->schema->feature[term - 1] : "(Intercept)";
-        k->label = c->schema->labels[i / terms + 1];
+        k->name = slope ? c->schema->feature[term - s->intercepts] : "(Intercept)";
+        k->label = ordinal ? "higher" : c->schema->labels[i / terms + 1];
         k->odds_ratio = slope ? exp(k->value.mean) : (double)NAN;
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
-        k->scale = slope ? feature_scale(c->schema, term - 1) : 1;
+        k->scale = slope ? feature_scale(c->schema, term - s->intercepts) : 1;
         k->z = s->has_tests ? k->value.mean / k->value.sd : (double)NAN;
         k->p_value = s->has_tests ? 2 * pv_normal_cdf(-fabs(k->z)) : (double)NAN;
     }
-    return PV_OK;
+    return ordinal ? name_thresholds(ctx, c, s) : PV_OK;
 }
 
 /* ---- the marginal ------------------------------------------------------------------------------------------------ */
@@ -139,6 +158,7 @@ void pv_summary_free(pv_ctx *ctx, pv_summary *summary) {
     if (!summary)
         return;
     pv__free(ctx, summary->coefficient);
+    pv__free(ctx, summary->threshold_names);
     pv__free(ctx, summary->marginal);
     pv__free(ctx, summary);
 }

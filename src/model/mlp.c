@@ -2,7 +2,8 @@
  *
  *   h_0 = x;  h_l = relu(h_{l-1} W_l + b_l);  logits = h_{L-1} W_L + b_L
  *
- * Parameters layer by layer: W_l [width_{l-1}][width_l], then b_l [width_l]. Work: the activations of each layer, their
+ * Parameters layer by layer: W_l [width_{l-1}][width_l], then b_l [width_l]. With an ordinal output the last layer has
+ * one number, and classes - 1 biases that make thresholds (ordinal.c). Work: the activations of each layer, their
  * gradients, and the transpose of one weight matrix.
  */
 #include <math.h>
@@ -11,16 +12,27 @@
 
 #include "model/model.h"
 
+/* Those of a layer. */
+static size_t biases(const pv_model *model, int l) {
+    return model->ordinal && l + 1 == model->layers ? (size_t)model->classes - 1 : model->width[l + 1];
+}
+
 static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
     model->width[0] = (size_t)model->inputs;
     model->layers = 0;
     const char *at = list;
     for (;;) {
+        if (model->layers > 0 && strcmp(at, "ordinal") == 0) {
+            model->ordinal = true;
+            break;
+        }
         char *end;
         long width = strtol(at, &end, 10);
         if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`model` %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32", model->spec);
+                            "`model` %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32; after them, "
+                            "for labels in order, may stand ordinal",
+                            model->spec);
         if (model->layers + 2 > PV_LAYERS_MAX)
             return pv__fail(ctx, PV_ERR_USAGE, "`model` %s: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
         model->width[++model->layers] = (size_t)width;
@@ -28,10 +40,10 @@ static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
             break;
         at = end + 1;
     }
-    model->width[++model->layers] = (size_t)model->classes;
+    model->width[++model->layers] = model->ordinal ? 1 : (size_t)model->classes;
     model->params = 0;
     for (int l = 0; l < model->layers; l++)
-        model->params += (model->width[l] + 1) * model->width[l + 1];
+        model->params += model->width[l] * model->width[l + 1] + biases(model, l);
     return PV_OK;
 }
 
@@ -57,7 +69,7 @@ static size_t largest_matrix(const pv_model *model) {
 }
 
 static size_t work_size(const pv_model *model, size_t rows) {
-    size_t size = 2 * rows * widest(model) + largest_matrix(model);
+    size_t size = 2 * rows * widest(model) + largest_matrix(model) + pv__ordinal_room((size_t)model->classes);
     for (int l = 1; l <= model->layers; l++)
         size += rows * model->width[l];
     return size;
@@ -69,9 +81,9 @@ static bool is_bias(const pv_model *model, size_t parameter) {
         if (parameter < matrix)
             return false;
         parameter -= matrix;
-        if (parameter < model->width[l + 1])
+        if (parameter < biases(model, l))
             return true;
-        parameter -= model->width[l + 1];
+        parameter -= biases(model, l);
     }
     return false;
 }
@@ -84,13 +96,17 @@ static void start(const pv_model *model, uint64_t seed, double *w) {
         double scale = sqrt(2 / (double)(model->width[l] ? model->width[l] : 1)) * (l + 1 == model->layers ? 0.1 : 1);
         for (size_t i = 0; i < matrix; i++)
             w[i] = scale * pv_rng_normal(&rng);
-        w += matrix + model->width[l + 1];
+        w += matrix + biases(model, l);
     }
 }
 
 static double *output_bias(const pv_model *model, double *w, size_t *stride) {
     *stride = 1;
-    return w + model->params - (size_t)model->classes;
+    return w + model->params - biases(model, model->layers - 1);
+}
+
+static double *ordinal_room(const pv_model *model, const pv_model_work *work) {
+    return work->block + work_size(model, work->rows) - pv__ordinal_room((size_t)model->classes);
 }
 
 static void forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
@@ -100,16 +116,21 @@ static void forward(const pv_model *model, pv_model_work *work, const double *w,
     for (int l = 0; l < model->layers; l++) {
         size_t from = model->width[l], to = model->width[l + 1];
         const double *bias = w + from * to;
-        for (size_t i = 0; i < n; i++)
+        bool thresholds = model->ordinal && l + 1 == model->layers;
+        for (size_t i = 0; i < n && !thresholds; i++)
             memcpy(out + i * to, bias, to * sizeof *out);
-        work->compute->matmul(n, to, from, in, from, 1, w, out, true);
+        work->compute->matmul(n, to, from, in, from, 1, w, out, !thresholds);
         if (l + 1 < model->layers)
             work->compute->relu(n * to, out);
-        w += (from + 1) * to;
+        w += from * to + biases(model, l);
         in = out;
         out += work->rows * to;
     }
-    pv__log_softmax_rows(n, (size_t)model->classes, in, loglik);
+    if (model->ordinal)
+        pv__ordinal_forward(n, (size_t)model->classes, w - ((size_t)model->classes - 1), in, ordinal_room(model, work),
+                            loglik);
+    else
+        pv__log_softmax_rows(n, (size_t)model->classes, in, loglik);
 }
 
 static void transpose(size_t rows, size_t columns, const double *a, double *t) {
@@ -125,17 +146,23 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
         activations += work->rows * model->width[l];
     double *dout = work->block + activations, *din = dout + work->rows * widest(model);
     double *turned = din + work->rows * widest(model);
-    pv__log_softmax_rows_backward(n, (size_t)model->classes, loglik, dloglik, dout);
-    size_t parameters = model->params;
+    size_t parameters = model->params, k = (size_t)model->classes;
     const double *after = work->block + activations; /* one past the layer's own activations */
+    if (model->ordinal) {
+        size_t at = model->params - (k - 1);
+        pv__ordinal_backward(n, k, w + at, after - work->rows, dloglik, ordinal_room(model, work), dout, dw + at);
+    } else {
+        pv__log_softmax_rows_backward(n, k, loglik, dloglik, dout);
+    }
     for (int l = model->layers - 1; l >= 0; l--) {
         size_t from = model->width[l], to = model->width[l + 1];
-        parameters -= (from + 1) * to;
+        bool thresholds = model->ordinal && l + 1 == model->layers;
+        parameters -= from * to + biases(model, l);
         after -= work->rows * to;
         const double *in = l > 0 ? after - work->rows * from : x;
         work->compute->matmul(from, to, n, in, 1, from, dout, dw + parameters, true);
         double *dbias = dw + parameters + from * to;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n && !thresholds; i++)
             for (size_t j = 0; j < to; j++)
                 dbias[j] += dout[i * to + j];
         if (l == 0)

@@ -19,10 +19,11 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         if (mine)
             return PV_OK;
     }
-    return pv__fail(ctx, PV_ERR_USAGE,
-                    "`model` %s: choose linear, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet or "
-                    "inception",
-                    spec);
+    return pv__fail(
+        ctx, PV_ERR_USAGE,
+        "`model` %s: choose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet "
+        "or inception",
+        spec);
 }
 
 pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
@@ -68,6 +69,10 @@ bool pv_model_has_coefficients(const pv_model *model) {
     return model->architecture->has_coefficients;
 }
 
+bool pv_model_has_thresholds(const pv_model *model) {
+    return model->architecture->has_thresholds;
+}
+
 bool pv_model_is_convex(const pv_model *model) {
     return model->architecture->convex;
 }
@@ -91,7 +96,7 @@ bool pv_model_is_bias(const pv_model *model, size_t parameter) {
 void pv_model_shift(const pv_model *model, const double *shift, double *w) {
     size_t stride;
     double *bias = model->architecture->output_bias(model, w, &stride);
-    bool fixed = model->architecture->first_class_fixed;
+    bool fixed = pv__first_class_fixed(model);
     for (int y = fixed; y < model->classes; y++)
         bias[(size_t)(y - fixed) * stride] += shift[y] - (fixed ? shift[0] : 0);
 }

@@ -12,10 +12,13 @@
 /* X(name, "as in `model`", "what `help` says of it") */
 #define PV_MODEL_LIST(X)                                                                                               \
     X(linear, "linear", "linear: logistic or softmax regression.")                                                     \
-    X(mlp, "mlp:64,32", " mlp: hidden layers of these sizes with ReLU.")                                               \
+    X(ordinal, "ordinal", " ordinal: labels in order, by cumulative logits with proportional odds.")                   \
+    X(mlp, "mlp:64,32",                                                                                                \
+      " mlp: hidden layers of these sizes with ReLU; mlp:64,32,ordinal has cumulative logits as its output.")          \
     X(convnet, "convnet",                                                                                              \
       " For images: convnet or inception, with sizes as in convnet:views=3,size=16; the defaults are views=9, "        \
-      "size=32, low=64, channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean).")         \
+      "size=32, low=64, channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean), "         \
+      "output=softmax (or ordinal).")                                                                                  \
     X(inception, "inception", "")
 
 enum { PV_LAYERS_MAX = 16 };
@@ -26,6 +29,7 @@ struct pv_model {
     int inputs, classes;
     int layers;                      /* mlp: dense layers, hidden ones and the output */
     size_t width[PV_LAYERS_MAX + 1]; /* mlp: inputs, hidden sizes, classes */
+    bool ordinal;                    /* the output is one number, with thresholds for the labels (ordinal.c) */
     struct pv__network *network;     /* convnet, inception; NULL for the others */
     size_t params;
 };
@@ -53,8 +57,10 @@ typedef struct pv__architecture {
     bool backward_needs_work; /* what forward left in work; linear does not */
 
     /* What it can do. */
-    bool convex;           /* -log p(y|x,w) is smooth and convex in w: one optimum, near that of a sample of the rows */
+    bool convex; /* -log p(y|x,w) is smooth, and convex in w or in a function of w: one optimum, near that of a sample
+                    of the rows */
     bool has_coefficients; /* w is [classes - 1][1 + inputs], the intercept first: slopes of the inputs */
+    bool has_thresholds;   /* w is [classes - 1] output biases, which make thresholds, then slopes of the inputs */
     bool has_curvature;    /* its information in w is what precondition.c makes of rows and probabilities */
     bool own_threads;      /* runs its own threads over the rows of one work; others are run by the caller's */
     size_t chunk_rows;     /* rows that one work takes at a time; 0: as many as fit the cache */
@@ -77,6 +83,25 @@ typedef struct pv__architecture {
 #define PV__MODEL_EXTERN(name, usage, help) extern const pv__architecture pv__##name;
 PV_MODEL_LIST(PV__MODEL_EXTERN)
 #undef PV__MODEL_EXTERN
+
+/* Whether the first label's output bias is fixed at 0, and the others are relative to it. */
+static inline bool pv__first_class_fixed(const pv_model *model) {
+    return model->ordinal || model->architecture->first_class_fixed;
+}
+
+/* Whether output biases can multiply p(y|x) by any factor for each label (and normalise): a sample by label then has a
+ * model of the same kind as the population. */
+static inline bool pv__model_is_free(const pv_model *model) {
+    return !model->ordinal || model->classes == 2;
+}
+
+/* (ordinal.c) Thresholds c [k-1] of biases b [k-1]; log-likelihoods [n][k] of eta [n]; the gradient back, that of b
+ * added to db. room [pv__ordinal_room] is scratch. */
+size_t pv__ordinal_room(size_t k);
+void pv__ordinal_thresholds(size_t k, const double *b, double *room, double *c);
+void pv__ordinal_forward(size_t n, size_t k, const double *b, const double *eta, double *room, double *loglik);
+void pv__ordinal_backward(size_t n, size_t k, const double *b, const double *eta, const double *dloglik, double *room,
+                          double *deta, double *db);
 
 /* logits [n][classes] to log-probabilities, and the gradient back. In place is fine. */
 void pv__log_softmax_rows(size_t n, size_t classes, const double *logits, double *loglik);

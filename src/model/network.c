@@ -15,10 +15,15 @@ enum { PART_IMAGES = 36 };
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
+/* Numbers that the output layer has: a logit for each label, or one on the scale of ordered labels. */
+static size_t outputs(const pv_model *model) {
+    return model->ordinal ? 1 : (size_t)model->classes;
+}
+
 static bool is_bias(const pv_model *model, size_t parameter) {
     const pv__graph *g = &model->network->graph;
     if (parameter >= g->params)
-        return parameter >= model->params - (size_t)model->classes;
+        return parameter >= g->params + model->network->features * outputs(model);
     for (int t = 0; t < g->nodes; t++)
         if (g->node[t].kind == PV_NODE_CONV && parameter < g->node[t].bias + g->node[t].out.channels)
             return parameter >= g->node[t].bias;
@@ -41,13 +46,13 @@ static void start(const pv_model *model, uint64_t seed, double *w) {
     }
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_NETWORK_START, PV_NODES_MAX);
     double scale = 0.1 * sqrt(2 / (double)model->network->features);
-    for (size_t i = 0; i < model->network->features * (size_t)model->classes; i++)
+    for (size_t i = 0; i < model->network->features * outputs(model); i++)
         w[g->params + i] = scale * pv_rng_normal(&rng);
 }
 
 static double *output_bias(const pv_model *model, double *w, size_t *stride) {
     *stride = 1;
-    return w + model->params - (size_t)model->classes;
+    return w + model->network->graph.params + model->network->features * outputs(model);
 }
 
 double pv__network_row_floats(const pv__network *network) {
@@ -93,7 +98,9 @@ static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__
     PV_TRY(pv__alloc(ctx, all, 2 * sizeof(double), &n->features));
     n->dfeatures = n->features + all;
     PV_TRY(pv__alloc(ctx, rows, net->features * sizeof(double), &n->pooled));
-    PV_TRY(pv__alloc(ctx, rows, (size_t)model->classes * sizeof(double), &n->logits));
+    size_t k = (size_t)model->classes;
+    PV_TRY(pv__alloc(ctx, rows * k + pv__ordinal_room(k), sizeof(double), &n->logits));
+    n->room = n->logits + rows * k;
     return pv__alloc(ctx, rows, net->features * sizeof(uint16_t), &n->chosen);
 }
 
@@ -196,7 +203,7 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
                     double *loglik) {
     const pv__network *net = model->network;
     pv__network_work *work = held->network;
-    size_t F = net->features, k = (size_t)model->classes, images = work->part_rows * net->views;
+    size_t F = net->features, k = outputs(model), images = work->part_rows * net->views;
     size_t parts = (n + work->part_rows - 1) / work->part_rows;
     work->kind->load(work->engine, w);
 #pragma omp parallel for num_threads(pv_threads_ready(parts < (size_t)work->threads ? (int)parts : work->threads))     \
@@ -211,12 +218,18 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
     const double *output = w + net->graph.params, *bias = output + F * k;
     for (size_t i = 0; i < n; i++) {
         double *logits = work->logits + i * k;
-        memcpy(logits, bias, k * sizeof *logits);
+        if (model->ordinal)
+            logits[0] = 0;
+        else
+            memcpy(logits, bias, k * sizeof *logits);
         for (size_t f = 0; f < F; f++)
             for (size_t y = 0; y < k; y++)
                 logits[y] += work->pooled[i * F + f] * output[f * k + y];
     }
-    pv__log_softmax_rows(n, k, work->logits, loglik);
+    if (model->ordinal)
+        pv__ordinal_forward(n, (size_t)model->classes, bias, work->logits, work->room, loglik);
+    else
+        pv__log_softmax_rows(n, k, work->logits, loglik);
 }
 
 static void backward(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *x,
@@ -224,14 +237,19 @@ static void backward(const pv_model *model, pv_model_work *held, const double *w
     (void)x;
     const pv__network *net = model->network;
     pv__network_work *work = held->network;
-    size_t F = net->features, k = (size_t)model->classes, images = work->part_rows * net->views;
+    size_t F = net->features, k = outputs(model), images = work->part_rows * net->views;
     size_t parts = (n + work->part_rows - 1) / work->part_rows;
     bool low = !work->freeze_low;
-    pv__log_softmax_rows_backward(n, k, loglik, dloglik, work->logits);
     double *doutput = dw + net->graph.params, *dbias = doutput + F * k;
+    if (model->ordinal) /* logits, which forward left there, become their gradient */
+        pv__ordinal_backward(n, (size_t)model->classes, w + net->graph.params + F, work->logits, dloglik, work->room,
+                             work->logits, dbias);
+    else
+        pv__log_softmax_rows_backward(n, k, loglik, dloglik, work->logits);
     for (size_t i = 0; i < n; i++)
         for (size_t y = 0; y < k; y++) {
-            dbias[y] += work->logits[i * k + y];
+            if (!model->ordinal)
+                dbias[y] += work->logits[i * k + y];
             for (size_t f = 0; f < F; f++)
                 doutput[f * k + y] += work->pooled[i * F + f] * work->logits[i * k + y];
         }

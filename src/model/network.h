@@ -8,7 +8,7 @@
 typedef enum pv__view_pool { PV_POOL_MAX, PV_POOL_MIN, PV_POOL_MEAN } pv__view_pool;
 
 /* The part of a model that networks have. Parameters: the graph's, then the output layer [features][classes], then its
- * biases [classes]. */
+ * biases [classes]; with an ordinal output [features] and [classes - 1]. */
 typedef struct pv__network {
     pv__graph graph; /* of one view: to [features][1][1] */
     size_t views, size, features;
@@ -35,7 +35,8 @@ typedef struct pv__network_work {
     double *padded;               /* [part_rows][inputs], the last part where it is not full */
     double *features, *dfeatures; /* [parts part_rows][views][features] */
     double *pooled;               /* [rows][features] */
-    double *logits;               /* [rows][classes], also their gradient */
+    double *logits;               /* [rows][classes], also their gradient; ordinal: [rows] */
+    double *room;                 /* scratch of an ordinal output */
     uint16_t *chosen;             /* [rows][features]: the view a maximum or minimum came from */
     bool training, freeze_low;
     uint64_t seed, step;

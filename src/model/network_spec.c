@@ -34,6 +34,7 @@ typedef struct sizes {
     long channels[CHANNELS_MAX], blocks;
     double dropout;
     pv__view_pool pool;
+    bool ordinal;
 } sizes;
 
 static pv_status wrong(pv_ctx *ctx, const char *spec, const char *what) {
@@ -112,7 +113,13 @@ static pv_status parse_pair(pv_ctx *ctx, const char *spec, const char *pair, siz
         return parse_pool(pair + 5, length - 5, &s->pool)
                    ? PV_OK
                    : wrong(ctx, spec, "pool is max, min or mean, as in pool=max");
-    return wrong(ctx, spec, "its options are views=, size=, low=, channels=, features=, dropout=, pool=");
+    if (strncmp(pair, "output=", 7) == 0) {
+        s->ordinal = length == 14 && strncmp(pair + 7, "ordinal", 7) == 0;
+        return s->ordinal || (length == 14 && strncmp(pair + 7, "softmax", 7) == 0)
+                   ? PV_OK
+                   : wrong(ctx, spec, "output is softmax, or ordinal for labels in order");
+    }
+    return wrong(ctx, spec, "its options are views=, size=, low=, channels=, features=, dropout=, pool=, output=");
 }
 
 static int inception_block(pv__graph *g, int from, size_t channels, double dropout) {
@@ -235,10 +242,13 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, cons
     build(model->network, &s, strcmp(name, "inception") == 0);
     size_t k = (size_t)model->classes, inputs = model->network->views * model->network->size * model->network->size;
     if ((size_t)model->inputs != inputs)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s takes images: %ld views of %ld x %ld pixels; for tables choose linear or mlp", spec,
-                        s.views, s.size, s.size);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`model` %s takes images: %ld views of %ld x %ld pixels; for tables choose linear, ordinal or mlp", spec,
+            s.views, s.size, s.size);
     PV_TRY(check_cost(ctx, spec, model->network));
-    model->params = model->network->graph.params + (model->network->features + 1) * k;
+    model->ordinal = s.ordinal;
+    model->params = model->network->graph.params +
+                    (s.ordinal ? model->network->features + k - 1 : (model->network->features + 1) * k);
     return PV_OK;
 }

@@ -78,8 +78,8 @@ static void test_rows_alone(void **state) {
     (void)state;
     enum { N = 23, D = 13 };
     pv_ctx *ctx = check_ctx(1);
-    const char *specs[] = {"linear", "mlp:9,6"};
-    for (int s = 0; s < 2; s++)
+    const char *specs[] = {"linear", "mlp:9,6", "ordinal", "mlp:9,ordinal"};
+    for (int s = 0; s < 4; s++)
         for (int classes = 2; classes <= 3; classes++) {
             pv_model *model;
             pv_model_work *work;

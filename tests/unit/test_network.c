@@ -86,6 +86,8 @@ static void test_gradients(void **state) {
     check_gradient("convnet:views=3,size=6,low=2,channels=3,features=4,pool=min", 3 * 36, 2, false);
     check_gradient("inception:views=2,size=7,low=3,channels=9-8,features=4,dropout=0.2", 2 * 49, 2, false);
     check_gradient("inception:views=2,size=6,low=2,channels=8,features=4,dropout=0.2,pool=mean", 2 * 36, 3, true);
+    check_gradient("convnet:views=2,size=7,low=3,channels=4-3,features=5,output=ordinal", 2 * 49, 5, true);
+    check_gradient("inception:views=2,size=6,low=2,channels=8,features=4,pool=mean,output=ordinal", 2 * 36, 3, false);
 }
 
 /* Both engines, also with dropout: the same elements are dropped. */

@@ -38,7 +38,8 @@ typedef struct eval_inputs {
     pv_classifier *classifier; /* NULL: --probs */
     pv_table *table;
     pv_dataset *data;
-    pv_probs *probs; /* with a table and a dataset of its own */
+    pv_probs *probs;   /* with a table and a dataset of its own */
+    const char *votes; /* columns that are the labels, given or as in the fit; NULL: a target is. Borrowed */
     pv_prediction *said;
     pv_judgement *judged;
 } eval_inputs;

@@ -36,11 +36,11 @@ static size_t add_votes(char *votes, const char **keep) {
 }
 
 /* As cli_read, and the columns of votes. */
-static int read_table(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
-    if (!options->votes)
+static int read_table(cli_call *call, const pv_roles *roles, eval_inputs *inputs) {
+    if (!inputs->votes)
         return cli_read(call, inputs->classifier->schema, call->argument[1], roles, &inputs->table);
-    const char **keep = cli_alloc(2 * strlen(options->votes) + 2, sizeof *keep);
-    char *votes = cli_copy(options->votes);
+    const char **keep = cli_alloc(2 * strlen(inputs->votes) + 2, sizeof *keep);
+    char *votes = cli_copy(inputs->votes);
     pv_csv_options csv = cli_csv(call);
     csv.roles = roles;
     csv.schema = inputs->classifier->schema;
@@ -85,13 +85,16 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     if (options->weights && *learned && !options->votes)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--weights does not go with a model of votes, whose rows count alike: leave it out");
-    if (options->votes)
+    inputs->votes = options->votes;
+    if (!options->votes && !options->target) /* as in the fit */
+        inputs->votes = pv_schema_roles(classifier->schema).votes;
+    if (inputs->votes)
         roles.target = NULL;
     else if (!roles.target)
         roles.target = classifier->schema->target;
     if (!roles.weights && *classifier->schema->weights)
         roles.weights = classifier->schema->weights; /* as in the fit */
-    int code = read_table(call, options, &roles, inputs);
+    int code = read_table(call, &roles, inputs);
     if (code != CLI_OK)
         return code;
     status = pv_schema_apply(call->ctx, classifier->schema, inputs->table, &roles, &inputs->data);
@@ -136,6 +139,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
                                 .also = options->votes,
                                 .positive = options->positive,
                                 .drop_missing = options->missing == PV_MISSING_DROP};
+    inputs->votes = options->votes;
     pv_status status = pv_probs_read(call->ctx, options->probs, &reading, &inputs->probs);
     return status == PV_OK ? move_probs(call, options, inputs) : cli_fail(call, status);
 }
@@ -153,8 +157,8 @@ static pv_status judge(cli_call *call, const eval_options *options, eval_inputs 
                                   .level = options->interval,
                                   .seed = options->seed};
     pv_status status = PV_OK;
-    if (options->votes)
-        status = pv_dataset_votes(call->ctx, table, options->votes, labels, inputs->said->classes,
+    if (inputs->votes)
+        status = pv_dataset_votes(call->ctx, table, inputs->votes, labels, inputs->said->classes,
                                   options->missing == PV_MISSING_DROP, data);
     return status == PV_OK ? pv_judge(call->ctx, data, labels, inputs->said, &how, &inputs->judged) : status;
 }

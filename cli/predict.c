@@ -147,7 +147,9 @@ static int learn_source(cli_call *call, const predict_options *options, work *he
     if (!options->source)
         return CLI_OK; /* the library says what is missing */
     size_t k = (size_t)c->schema->classes;
-    pv_roles roles = {.target = c->schema->target,
+    const pv_roles learned = pv_schema_roles(c->schema);
+    pv_roles roles = {.target = learned.target,
+                      .votes = learned.votes,
                       .weights = options->weights ? options->weights : c->schema->weights,
                       .missing = options->missing,
                       .unseen = options->unseen};

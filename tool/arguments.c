@@ -59,9 +59,14 @@ const void *cli_value(const cli_call *call, const char *option) {
 }
 
 int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy) {
+    return cli_check_idle_but(call, table, NULL, when, remedy);
+}
+
+int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, const char *when, const char *remedy) {
     for (const cli_group *group = call->command->groups; group->table; group++)
         for (const pv_option *row = group->table; group->table == table && row->name; row++)
-            if (cli_has(call->command, group, row) && cli_given(call, row->name))
+            if (cli_has(call->command, group, row) && cli_given(call, row->name) &&
+                !(but && strcmp(row->name, but) == 0))
                 return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or %s", row->name, when,
                                  remedy);
     return CLI_OK;

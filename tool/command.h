@@ -125,6 +125,8 @@ bool cli_recorded(const char *option);                           /* it may chang
 /* Refuses options of one of the command's tables that would do nothing: they are for something else (when), and
  * may be left out, or what else to do (remedy). */
 int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy);
+/* The same, but for one that has a use. */
+int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, const char *when, const char *remedy);
 /* Refuses a given option that is for something else; what NULL: it has its part. */
 int cli_check_use(cli_call *call, const char *option, const char *what);
 /* The names of a table's options that were given, *n of them; the caller frees the array. */

@@ -72,8 +72,8 @@ int cli_training_prepare(cli_call *call, const char *path, const pv_fit_options 
     int code = CLI_OK;
     pv_status status = pv_model_views(call->ctx, fit->model, &views, &size);
     if (status == PV_OK && views == 0)
-        code = cli_check_idle(call, pv_image_option_table, "images",
-                              "choose a network for them with --model convnet or inception");
+        code = cli_check_idle_but(call, pv_image_option_table, "votes", "images",
+                                  "choose a network for them with --model convnet or inception");
     if (status == PV_OK && code == CLI_OK)
         status = pv_roles_complete(call->ctx, path, fit, &options->roles, &options->image);
     if (status != PV_OK)

@@ -240,7 +240,8 @@ typedef struct pv_strata {
 
 /* Made by pv_schema_learn, pv_schema_new or pv_schema_copy, or part of a classifier; read the fields. */
 typedef struct pv_schema {
-    char *target;  /* the column that is learned, or the array of votes; empty or NULL: none */
+    char *target;  /* the column that is learned, or the array or columns of votes; empty or NULL: none */
+    bool votes;    /* of a table: target is a list of columns of votes, one for each label */
     char *weights; /* column of weights; empty or NULL: none */
     char *group;   /* column of groups; empty or NULL: none. Not kept in model files */
     char **labels; /* [classes], sorted (as numbers where all are), the positive one last */
@@ -273,16 +274,18 @@ bool pv_weights_kind_find(const char *name, pv_weights_kind *kind);
 /* Which columns play which part. NULL strings: none. Lists are comma-separated names ("a,b"; quote as in CSV). */
 typedef struct pv_roles {
     const char *target;
-    const char *weights;     /* counts or weights, one number a row, >= 0 */
-    const char *id;          /* copied to predictions, never a feature */
-    const char *group;       /* rows with one value here stay together in folds and validation rows; never a feature */
-    const char *cluster;     /* rows with one value here were sampled together: the group, and the unit of `robust` */
-    int weights_are;         /* pv_weights_kind */
-    const char *matched;     /* matched sets: the group, and what is conditioned on (the loss is then matched) */
-    const char *strata;      /* columns that rows were sampled by, beside their labels; categories, and features as well
-                                unless they are excluded */
-    const char *exclude;     /* never features */
-    const char *features;    /* only these are features */
+    const char *votes;    /* tables, in the place of a target: a column of votes for each label, in the labels' order;
+                             "COL,..." or "LABEL=COL,...". Soft labels: a row counts as its share of each */
+    const char *weights;  /* counts or weights, one number a row, >= 0 */
+    const char *id;       /* copied to predictions, never a feature */
+    const char *group;    /* rows with one value here stay together in folds and validation rows; never a feature */
+    const char *cluster;  /* rows with one value here were sampled together: the group, and the unit of `robust` */
+    int weights_are;      /* pv_weights_kind */
+    const char *matched;  /* matched sets: the group, and what is conditioned on (the loss is then matched) */
+    const char *strata;   /* columns that rows were sampled by, beside their labels; categories, and features as well
+                             unless they are excluded */
+    const char *exclude;  /* never features */
+    const char *features; /* only these are features */
     const char *categorical; /* numbers to treat as categories */
     const char *positive;    /* two classes: the label that prevalence and rates speak of. NULL: the larger number, or
                                 the one that says so (case, yes, true, malignant, ...); else the last by spelling */
@@ -296,7 +299,7 @@ typedef struct pv_roles {
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
 
-extern const pv_option pv_role_option_table[]; /* all but prevalence and image; ends with a NULL name */
+extern const pv_option pv_role_option_table[]; /* all but votes, prevalence and image; ends with a NULL name */
 /* The roles of settings that have that table, borrowed from them; NULL: they have not. */
 const pv_roles *pv_roles_of(const pv_settings *settings);
 /* Why nothing can be learned by these roles, before any table is read. */

@@ -45,8 +45,8 @@ bool pv__cell_missing(const pv_column *column, size_t row);
 typedef struct pv__reading {
     pv_csv_options options;
     const char **names;
-    char **categorical, **excluded, **strata;
-    size_t n_categorical, n_excluded, n_strata;
+    char **categorical, **excluded, **strata, **votes;
+    size_t n_categorical, n_excluded, n_strata, n_votes;
 } pv__reading;
 PV_MUST_USE pv_status pv__reading_new(pv_ctx *ctx, const pv_csv_options *options, pv__reading *reading);
 void pv__reading_free(pv_ctx *ctx, pv__reading *reading);

@@ -217,7 +217,8 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *code, &code));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->missing,
                                   ", or learn from them with `missing` indicator or impute", data));
-    PV_GOTO(done, learn_labels(ctx, table, &plan, roles, schema, data));
+    PV_GOTO(done, roles->votes ? pv__votes_learn(ctx, table, roles->votes, schema, data)
+                               : learn_labels(ctx, table, &plan, roles, schema, data));
     PV_GOTO(done, pv__sources_learn(ctx, table, &plan, roles, data, schema, code));
     PV_GOTO(done, pv__sources_fill(ctx, table, &plan, schema, code, PV_UNSEEN_REFUSE, data));
     PV_GOTO(done, pv__suspect_leaks(ctx, data, schema));
@@ -249,6 +250,8 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     pv_roles named = *roles;
     if (made->image && *made->image->votes)
         named.target = made->image->votes;
+    if (made->votes)
+        named.target = roles->votes;
     PV_GOTO(done, pv__schema_name(ctx, &named, made));
     PV_GOTO(done, pv__weights_learn(ctx, roles, data));
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
@@ -344,6 +347,8 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
                                    &data->label));
         data->classes = schema->classes;
     }
+    if (roles->votes)
+        PV_GOTO(done, pv__votes_apply(ctx, table, roles->votes, schema->labels, schema->classes, data));
     for (size_t s = 0; s < schema->sources; s++)
         if (plan.category[s])
             PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, schema->source[s].level,

@@ -13,6 +13,8 @@ typedef struct pv__plan {
     size_t target;
     size_t weights;
     size_t group;
+    size_t *vote; /* [votes], the columns of votes */
+    size_t votes;
     size_t *feature; /* [features], in the order of the table, or of the schema */
     size_t features;
     bool *category;      /* [features], encoded by levels */
@@ -45,6 +47,17 @@ PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, cons
 
 /* Copies the names of target, weights and group; a failure is freed with the schema. */
 PV_MUST_USE pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema);
+
+/* ---- votes.c ----------------------------------------------------------------------------------------------------- */
+
+/* The columns that a list of votes names, into the plan. */
+PV_MUST_USE pv_status pv__plan_votes(pv_ctx *ctx, const pv_table *table, const char *text, pv__plan *plan);
+/* Labels and soft labels of the plan's rows: what the list calls them. */
+PV_MUST_USE pv_status pv__votes_learn(pv_ctx *ctx, const pv_table *table, const char *text, pv_schema *schema,
+                                      pv_dataset *data);
+/* The soft labels of the data's rows, for labels that are known; weights stay as they are. */
+PV_MUST_USE pv_status pv__votes_apply(pv_ctx *ctx, const pv_table *table, const char *text, char *const *labels,
+                                      int classes, pv_dataset *data);
 
 /* ---- sources.c --------------------------------------------------------------------------------------------------- */
 

@@ -54,6 +54,7 @@ const pv_option pv_role_option_table[] = {
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
+    pv__free(ctx, plan->vote);
     pv__free(ctx, plan->feature);
     pv__free(ctx, plan->category);
     for (size_t s = 0; plan->made && s < plan->features; s++)
@@ -106,12 +107,22 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         PV_TRY(pv_table_find(ctx, table, "`target`", roles->target, &plan->target));
     if (roles->weights)
         PV_TRY(pv__number_column(ctx, table, "`weights`", roles->weights, &plan->weights));
-    return PV_OK;
+    return roles->votes ? pv__plan_votes(ctx, table, roles->votes, plan) : PV_OK;
 }
 
 pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     const char *group = pv__roles_group(roles), *option = pv__roles_grouping(roles);
-    if (!roles->target)
+    if (roles->votes && roles->target)
+        return pv__fail(ctx, PV_ERR_USAGE, "give `target` or `votes`, not both");
+    if (roles->votes && roles->positive)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`positive` does not go with `votes`: labels are in the order of their columns; name the one of "
+            "interest last");
+    if (roles->votes && (roles->matched || roles->strata))
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each; leave it out",
+                        roles->matched ? "matched" : "strata");
+    if (!roles->target && !roles->votes)
         return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
     if (!group)
         return PV_OK;
@@ -125,7 +136,7 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     if (roles->matched && roles->weights)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`weights` do not go with `matched`: write a row for each person of a set, and leave them out");
-    if (strcmp(group, roles->target) == 0)
+    if (roles->target && strcmp(group, roles->target) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "%s %s: this is the target; name the column of what stays together", option,
                         pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
@@ -226,6 +237,8 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     }
     if (plan->group < n)
         excluded[plan->group] = true;
+    for (size_t i = 0; i < plan->votes; i++)
+        excluded[plan->vote[i]] = true;
     PV_GOTO(done, plan_terms(ctx, table, schema, excluded, category, id, plan, use));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));

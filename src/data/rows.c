@@ -64,6 +64,14 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
     return PV_OK;
 }
 
+/* Whether it can be filled in where a cell is missing. */
+static bool is_feature(const pv__plan *plan, size_t column) {
+    bool vote = false;
+    for (size_t i = 0; i < plan->votes; i++)
+        vote |= plan->vote[i] == column;
+    return column != plan->target && column != plan->weights && !vote;
+}
+
 static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
                                const char *advice, row_states *states) {
     states->first_row = table->rows;
@@ -73,6 +81,8 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
     }
     if (plan->target < table->columns)
         PV_TRY(check_column(ctx, table, plan->target, false, false, states));
+    for (size_t i = 0; i < plan->votes; i++)
+        PV_TRY(check_column(ctx, table, plan->vote[i], false, false, states));
     for (size_t f = 0; f < plan->features; f++)
         PV_TRY(check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states));
     for (size_t c = 0; c < plan->term_columns; c++)
@@ -83,8 +93,7 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
                              "rows out with `missing` drop%s",
                              pv__show(table->column[states->first_column].name).text, states->missing, table->rows,
-                             states->first_column == plan->target || states->first_column == plan->weights ? ""
-                                                                                                           : advice);
+                             is_feature(plan, states->first_column) ? advice : "");
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "

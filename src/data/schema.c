@@ -57,6 +57,7 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     pv_roles names = {.target = from->target, .weights = from->weights, .group = from->group};
     PV_TRY(pv__schema_name(ctx, &names, to));
     to->classes = from->classes;
+    to->votes = from->votes;
     to->missing = from->missing;
     to->positive_guessed = from->positive_guessed;
     PV_TRY(pv__names_copy(ctx, (const char *const *)from->labels, (size_t)from->classes, &to->labels));
@@ -130,7 +131,8 @@ static const char *or_none(const char *name) {
 }
 
 pv_roles pv_schema_roles(const pv_schema *schema) {
-    return (pv_roles){.target = or_none(schema->target),
+    return (pv_roles){.target = schema->votes ? NULL : or_none(schema->target),
+                      .votes = schema->votes ? or_none(schema->target) : NULL,
                       .weights = or_none(schema->weights),
                       .group = or_none(schema->group),
                       .missing = PV_MISSING_MODEL};
@@ -166,8 +168,8 @@ static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const ch
 }
 
 /* Of a table to apply the schema to: columns that it does not use may hold anything. */
-static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, const char **text, size_t *n_text,
-                            const char **keep, size_t *n_keep) {
+static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, const pv__reading *r, const char **text,
+                            size_t *n_text, const char **keep, size_t *n_keep) {
     for (size_t t = 0; t < schema->terms; t++)
         for (size_t i = 0; i < 2; i++)
             add(keep, n_keep, schema->term[t].column[i]);
@@ -184,6 +186,11 @@ static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, cons
         return;
     add(keep, n_keep, roles->target);
     add(text, n_text, roles->target);
+    for (size_t i = 0; i < r->n_votes; i++) { /* "COL", or "LABEL=COL" */
+        const char *equals = strchr(r->votes[i], '=');
+        add(keep, n_keep, r->votes[i]);
+        add(keep, n_keep, equals ? equals + 1 : NULL);
+    }
     if (roles->id && !is_number(schema, roles->id)) {
         add(keep, n_keep, roles->id);
         add(text, n_text, roles->id);
@@ -218,10 +225,12 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
         PV_TRY(pv__names_split(ctx, "`strata`", roles->strata, &r->strata, &r->n_strata));
         PV_TRY(release_terms(ctx, roles->terms, r));
     }
+    if (roles && schema)
+        PV_TRY(pv__names_split(ctx, "`votes`", roles->votes, &r->votes, &r->n_votes));
     size_t room = schema ? schema->sources + 2 * schema->terms + (schema->strata ? schema->strata->columns : 0)
                          : r->n_categorical + r->n_excluded + r->n_strata;
     size_t n_text = 0, n_keep = 0;
-    room += PARTS;
+    room += PARTS + 2 * r->n_votes;
     PV_TRY(pv__alloc(ctx, 2 * room + options->n_text + options->n_keep, sizeof *r->names, &r->names));
     const char **text = r->names, **keep = r->names + room + options->n_text;
     for (size_t i = 0; i < options->n_text; i++)
@@ -229,7 +238,7 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
     for (size_t i = 0; i < options->n_keep; i++)
         add(keep, &n_keep, options->keep[i]);
     if (schema)
-        keep_for_schema(schema, roles, text, &n_text, keep, &n_keep);
+        keep_for_schema(schema, roles, r, text, &n_text, keep, &n_keep);
     else if (roles)
         keep_for_roles(roles, r, text, &n_text);
     r->options.text = text;
@@ -255,6 +264,7 @@ void pv__reading_free(pv_ctx *ctx, pv__reading *reading) {
     pv_string_list_free(ctx, reading->categorical, reading->n_categorical);
     pv_string_list_free(ctx, reading->excluded, reading->n_excluded);
     pv_string_list_free(ctx, reading->strata, reading->n_strata);
+    pv_string_list_free(ctx, reading->votes, reading->n_votes);
     pv__free(ctx, reading->names);
     *reading = (pv__reading){0};
 }

@@ -67,9 +67,11 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
     if (!prior && roles->collinear == PV_COLLINEAR_WARN) /* then nothing says how they share their effect */
         roles->collinear = PV_COLLINEAR_REFUSE;
     PV_TRY(pv_model_views(ctx, fit->model, &image->views, &image->size));
+    if (image->views == 0)
+        roles->votes = image->votes;
     if (image->views > 0)
         PV_TRY(complete_images(ctx, path, fit->model, roles, image));
-    else if (!roles->target && pv_archive_recognise(path))
+    else if (!roles->target && !roles->votes && pv_archive_recognise(path))
         return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
                            "is a file of arrays, and `model` %s takes columns: for images choose `model` convnet or "
                            "inception, for columns name the one to predict with `target`",
@@ -128,6 +130,8 @@ pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *
         return refuse_table(ctx, table->source, fit->model);
     if (image.views > 0)
         roles.image = &image;
+    else
+        roles.votes = image.votes;
     if (image.views > 0 && image.votes && !roles.target)
         roles.target = image.votes;
     PV_TRY(pv_roles_check(ctx, &roles));

@@ -166,6 +166,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         json_object_set_new(object, "reference",
                             json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
         return json_decref(object), NULL;
+    if (object && c->schema->votes && json_object_set_new(object, "votes", json_true()) != 0)
+        return json_decref(object), NULL;
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
         return json_decref(object), NULL;
     bool rule = c->schema->missing != PV_MISSING_REFUSE && c->schema->missing != PV_MISSING_MODEL;
@@ -562,6 +564,7 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     PV_TRY(get_labels(r, schema));
     PV_TRY(get_text(r, r->root, "target", &schema->target));
     PV_TRY(get_text(r, r->root, "weights", &schema->weights));
+    schema->votes = json_is_true(json_object_get(r->root, "votes"));
     if (json_object_get(r->root, "strata"))
         PV_TRY(get_strata(r, json_object_get(r->root, "strata"), schema));
     json_t *list = json_object_get(r->root, "columns");

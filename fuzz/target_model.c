@@ -83,7 +83,8 @@ static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
         pv_population_free(ctx, population);
     }
     double *coefficients = fuzz_room((k - 1) * (d + 1), sizeof *coefficients);
-    if (pv_model_has_coefficients(c->model) && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
+    bool coefficients_too = pv_model_has_coefficients(c->model) || pv_model_has_thresholds(c->model);
+    if (coefficients_too && (status = pv_classifier_coefficients(ctx, c, coefficients)) != PV_OK)
         fuzz_refused(ctx, status);
 }
 

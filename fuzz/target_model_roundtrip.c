@@ -34,7 +34,7 @@ static void check_roundtrip(pv_ctx *ctx, const pv_classifier *c, const pv_datase
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char *const models[] = {"linear", "mlp:3", "linear", "mlp:2,2"};
+    static const char *const models[] = {"linear", "mlp:3", "ordinal", "mlp:2,ordinal"};
     fuzz_input in = {data, size};
     uint8_t how = fuzz_byte(&in);
     pv_ctx *ctx = fuzz_begin_within(32 << 20, 0, size);

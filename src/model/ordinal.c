@@ -39,8 +39,13 @@ static double log_add(double a, double b) {
     return most + log1p(exp(fmin(a, b) - most));
 }
 
-static scale scale_at(size_t k, const double *b, double *room) {
-    scale s = {k, room, room + k, room + 2 * k, room + 3 * k, room + 4 * k, room + 5 * k};
+static scale scale_at(size_t k, const double *b, double *room) { // NOLINT(readability-non-const-parameter): its memory
+    scale s = {.k = k, .log_p = room};
+    s.log_s = s.log_p + k;
+    s.log_t = s.log_s + k;
+    s.c = s.log_t + k;
+    s.mass = s.c + k;
+    s.slope = s.mass + k;
     s.log_p[0] = 0;
     memcpy(s.log_p + 1, b, (k - 1) * sizeof *b);
     double norm = pv_log_sum_exp(k, s.log_p);

@@ -62,7 +62,7 @@ static pv_status unscale_thresholds(pv_ctx *ctx, const pv_classifier *classifier
             coefficients[feature] /= source->sd;
             moved += coefficients[feature] * source->mean;
         }
-        feature += pv__source_width(source);
+        feature += pv_source_width(source);
     }
     for (size_t j = 0; j < J; j++)
         coefficients[j] += moved;

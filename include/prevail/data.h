@@ -228,6 +228,18 @@ typedef enum pv_collinear {
     X(KEEP, "keep")
 const char *pv_collinear_name(pv_collinear rule);
 bool pv_collinear_find(const char *name, pv_collinear *rule);
+
+/* Columns that hold one value in all rows that are learned from. */
+typedef enum pv_constant {
+    PV_CONSTANT_REFUSE,
+    PV_CONSTANT_DROP /* they are no features */
+} pv_constant;
+#define PV_CONSTANT_LIST(X)                                                                                            \
+    X(REFUSE, "refuse")                                                                                                \
+    X(DROP, "drop")
+const char *pv_constant_name(pv_constant rule);
+bool pv_constant_find(const char *name, pv_constant *rule);
+
 /* What rows were sampled by beside their labels: each combination of levels that the training rows have is a stratum.
  * Numbered from 0 in the order of the levels, the last column's going fastest. */
 typedef struct pv_strata {
@@ -295,6 +307,7 @@ typedef struct pv_roles {
     int missing;            /* pv_missing */
     int unseen;             /* pv_unseen */
     int collinear;          /* pv_collinear */
+    int constant;           /* pv_constant */
     const char *terms;      /* "log(a), ns(b,3), a:b": features made of columns */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
 } pv_roles;
@@ -348,8 +361,8 @@ const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], the row 
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
 /* Learns a schema from a training table, and the data set that the table is by it. The caller frees both. Refuses:
- * missing or infinite cells (place, advice), one class only, constant columns, collinear columns (by roles), text
- * columns with more than 200 levels, negative weights. */
+ * missing or infinite cells (place, advice), one class only, constant and collinear columns (by roles), text columns
+ * with more than 200 levels, negative weights. */
 PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
                                       pv_dataset **dataset);
 /* Another table by the schema, which must outlive the data set of images. Of roles target, weights, missing and unseen
@@ -400,6 +413,10 @@ PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const
 /* The same where an interval makes no sense, and is refused. */
 PV_MUST_USE pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                               int classes, double *prevalence);
+
+/* Which of labels [2] is the positive one where nobody says: the larger number, or the one that says so itself (case,
+ * yes, true, malignant, ...); -1 where there is no telling, and the last by spelling counts. */
+int pv_labels_positive(const char *const *labels);
 
 /* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. The column must have been
  * read as text. A label that is none of labels [classes] is refused with its place. option is for messages. */

@@ -334,6 +334,9 @@ PV_MUST_USE pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings 
  * the target, or the votes, must be named. */
 PV_MUST_USE pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings,
                                      pv_classifier **classifier);
+/* The same with rows of the true population, their labels unknown, as the sample of pv_fit_options. */
+PV_MUST_USE pv_status pv_learn_sampled(pv_ctx *ctx, const pv_table *table, const pv_table *sample,
+                                       const pv_settings *settings, pv_classifier **classifier);
 
 /* Linear models: coefficients on the scale of the table, [classes-1][1 + features], intercept first. Ordinal models:
  * the classes-1 thresholds, then a slope for each feature. */

@@ -23,7 +23,7 @@ typedef struct pv_probs_options {
 } pv_probs_options;
 
 typedef struct pv_probs {
-    pv_table *table;
+    pv_table *table;  /* NULL: made of arrays */
     pv_dataset *data; /* label, weight, table_row, dropped; its x means nothing */
     int classes;
     char **labels;  /* [classes], in the order of the columns */
@@ -35,6 +35,11 @@ typedef struct pv_probs {
  * with their place; what is left of that tolerance is divided out. A label without a probability is refused. The caller
  * frees *probs. */
 PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
+/* The same of arrays: p [n][width], width the number of classes, or 1: of two labels, that of the last. label [n], of
+ * labels [classes]; NULL: none. weight [n]; NULL: all 1. Refused as above, by the number of the row from 1; rows of
+ * weight 0 stay. All is copied; there is no table. The caller frees *probs. */
+PV_MUST_USE pv_status pv_probs_new(pv_ctx *ctx, size_t n, const char *const *labels, int classes, int width,
+                                   const double *p, const int32_t *label, const double *weight, pv_probs **probs);
 void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is fine */
 
 /* Votes (counts or shares, not negative) as label frequencies [rows][classes]. columns: "A,B,..." in label order, or

@@ -119,13 +119,18 @@ static bool says_positive(const char *label, const char *other) {
     return false;
 }
 
+int pv_labels_positive(const char *const *labels) {
+    double a, b;
+    if (pv__number_parse(labels[0], strlen(labels[0]), &a) && pv__number_parse(labels[1], strlen(labels[1]), &b))
+        return a > b ? 0 : 1;
+    return says_positive(labels[0], labels[1]) ? 0 : says_positive(labels[1], labels[0]) ? 1 : -1;
+}
+
 /* Which of two labels is the positive one, where nobody said: NULL where spelling alone would decide. */
 static const char *guess_positive(const pv_column *labels) {
-    double a, b;
-    const char *first = labels->level[0], *last = labels->level[1];
-    if (pv__number_parse(first, strlen(first), &a) && pv__number_parse(last, strlen(last), &b))
-        return last; /* sorted by value */
-    return says_positive(first, last) ? first : says_positive(last, first) ? last : NULL;
+    char *const *words = labels->level;
+    int positive = pv_labels_positive((const char *const *)words);
+    return positive < 0 ? NULL : labels->level[positive];
 }
 
 /* The label of interest where it was named: by itself, or with its prevalence, LABEL=P. The caller frees *positive. */

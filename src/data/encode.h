@@ -45,6 +45,8 @@ PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, cons
 
 /* ---- schema.c ---------------------------------------------------------------------------------------------------- */
 
+/* Frees what a column's source holds, not the source. */
+void pv__source_clear(pv_ctx *ctx, pv_source_column *source);
 /* Copies the names of target, weights and group; a failure is freed with the schema. */
 PV_MUST_USE pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema);
 

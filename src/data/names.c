@@ -10,9 +10,11 @@
 #define MISSING(name, word) {PV_MISSING_##name, word},
 #define UNSEEN(name, word) {PV_UNSEEN_##name, word},
 #define COLLINEAR(name, word) {PV_COLLINEAR_##name, word},
+#define CONSTANT(name, word) {PV_CONSTANT_##name, word},
 PV__NAMED(missing, PV_MISSING_LIST, MISSING)
 PV__NAMED(unseen, PV_UNSEEN_LIST, UNSEEN)
 PV__NAMED(collinear, PV_COLLINEAR_LIST, COLLINEAR)
+PV__NAMED(constant, PV_CONSTANT_LIST, CONSTANT)
 PV__NAMED(term_kind, PV_TERM_KIND_LIST, TERM)
 PV__NAMED(weights_kind, PV_WEIGHTS_KIND_LIST, WEIGHTS)
 PV__NAMED(column_type, PV_COLUMN_TYPE_LIST, COLUMN)

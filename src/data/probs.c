@@ -254,6 +254,14 @@ static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, cons
     return status;
 }
 
+/* What is no probability, and what may have been meant; NULL: it is one. */
+static const char *wrong_probability(double p) {
+    return p >= 0 && p <= 1    ? NULL
+           : p > 1 && p <= 100 ? "; divide percentages by 100"
+           : p < 0             ? "; convert log probabilities and logits first"
+                               : "";
+}
+
 /* p [rows][classes] from the dataset's matrix [rows][width], where width may be one less than classes. */
 static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t width, pv_probs *made) {
     size_t classes = (size_t)made->classes;
@@ -263,13 +271,11 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
         const double *from = made->data->x + n * width;
         double *to = made->p + n * classes, sum = 0;
         for (size_t i = 0; i < width; i++) {
-            if (!(from[i] >= 0 && from[i] <= 1))
+            const char *wrong = wrong_probability(from[i]);
+            if (wrong)
                 return PV__FAIL_CELL(ctx, made->table, row, column[i],
                                      "%g in column '%s' is not a probability: it must lie between 0 and 1%s", from[i],
-                                     pv__show(made->table->column[column[i]].name).text,
-                                     from[i] > 1 && from[i] <= 100 ? "; divide percentages by 100"
-                                     : from[i] < 0                 ? "; convert log probabilities and logits first"
-                                                                   : "");
+                                     pv__show(made->table->column[column[i]].name).text, wrong);
             to[classes - width + i] = from[i];
             sum += from[i];
         }
@@ -359,6 +365,79 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
 done:
     pv__free(ctx, column);
     pairs_clear(ctx, &found);
+    pv_probs_free(ctx, made);
+    return status;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+static pv_status check_arrays(pv_ctx *ctx, size_t n, int classes, int width, const int32_t *label,
+                              const double *weight) {
+    if (n == 0 || classes < 2 || classes > PV__LABELS_MAX || (width != classes && !(width == 1 && classes == 2)))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%zu rows of %d probabilities for %d labels: give one for each label, or of two that of the "
+                        "last",
+                        n, width, classes);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (label && !(label[i] >= 0 && label[i] < classes))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: %d is not the number of one of %d labels", i + 1,
+                            (int)label[i], classes);
+        if (weight && !pv_weight_sound(weight[i]))
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu: a weight of %g; weights are 0, or from 1e-100 to 1e100", i + 1,
+                            weight[i]);
+        sum += weight ? weight[i] : 1;
+    }
+    if (!(sum > 0))
+        return pv__fail(ctx, PV_ERR_INPUT, "all weights are 0; there is nothing to look at");
+    return PV_OK;
+}
+
+static pv_status copy_probabilities(pv_ctx *ctx, size_t n, size_t classes, size_t width, const double *p, double *to) {
+    for (size_t i = 0; i < n; i++, p += width, to += classes) {
+        double sum = 0;
+        for (size_t y = 0; y < width; y++) {
+            const char *wrong = wrong_probability(p[y]);
+            if (wrong)
+                return pv__fail(ctx, PV_ERR_INPUT, "%g in row %zu is not a probability: it must lie between 0 and 1%s",
+                                p[y], i + 1, wrong);
+            sum += p[y];
+        }
+        if (width == classes && !(fabs(sum - 1) <= SUM_TOLERANCE))
+            return pv__fail(ctx, PV_ERR_INPUT, "the probabilities of row %zu add up to %.6g, not to 1; correct them",
+                            i + 1, sum);
+        for (size_t y = 0; y < width; y++)
+            to[classes - width + y] = width == classes ? p[y] / sum : p[y];
+        if (width < classes)
+            to[0] = 1 - p[0];
+    }
+    return PV_OK;
+}
+
+pv_status pv_probs_new(pv_ctx *ctx, size_t n, const char *const *labels, int classes, int width, const double *p,
+                       const int32_t *label, const double *weight, pv_probs **probs) {
+    pv_probs *made = NULL;
+    *probs = NULL;
+    PV_TRY(check_arrays(ctx, n, classes, width, label, weight));
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made->data, &made->data));
+    made->classes = made->data->classes = classes;
+    PV_GOTO(done, pv__names_copy(ctx, labels, (size_t)classes, &made->labels));
+    made->data->rows = n;
+    PV_GOTO(done, pv__resize(ctx, n, (size_t)classes * sizeof *made->p, &made->p));
+    PV_GOTO(done, copy_probabilities(ctx, n, (size_t)classes, (size_t)width, p, made->p));
+    if (label) {
+        PV_GOTO(done, pv__resize(ctx, n, sizeof *label, &made->data->label));
+        memcpy(made->data->label, label, n * sizeof *label);
+    }
+    if (weight) {
+        PV_GOTO(done, pv__resize(ctx, n, sizeof *weight, &made->data->weight));
+        memcpy(made->data->weight, weight, n * sizeof *weight);
+    }
+    *probs = made;
+    made = NULL;
+done:
     pv_probs_free(ctx, made);
     return status;
 }

@@ -49,6 +49,8 @@ const pv_option pv_role_option_table[] = {
     {"collinear", PV_OPTION_CHOICE, offsetof(pv_roles, collinear), "warn", 0, 0, "warn|refuse|keep", NULL,
      "Columns that are exact linear combinations of others: name them and go on, refuse them, or keep them without a "
      "word. Without a prior they are refused, unless kept."},
+    {"constant", PV_OPTION_CHOICE, offsetof(pv_roles, constant), "refuse", 0, 0, "refuse|drop", NULL,
+     "Columns with the same value in every row: refuse them, or leave them out and say so."},
     {0}};
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,12 @@
 #include "base/number.h"
 #include "data/encode.h"
 
+void pv__source_clear(pv_ctx *ctx, pv_source_column *source) {
+    pv__free(ctx, source->name);
+    pv_string_list_free(ctx, source->level, (size_t)source->levels);
+    pv__free(ctx, source->rows);
+}
+
 void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     if (!schema)
         return;
@@ -11,11 +17,8 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__free(ctx, schema->weights);
     pv__free(ctx, schema->group);
     pv_string_list_free(ctx, schema->labels, schema->labels ? (size_t)schema->classes : 0);
-    for (size_t s = 0; schema->source && s < schema->sources; s++) {
-        pv__free(ctx, schema->source[s].name);
-        pv_string_list_free(ctx, schema->source[s].level, (size_t)schema->source[s].levels);
-        pv__free(ctx, schema->source[s].rows);
-    }
+    for (size_t s = 0; schema->source && s < schema->sources; s++)
+        pv__source_clear(ctx, &schema->source[s]);
     pv__free(ctx, schema->source);
     pv_string_list_free(ctx, schema->feature, schema->feature ? (size_t)schema->features : 0);
     pv__image_encoding_free(ctx, schema->image);

@@ -242,19 +242,51 @@ done:
     return status;
 }
 
-static pv_status refuse_constant(pv_ctx *ctx, const pv_table *table, const pv_schema *schema) {
+static bool is_constant(const pv_source_column *source) {
+    return source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2;
+}
+
+/* Takes them out of schema, plan and codes. */
+static void drop_constant(pv_ctx *ctx, pv__plan *plan, pv_schema *schema, int32_t **code) {
+    size_t kept = 0;
+    for (size_t s = 0; s < schema->sources; s++) {
+        pv_source_column source = schema->source[s];
+        int32_t *codes = code[s];
+        code[s] = NULL;
+        if (is_constant(&source)) {
+            pv__source_clear(ctx, &source);
+            pv__free(ctx, codes);
+            continue;
+        }
+        plan->feature[kept] = plan->feature[s];
+        plan->category[kept] = plan->category[s];
+        code[kept] = codes;
+        schema->source[kept++] = source;
+    }
+    schema->sources = plan->features = kept;
+}
+
+static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan,
+                                pv_schema *schema, int32_t **code) {
     char **names;
     size_t n = 0;
+    bool drop = roles->constant == PV_CONSTANT_DROP;
     PV_TRY(pv__alloc(ctx, schema->sources, sizeof *names, &names));
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
-        if (source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2)
+        if (is_constant(source)) {
             names[n++] = source->name;
+            drop = drop && !pv__terms_use(schema, source->name);
+        }
     }
     pv_status status = PV_OK;
-    if (n > 0) {
-        char joined[320];
-        pv__join(names, n, 5, joined, sizeof joined);
+    char joined[320];
+    pv__join(names, n, 5, joined, sizeof joined);
+    if (n > 0 && drop && (n < schema->sources || schema->terms > 0)) {
+        pv__log(ctx, PV_LOG_INFO, "%s: %s the same value in every row and %s left out: %s", table->source,
+                n == 1 ? "a column has" : "columns have", n == 1 ? "is" : "are", joined);
+        drop_constant(ctx, plan, schema, code);
+    } else if (n > 0) {
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
                              "%s the same value in every row: %s; leave %s out with `exclude`%s%s",
                              n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them",
@@ -404,7 +436,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
         PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));
         choose_reference(source, code[s], data->rows);
     }
-    PV_TRY(refuse_constant(ctx, table, schema));
+    PV_TRY(treat_constant(ctx, table, roles, plan, schema, code));
     PV_TRY(set_references(ctx, roles->reference, data->rows, schema, code));
     PV_TRY(pv__terms_learn(ctx, table, data, code, schema, plan));
     PV_TRY(learn_made(ctx, table, plan, data, schema));

@@ -60,12 +60,17 @@ static pv_status complete_images(pv_ctx *ctx, const char *path, const char *mode
     return PV_OK;
 }
 
+/* Without a prior nothing says how collinear columns share their effect. */
+static void refuse_collinear(const pv_fit_options *fit, pv_roles *roles) {
+    bool prior = fit->infer != PV_INFER_ML && strcmp(fit->prior, "none") != 0;
+    if (!prior && roles->collinear == PV_COLLINEAR_WARN)
+        roles->collinear = PV_COLLINEAR_REFUSE;
+}
+
 pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options *fit, pv_roles *roles,
                             pv_image_options *image) {
     roles->prevalence = fit->prevalence;
-    bool prior = fit->infer != PV_INFER_ML && strcmp(fit->prior, "none") != 0;
-    if (!prior && roles->collinear == PV_COLLINEAR_WARN) /* then nothing says how they share their effect */
-        roles->collinear = PV_COLLINEAR_REFUSE;
+    refuse_collinear(fit, roles);
     PV_TRY(pv_model_views(ctx, fit->model, &image->views, &image->size));
     if (image->views == 0)
         roles->votes = image->votes;
@@ -82,20 +87,29 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
 /* ---- the whole way ------------------------------------------------------------------------------------------------
  */
 
-static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings) {
+static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings, bool sample) {
     const pv_fit_options *fit = pv_fit_options_of(settings);
     if (fit && pv_roles_of(settings) && pv_image_options_of(settings) && pv_csv_options_of(settings))
-        return pv_fit_settings_check(ctx, settings, fit->sample != NULL);
+        return pv_fit_settings_check(ctx, settings, sample || fit->sample);
     return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
 }
 
-/* Learns from a table that was read for the roles. */
-static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_fit_options *fit,
-                       pv_classifier **classifier) {
+/* Learns from a table that was read for the roles. sample: rows of the population; NULL: none but fit's. */
+static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_table *sample, const pv_roles *roles,
+                       const pv_fit_options *fit, pv_classifier **classifier) {
     pv_schema *schema;
-    pv_dataset *data;
+    pv_dataset *data, *population = NULL;
+    pv_fit_options options = *fit;
     PV_TRY(pv_schema_learn(ctx, table, roles, &schema, &data));
-    pv_status status = pv_fit(ctx, schema, data, fit, classifier);
+    pv_status status;
+    if (sample) {
+        const pv_roles features_alone = {.missing = roles->missing};
+        PV_GOTO(done, pv_schema_apply(ctx, schema, sample, &features_alone, &population));
+        options.sample = population;
+    }
+    status = pv_fit(ctx, schema, data, &options, classifier);
+done:
+    pv_dataset_free(ctx, population);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     return status;
@@ -103,7 +117,7 @@ static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles
 
 pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, pv_classifier **classifier) {
     *classifier = NULL;
-    PV_TRY(check_settings(ctx, settings));
+    PV_TRY(check_settings(ctx, settings, false));
     pv_roles roles = *pv_roles_of(settings);
     pv_image_options image = *pv_image_options_of(settings);
     pv_csv_options reading = *pv_csv_options_of(settings);
@@ -113,18 +127,20 @@ pv_status pv_learn(pv_ctx *ctx, const char *path, const pv_settings *settings, p
     PV_TRY(pv_table_read(ctx, path, &reading, &table));
     pv_fit_options fit = *pv_fit_options_of(settings);
     fit.csv = fit.csv ? fit.csv : pv_csv_options_of(settings);
-    pv_status status = learn(ctx, table, &roles, &fit, classifier);
+    pv_status status = learn(ctx, table, NULL, &roles, &fit, classifier);
     pv_table_free(ctx, table);
     return status;
 }
 
-pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_classifier **classifier) {
+pv_status pv_learn_sampled(pv_ctx *ctx, const pv_table *table, const pv_table *sample, const pv_settings *settings,
+                           pv_classifier **classifier) {
     *classifier = NULL;
-    PV_TRY(check_settings(ctx, settings));
+    PV_TRY(check_settings(ctx, settings, sample != NULL));
     const pv_fit_options *fit = pv_fit_options_of(settings);
     pv_roles roles = *pv_roles_of(settings);
     pv_image_options image = *pv_image_options_of(settings);
     roles.prevalence = fit->prevalence;
+    refuse_collinear(fit, &roles);
     PV_TRY(pv_model_views(ctx, fit->model, &image.views, &image.size));
     if (image.views > 0 && !table->arrays)
         return refuse_table(ctx, table->source, fit->model);
@@ -135,5 +151,9 @@ pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *
     if (image.views > 0 && image.votes && !roles.target)
         roles.target = image.votes;
     PV_TRY(pv_roles_check(ctx, &roles));
-    return learn(ctx, table, &roles, fit, classifier);
+    return learn(ctx, table, sample, &roles, fit, classifier);
+}
+
+pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_classifier **classifier) {
+    return pv_learn_sampled(ctx, table, NULL, settings, classifier);
 }

@@ -169,6 +169,9 @@ static pv_status learn_poorly(pv_ctx *poor) {
     TRY(pv_settings_set(poor, settings, "group", NULL));
     TRY(pv_learn_table(poor, table, settings, &made));
     pv_classifier_free(poor, made);
+    made = NULL;
+    TRY(pv_learn_sampled(poor, table, table, settings, &made));
+    pv_classifier_free(poor, made);
     pv_settings_free(poor, settings);
     json_set_alloc_funcs(malloc, free);
     return status;

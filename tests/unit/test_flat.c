@@ -1,0 +1,208 @@
+/* What bindings use beside the rest: columns of one value, another model's probabilities in arrays, a population sample
+ * in memory, which label is the positive one. */
+#include "fixture.h"
+#include "prevail/judge.h"
+
+/* ---- columns of one value ---------------------------------------------------------------------------------------- */
+
+static const char table_text[] = "a,b,c,d,y\n1,2,x,5,0\n3,2,x,4,1\n2,2,x,7,0\n5,2,x,1,1\n";
+
+static pv_status learn(const pv_roles *roles, pv_schema **schema, pv_dataset **data) {
+    pv_table *table = read_text(table_text);
+    pv_status status = pv_schema_learn(ctx, table, roles, schema, data);
+    pv_table_free(ctx, table);
+    return status;
+}
+
+static void test_constant(void **state) {
+    (void)state;
+    pv_roles roles = {.target = "y"};
+    pv_schema *schema;
+    pv_dataset *data;
+    assert_int_equal(learn(&roles, &schema, &data), PV_ERR_INPUT);
+    says("same value in every row: b, c");
+    roles.constant = PV_CONSTANT_DROP;
+    ok(learn(&roles, &schema, &data));
+    assert_int_equal(schema->sources, 2);
+    assert_int_equal(data->features, 2);
+    assert_string_equal(schema->feature[0], "a");
+    assert_string_equal(schema->feature[1], "d");
+    near(data->x[1], (5 - 4.25) / sqrt((0.5625 + 0.0625 + 7.5625 + 10.5625) / 4), 1e-15);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    roles.terms = "a:b"; /* a term is made of it */
+    assert_int_equal(learn(&roles, &schema, &data), PV_ERR_INPUT);
+    says("same value in every row: b");
+    roles.terms = NULL;
+    roles.features = "b,c"; /* nothing would be left */
+    assert_int_equal(learn(&roles, &schema, &data), PV_ERR_INPUT);
+    says("same value in every row: b, c");
+}
+
+/* ---- the positive label ------------------------------------------------------------------------------------------ */
+
+static void test_positive(void **state) {
+    (void)state;
+    static const struct {
+        const char *labels[2];
+        int positive;
+    } pair[] = {{{"0", "1"}, 1},
+                {{"1", "0"}, 0},
+                {{"10", "9.5"}, 0},
+                {{"case", "control"}, 0},
+                {{"benign", "Malignant"}, 1},
+                {{"no", "yes"}, 1},
+                {{"a", "b"}, -1},
+                {{"1", "b"}, -1}};
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        assert_int_equal(pv_labels_positive(pair[i].labels), pair[i].positive);
+}
+
+/* ---- probabilities ----------------------------------------------------------------------------------------------- */
+
+static const char *const labels[] = {"no", "yes"};
+static const double p[] = {0.9, 0.1, 0.6, 0.4, 0.25, 0.75, 0.5, 0.5, 0.2, 0.8};
+static const double last[] = {0.1, 0.4, 0.75, 0.5, 0.8};
+static const int32_t seen[] = {0, 0, 1, 0, 1};
+static const double weight[] = {1, 2, 1, 0, 1};
+
+static pv_probs *from_file(void) {
+    static const char text[] = "p__no,p__yes,ill,w\n0.9,0.1,no,1\n0.6,0.4,no,2\n0.25,0.75,yes,1\n0.5,0.5,no,0\n"
+                               "0.2,0.8,yes,1\n";
+    const pv_probs_options options = {.target = "ill", .weights = "w"};
+    pv_probs *probs;
+    put(text, sizeof text - 1);
+    ok(pv_probs_read(ctx, path, &options, &probs));
+    return probs;
+}
+
+/* The judgement of the probabilities, made for 0.3, in a population of 0.05. */
+static pv_judgement *judged(const pv_probs *probs) {
+    const double from[] = {0.7, 0.3};
+    const pv_predict_options wanted = {.likelihood = true};
+    pv_judge_options options = pv_judge_options_default();
+    pv_population *population;
+    pv_prediction *said;
+    pv_judgement *made;
+    ok(pv_population_of_probs(ctx, probs, from, "known:0.05", NULL, &population));
+    ok(pv_predict_probs(ctx, probs, from, population, &wanted, &said));
+    options.stated_for = "population";
+    options.bootstrap = 20;
+    ok(pv_judge(ctx, probs->data, probs->labels, said, &options, &made));
+    pv_prediction_free(ctx, said);
+    pv_population_free(ctx, population);
+    return made;
+}
+
+/* Of arrays, with a column for each label or for the last alone, as of a file of the same content. */
+static void test_arrays(void **state) {
+    (void)state;
+    pv_probs *probs[3] = {from_file()};
+    pv_judgement *made[3];
+    ok(pv_probs_new(ctx, 5, labels, 2, 2, p, seen, weight, &probs[1]));
+    ok(pv_probs_new(ctx, 5, labels, 2, 1, last, seen, weight, &probs[2]));
+    for (int i = 0; i < 3; i++)
+        made[i] = judged(probs[i]);
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++)
+        for (int i = 1; i < 3; i++) {
+            double wanted = pv_metric_get(&made[0]->found.value, row), got = pv_metric_get(&made[i]->found.value, row);
+            if (!isnan(wanted) || !isnan(got))
+                near(got, wanted, 1e-14);
+        }
+    for (int i = 0; i < 3; i++) {
+        pv_judgement_free(ctx, made[i]);
+        pv_probs_free(ctx, probs[i]);
+    }
+}
+
+static void refuse(size_t n, int width, const double *given, const int32_t *label, const double *w, const char *part) {
+    pv_probs *probs;
+    assert_true(pv_probs_new(ctx, n, labels, 2, width, given, label, w, &probs) != PV_OK);
+    assert_null(probs);
+    says(part);
+}
+
+static void test_bad_arrays(void **state) {
+    (void)state;
+    refuse(0, 2, p, NULL, NULL, "0 rows");
+    refuse(2, 3, p, NULL, NULL, "3 probabilities for 2 labels");
+    refuse(1, 1, (double[]){30}, NULL, NULL, "30 in row 1 is not a probability: it must lie between 0 and 1; divide");
+    refuse(2, 1, (double[]){0.5, -2}, NULL, NULL, "row 2");
+    refuse(1, 1, (double[]){(double)NAN}, NULL, NULL, "not a probability");
+    refuse(1, 2, (double[]){0.5, 0.6}, NULL, NULL, "add up to 1.1");
+    refuse(1, 1, last, (int32_t[]){2}, NULL, "row 1: 2 is not the number of one of 2 labels");
+    refuse(1, 1, last, (int32_t[]){-1}, NULL, "-1 is not");
+    refuse(1, 1, last, NULL, (double[]){-1}, "a weight of -1");
+    refuse(1, 1, last, NULL, (double[]){0}, "all weights are 0");
+}
+
+/* Every allocation fails in turn. */
+static pv_status make_probs(pv_ctx *failing) {
+    pv_probs *probs = NULL;
+    pv_status status = pv_probs_new(failing, 5, labels, 2, 2, p, seen, weight, &probs);
+    pv_probs_free(failing, probs);
+    return status;
+}
+
+static void test_lack_of_memory(void **state) {
+    (void)state;
+    sweep_memory(make_probs);
+}
+
+/* ---- a population sample ----------------------------------------------------------------------------------------- */
+
+enum { ROWS = 40, PEOPLE = 30 };
+
+static pv_table *numbers(size_t rows, double shift, bool labelled) {
+    double x[ROWS], y[ROWS];
+    for (size_t i = 0; i < rows; i++) {
+        y[i] = (double)(i % 2);
+        x[i] = sin((double)i * 1.7) + shift * y[i];
+    }
+    pv_table *table;
+    ok(pv_table_new(ctx, "memory", rows, &table));
+    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, 0, NULL, false));
+    if (labelled)
+        ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+    return table;
+}
+
+/* As pv_fit with the sample in its options. */
+static void test_sampled(void **state) {
+    (void)state;
+    pv_table *table = numbers(ROWS, 0.8, true), *people = numbers(PEOPLE, 0, false);
+    pv_settings *settings;
+    pv_classifier *learned, *fitted;
+    ok(pv_fit_settings_new(ctx, &settings));
+    ok(pv_settings_set(ctx, settings, "target", "y"));
+    assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE); /* no prevalence */
+    ok(pv_learn_sampled(ctx, table, people, settings, &learned));
+    assert_true(learned->estimated);
+    const pv_roles roles = {.target = "y"};
+    pv_schema *schema;
+    pv_dataset *data, *sample;
+    pv_fit_options options = pv_fit_options_default();
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    ok(pv_schema_apply(ctx, schema, people, NULL, &sample));
+    options.sample = sample;
+    ok(pv_fit(ctx, schema, data, &options, &fitted));
+    for (int k = 0; k < 2; k++) {
+        same_bits(learned->w[k], fitted->w[k]);
+        same_bits(learned->prevalence[k], fitted->prevalence[k]);
+    }
+    pv_classifier_free(ctx, learned);
+    pv_classifier_free(ctx, fitted);
+    pv_dataset_free(ctx, sample);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_settings_free(ctx, settings);
+    pv_table_free(ctx, people);
+    pv_table_free(ctx, table);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_constant),       cmocka_unit_test(test_positive),
+                                       cmocka_unit_test(test_arrays),         cmocka_unit_test(test_bad_arrays),
+                                       cmocka_unit_test(test_lack_of_memory), cmocka_unit_test(test_sampled)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

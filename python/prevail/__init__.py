@@ -1,0 +1,36 @@
+"""Calibrated classifiers from data whose classes were sampled by design.
+
+Two estimators of scikit-learn's kind, `PrevalenceAdjusted` around any classifier and `PrevalenceClassifier` for the
+library's own fits; what their probabilities are worth in the population (`evaluate`, `Scorer`, `net_benefit`,
+`report`, displays); probabilities in another population (`adjust`, `infer_prevalence`, `decide`).
+"""
+
+from ._adjusted import PrevalenceAdjusted
+from ._classifier import PrevalenceClassifier, options
+from ._errors import FileError, InputError, NumericError, PrevailError, PrevailWarning
+from ._judge import Evaluation, Metric, Scorer, evaluate, net_benefit
+from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
+from ._version import __version__
+
+
+__all__ = [
+    "Decisions",
+    "Evaluation",
+    "FileError",
+    "InferredPrevalence",
+    "InputError",
+    "Metric",
+    "NumericError",
+    "PrevailError",
+    "PrevailWarning",
+    "PrevalenceAdjusted",
+    "PrevalenceClassifier",
+    "Scorer",
+    "__version__",
+    "adjust",
+    "decide",
+    "evaluate",
+    "infer_prevalence",
+    "net_benefit",
+    "options",
+]

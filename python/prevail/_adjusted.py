@@ -1,0 +1,317 @@
+"""Any classifier of scikit-learn's kind, with probabilities for the population instead of the training rows."""
+
+import copy
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from ._compat import BaseEstimator, ClassifierMixin, check_is_fitted, check_weights, checked_labels
+from ._context import Context
+from ._errors import InputError
+from ._frames import label_text, label_texts, positive_index
+from ._labels import classes_and_codes, shares
+from ._population import InferredPrevalence, Probabilities, decide, unknown_options
+
+
+def _steps(estimator):
+    """The steps of a pipeline; none of anything else."""
+    found = getattr(estimator, "steps", None)
+    return found if isinstance(found, list) else []
+
+
+def _last_step(estimator):
+    """The estimator at the end of pipelines."""
+    while _steps(estimator):
+        estimator = _steps(estimator)[-1][1]
+    return estimator
+
+
+def _resampler(estimator):
+    """The name of what changes the rows on their way to the last step; None: nothing is known to."""
+    while _steps(estimator):
+        for name, step in _steps(estimator):
+            if hasattr(step, "fit_resample"):
+                return name
+        estimator = _steps(estimator)[-1][1]
+    own = type(estimator)
+    return own.__name__ if own.__module__.startswith("imblearn.ensemble") else None
+
+
+def _fits_weights(estimator):
+    """How much each class counts by the estimator's own settings: (mapping or "balanced" or None)."""
+    last = _last_step(estimator)
+    params = last.get_params(deep=False) if hasattr(last, "get_params") else {}
+    weight = params.get("class_weight")
+    if isinstance(weight, str) and weight.startswith("balanced"):
+        return "balanced"
+    if isinstance(weight, dict):
+        return weight
+    scale = params.get("scale_pos_weight")
+    return None if scale is None else {"scale_pos_weight": float(scale)}
+
+
+class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
+    """Makes a classifier's probabilities right for a population with another prevalence than its training rows.
+
+    Undersampling, oversampling, class weights and case-control designs all shift the probabilities that a classifier
+    learns towards the label shares of the rows it saw. This wrapper knows these shares (the design) and moves the
+    probabilities to the stated prevalence.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier with `predict_proba`, a pipeline that ends in one included. `fit` fits a clone of it. One that is
+        fitted already can be used without `fit` where `design` is given.
+    prevalence : float, mapping, sequence, "unknown" or None
+        How common the classes are in the population. A number is that of the positive class. "unknown": inferred from
+        the rows of each prediction. None: as in the design. It may be changed after fitting.
+    design : float, mapping, sequence or None
+        The label shares that the estimator has learned from. None: those of the rows given to `fit`, weighted as the
+        estimator weights them (`sample_weight`, `class_weight`, `scale_pos_weight`).
+    positive : label, optional
+        Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
+        (case, yes, true, malignant, ...), else the last.
+    threads : int, optional
+        The most threads that an inference of the prevalence uses.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted one.
+    classes_ : ndarray
+        The labels.
+    positive_ : object
+        The positive class.
+    design_ : ndarray of shape (n_classes,)
+        The label shares of the design.
+    prevalence_ : ndarray of shape (n_classes,)
+        Of the population; an inferred one as of the last prediction.
+    inferred_ : InferredPrevalence
+        With an unknown prevalence, what the rows of the last prediction said, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np, prevail
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 500)                       # as many cases as controls
+    >>> X = rng.normal(size=(1000, 3)) + y[:, None]
+    >>> forest = RandomForestClassifier(min_samples_leaf=20, random_state=0)
+    >>> model = prevail.PrevalenceAdjusted(forest, prevalence=0.01).fit(X, y)
+    >>> model.design_
+    array([0.5, 0.5])
+    >>> bool(model.predict_proba(X)[:, 1].mean() < 0.1)
+    True
+    >>> model.for_population(0.2).predict_proba(X[:1]).shape
+    (1, 2)
+    """
+
+    def __init__(self, estimator=None, prevalence=None, design=None, *, positive=None, threads=None):
+        self.estimator = estimator
+        self.prevalence = prevalence
+        self.design = design
+        self.positive = positive
+        self.threads = threads
+
+    # ---- fitting ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fits a clone of the estimator and learns the design.
+
+        Parameters
+        ----------
+        X, y
+            As the estimator takes them.
+        sample_weight : array-like of shape (n,), optional
+            Passed to the estimator, and counted in the design.
+        **fit_params
+            Passed to the estimator.
+        """
+        if self.estimator is None:
+            raise InputError("`estimator` is missing: give the classifier to be adjusted", "usage")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        labels = checked_labels(y, None, type(self).__name__)
+        weights = check_weights(sample_weight, len(labels))
+        if self.design is None:
+            changes = _resampler(self.estimator)
+            if changes:
+                raise InputError(
+                    f"{changes} changes the rows before the classifier sees them, so the label shares that it learns "
+                    "from are not those of y: state them with `design`, 0.5 for balanced ones",
+                    "usage",
+                )
+        self._check(np.unique(labels))
+        fitted = clone(self.estimator)
+        if weights is not None:
+            fit_params["sample_weight"] = sample_weight
+        self.estimator_ = fitted.fit(X, y, **fit_params)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        self._take_design(labels, weights)
+        return self
+
+    def _check(self, classes):
+        """Refuses what cannot be, before the work."""
+        with Context() as ctx:
+            for name in ("design", "prevalence"):
+                given = getattr(self, name)
+                if given is not None and not (name == "prevalence" and given == "unknown" and isinstance(given, str)):
+                    if len(classes) > 1:
+                        shares(ctx, name, given, classes, self.positive)
+
+    def _take_design(self, labels, weights):
+        if self.design is not None:
+            return
+        _, codes = classes_and_codes(labels, self.estimator_.classes_)
+        mass = np.bincount(codes, weights, minlength=len(self.estimator_.classes_)).astype(float)
+        own = _fits_weights(self.estimator_)
+        if own == "balanced":
+            mass = (mass > 0).astype(float)
+        elif own and "scale_pos_weight" in own:
+            mass = mass * np.where(np.arange(len(mass)) == 1, own["scale_pos_weight"], 1.0)
+        elif own:
+            by_text = {label_text(label): value for label, value in own.items()}
+            mass = mass * np.array([by_text.get(text, 1.0) for text in label_texts(self.estimator_.classes_)])
+        self._learned_design = mass / mass.sum()
+
+    # ---- what is known ----------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimator_") or (self.design is not None and _is_fitted(self.estimator))
+
+    def _fitted(self):
+        if hasattr(self, "estimator_"):
+            return self.estimator_
+        if self.estimator is not None and _is_fitted(self.estimator):
+            if self.design is not None:
+                return self.estimator
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Its estimator is: say what label shares it has "
+                "learned from with `design`, or call 'fit'"
+            )
+        check_is_fitted(self)
+
+    @property
+    def classes_(self):
+        return self._fitted().classes_
+
+    @property
+    def positive_(self):
+        classes = self.classes_
+        return classes[positive_index(classes, self.positive)]
+
+    @property
+    def design_(self):
+        fitted = self._fitted()
+        if self.design is None:
+            return self._learned_design
+        with Context() as ctx:
+            return shares(ctx, "design", self.design, fitted.classes_, self.positive)
+
+    @property
+    def prevalence_(self):
+        self._fitted()
+        if self.prevalence is None:
+            return self.design_
+        if _is_unknown(self.prevalence):
+            if "inferred_" not in self.__dict__:
+                raise AttributeError("the prevalence is inferred by a prediction, and there was none yet")
+            return self.inferred_.value
+        with Context() as ctx:
+            return shares(ctx, "prevalence", self.prevalence, self.classes_, self.positive)
+
+    def for_population(self, prevalence, X=None):
+        """The same classifier for another population, without fitting anew.
+
+        Parameters
+        ----------
+        prevalence : float, mapping, sequence, "unknown" or None
+            As the parameter. "unknown": inferred from the rows of each prediction.
+        X : array-like, optional
+            With "unknown": rows of the population, from which it is inferred now; `prevalence_` and `inferred_` have
+            it, and predictions are for it.
+
+        Returns
+        -------
+        PrevalenceAdjusted
+        """
+        made = copy.copy(self)
+        made.__dict__.pop("inferred_", None)
+        made.prevalence = prevalence
+        if not _is_unknown(prevalence):
+            made.prevalence_  # noqa: B018 - refuses now what cannot be
+        elif X is not None:
+            made.predict_proba(X)
+            found = made.inferred_
+            made.prevalence = dict(zip(found.classes.tolist(), (found.value / found.value.sum()).tolist()))
+        return made
+
+    # ---- predicting -------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X):
+        """Probabilities in the population, of shape (n, n_classes)."""
+        fitted = self._fitted()
+        said = fitted.predict_proba(X)
+        if len(fitted.classes_) < 2 or self.prevalence is None:
+            return said
+        with Context(self.threads) as ctx:
+            given = Probabilities(ctx, said, fitted.classes_, self.positive)
+            source = np.ascontiguousarray(self.design_[given.order])
+            if not _is_unknown(self.prevalence):
+                return given.matrix(given.predict(source, given.shares("prevalence", self.prevalence)).p)
+            moved = given.predict(source, "unknown", unknown_options(ctx, 0.9))
+            self.inferred_ = InferredPrevalence(moved.inferred.contents, given.classes, given.positive, given.order)
+            return given.matrix(moved.p)
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
+
+    def decide(self, X, costs):
+        """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
+        return decide(self.predict_proba(X), costs, classes=self.classes_)
+
+    def _more_tags(self):
+        return _inner_tags(self.estimator)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = getattr(self.estimator, "__sklearn_tags__", None)
+        if inner is not None:
+            inner = inner()
+            tags.input_tags = inner.input_tags
+            tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        return tags
+
+
+def _inner_tags(estimator):
+    try:
+        from sklearn.utils._tags import _safe_tags
+
+        tags = _safe_tags(estimator)
+    except (ImportError, ValueError):
+        return {}
+    return {name: tags[name] for name in ("allow_nan", "binary_only", "pairwise", "X_types", "poor_score") if name in tags}
+
+
+def _is_unknown(prevalence):
+    return isinstance(prevalence, str) and prevalence == "unknown"
+
+
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(_last_step(estimator))
+    except (NotFittedError, TypeError):
+        return False
+    return hasattr(estimator, "classes_")

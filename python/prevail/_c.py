@@ -1,0 +1,485 @@
+"""The C library by ctypes: its structs and functions, as far as this package uses them.
+
+`tests/test_prototypes.py` compares every line here with the headers, so that the two cannot drift apart.
+"""
+
+import ctypes
+import os
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_bool,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_ubyte,
+    c_uint8,
+    c_uint64,
+    c_void_p,
+)
+
+# ---- structs: those that the library makes and a caller may read, and a few that a caller makes --------------------
+
+
+class pv_error(Structure):
+    _fields_ = [
+        ("status", c_int),
+        ("message", c_char * 512),
+        ("file", c_char * 512),
+        ("line", c_size_t),
+        ("column", c_size_t),
+    ]
+
+
+class pv_progress(Structure):
+    _fields_ = [
+        ("what", c_char_p),
+        ("step", c_size_t),
+        ("steps", c_size_t),
+        ("value", c_double),
+        ("seconds", c_double),
+        ("rows", c_size_t),
+        ("validation", c_double),
+        ("marginal", c_double),
+    ]
+
+
+class pv_option(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("type", c_int),
+        ("offset", c_size_t),
+        ("fallback", c_char_p),
+        ("low", c_double),
+        ("high", c_double),
+        ("choices", c_char_p),
+        ("metavar", c_char_p),
+        ("help", c_char_p),
+    ]
+
+
+class pv_roles(Structure):
+    _fields_ = [
+        ("target", c_char_p),
+        ("weights", c_char_p),
+        ("id", c_char_p),
+        ("group", c_char_p),
+        ("cluster", c_char_p),
+        ("weights_are", c_int),
+        ("matched", c_char_p),
+        ("strata", c_char_p),
+        ("exclude", c_char_p),
+        ("features", c_char_p),
+        ("categorical", c_char_p),
+        ("positive", c_char_p),
+        ("reference", c_char_p),
+        ("prevalence", c_char_p),
+        ("missing", c_int),
+        ("unseen", c_int),
+        ("collinear", c_int),
+        ("constant", c_int),
+        ("terms", c_char_p),
+        ("image", c_void_p),
+    ]
+
+
+MISSING_MODEL = 4  # pv_missing: cells are treated as the model learned
+
+
+class pv_shift_check(Structure):
+    _fields_ = [
+        ("distance", c_double),
+        ("p", c_double),
+        ("column", c_int),
+        ("column_z", c_double),
+        ("column_p", c_double),
+        ("both", c_double),
+    ]
+
+
+class pv_unknown_prevalence(Structure):
+    _fields_ = [
+        ("classes", c_int),
+        ("method", c_int),
+        ("value", POINTER(c_double)),
+        ("lo", POINTER(c_double)),
+        ("hi", POINTER(c_double)),
+        ("sd", POINTER(c_double)),
+        ("level", c_double),
+        ("iterations", c_int64),
+        ("stop", c_int),
+        ("effective", c_double),
+        ("error", c_double),
+        ("worth", c_double),
+        ("movement", c_double),
+        ("weak", c_bool),
+        ("swayed", c_bool),
+        ("points", c_size_t),
+        ("pi", POINTER(c_double)),
+        ("weight", POINTER(c_double)),
+        ("plugin", POINTER(c_double)),
+        ("shift", POINTER(c_double)),
+        ("slope", POINTER(c_double)),
+        ("check", pv_shift_check),
+        ("unlabelled", c_double),
+    ]
+
+
+class pv_unknown_sample(Structure):
+    _fields_ = [
+        ("n", c_size_t),
+        ("classes", c_int),
+        ("loglik", POINTER(c_double)),
+        ("log_marginal", POINTER(c_double)),
+        ("true_marginal", POINTER(c_double)),
+        ("label", POINTER(c_int32)),
+        ("weight", POINTER(c_double)),
+    ]
+
+
+class pv_unknown_options(Structure):
+    _fields_ = [
+        ("method", c_int),
+        ("dirichlet", c_char_p),
+        ("max_iter", c_int64),
+        ("draws", c_int64),
+        ("seed", c_int64),
+        ("level", c_double),
+        ("confusion", POINTER(c_double)),
+        ("reference", c_void_p),
+    ]
+
+
+class pv_predict_options(Structure):
+    _fields_ = [("level", c_double), ("likelihood", c_bool), ("label", POINTER(c_int32))]
+
+
+class pv_prediction(Structure):
+    _fields_ = [
+        ("rows", c_size_t),
+        ("classes", c_int),
+        ("p", POINTER(c_double)),
+        ("log_p", POINTER(c_double)),
+        ("lo", POINTER(c_double)),
+        ("hi", POINTER(c_double)),
+        ("prevalence", POINTER(c_double)),
+        ("inferred", POINTER(pv_unknown_prevalence)),
+        ("loglik", POINTER(c_double)),
+        ("log_marginal", POINTER(c_double)),
+        ("elsewhere", c_bool),
+    ]
+
+
+class pv_probs(Structure):
+    _fields_ = [("table", c_void_p), ("data", c_void_p), ("classes", c_int), ("labels", c_void_p)]
+
+
+class pv_metric_row(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("text", c_char_p),
+        ("offset", c_size_t),
+        ("least", c_int),
+        ("from", c_int),
+    ]
+
+
+METRICS = 20  # doubles in pv_metrics
+
+
+class pv_metrics(Structure):
+    _fields_ = [("value", c_double * METRICS)]
+
+
+class pv_assessment(Structure):
+    _fields_ = [
+        ("value", pv_metrics),
+        ("lo", pv_metrics),
+        ("hi", pv_metrics),
+        ("replicates", c_int64),
+        ("ranking", c_void_p),
+    ]
+
+
+class pv_judgement(Structure):
+    _fields_ = [
+        ("classes", c_int),
+        ("labels", POINTER(c_char_p)),
+        ("positive", c_int),
+        ("rows", c_size_t),
+        ("dropped", c_size_t),
+        ("uncertain", c_size_t),
+        ("observed", POINTER(c_double)),
+        ("stated", POINTER(c_double)),
+        ("as_rows", c_bool),
+        ("prevalence", POINTER(c_double)),
+        ("misleading", c_bool),
+        ("offset", c_double),
+        ("found", pv_assessment),
+    ]
+
+
+CURVE_COLUMNS = 16
+
+
+class pv_curve(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("text", c_char_p),
+        ("points", c_size_t),
+        ("columns", c_size_t),
+        ("column", c_char_p * CURVE_COLUMNS),
+        ("value", POINTER(c_double)),
+    ]
+
+
+class pv_curve_options(Structure):
+    _fields_ = [
+        ("points", c_size_t),
+        ("bins", c_int),
+        ("level", c_double),
+        ("threshold", c_double),
+        ("prevalences", POINTER(c_double)),
+        ("n_prevalences", c_size_t),
+    ]
+
+
+class pv_spread(Structure):
+    _fields_ = [
+        ("mean", c_double),
+        ("sd", c_double),
+        ("lo", c_double),
+        ("hi", c_double),
+        ("sign", c_double),
+    ]
+
+
+class pv_coefficient(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("label", c_char_p),
+        ("value", pv_spread),
+        ("odds_ratio", c_double),
+        ("odds_ratio_lo", c_double),
+        ("odds_ratio_hi", c_double),
+        ("scale", c_double),
+        ("z", c_double),
+        ("p_value", c_double),
+    ]
+
+
+class pv_summary(Structure):
+    _fields_ = [
+        ("level", c_double),
+        ("classes", c_int),
+        ("terms", c_size_t),
+        ("coefficient", POINTER(pv_coefficient)),
+        ("marginal", POINTER(pv_spread)),
+        ("has_errors", c_bool),
+        ("has_tests", c_bool),
+    ]
+
+
+class pv_check(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("title", c_char_p),
+        ("ok", c_bool),
+        ("value", c_double),
+        ("text", c_char * 512),
+        ("remedy", c_char * 512),
+        ("warning", c_char * 1032),
+    ]
+
+
+class pv_diagnosis(Structure):
+    _fields_ = [
+        ("check", POINTER(pv_check)),
+        ("count", c_size_t),
+        ("failed", c_size_t),
+        ("refitted", c_bool),
+    ]
+
+
+class pv_costs(Structure):
+    _fields_ = [
+        ("actions", c_size_t),
+        ("classes", c_int),
+        ("action", POINTER(c_char_p)),
+        ("cost", POINTER(c_double)),
+    ]
+
+
+STRUCTS = [value for value in list(globals().values()) if isinstance(value, type) and issubclass(value, Structure)]
+STRUCTS.remove(Structure)
+
+# ---- functions ------------------------------------------------------------------------------------------------------
+
+pv_log_call = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+pv_progress_call = CFUNCTYPE(None, c_void_p, POINTER(pv_progress))
+pv_poll_call = CFUNCTYPE(c_bool, c_void_p)
+
+_handle = c_void_p  # an object of the library; passed around, never looked into
+_out = POINTER(c_void_p)
+_doubles = POINTER(c_double)
+_texts = POINTER(c_char_p)
+
+# Returns a pv_status: (name, arguments after the context).
+CALLS = {
+    "pv_settings_set": [_handle, c_char_p, c_char_p],
+    "pv_settings_get": [_handle, c_char_p, POINTER(c_char_p)],
+    "pv_fit_settings_new": [_out],
+    "pv_unknown_settings_new": [_out],
+    "pv_judge_settings_new": [_out],
+    "pv_table_new": [c_char_p, c_size_t, _out],
+    "pv_table_add_numbers": [_handle, c_char_p, c_int, c_void_p, c_ssize_t, POINTER(c_uint8), c_bool],
+    "pv_table_add_matrix": [_handle, _texts, c_size_t, c_int, c_void_p, c_ssize_t, c_ssize_t, c_bool],
+    "pv_table_add_texts": [_handle, c_char_p, _texts, POINTER(c_uint8)],
+    "pv_table_add_codes": [
+        _handle,
+        c_char_p,
+        c_int,
+        c_void_p,
+        c_ssize_t,
+        c_int64,
+        _texts,
+        c_size_t,
+        POINTER(c_uint8),
+    ],
+    "pv_archive_new": [c_char_p, _out],
+    "pv_archive_add": [_handle, c_char_p, c_int, c_int, POINTER(c_size_t), c_void_p],
+    "pv_table_of": [_handle, c_void_p, _out],
+    "pv_learn_table": [_handle, _handle, _out],
+    "pv_learn_sampled": [_handle, _handle, _handle, _out],
+    "pv_schema_apply": [_handle, _handle, POINTER(pv_roles), _out],
+    "pv_classifier_summary": [_handle, c_double, POINTER(POINTER(pv_summary))],
+    "pv_classifier_coefficients": [_handle, _doubles],
+    "pv_classifier_draw_coefficients": [_handle, c_size_t, _doubles],
+    "pv_classifier_save": [_handle, c_char_p],
+    "pv_classifier_load": [c_char_p, _out],
+    "pv_classifier_to_bytes": [_handle, POINTER(POINTER(c_ubyte)), POINTER(c_size_t)],
+    "pv_classifier_from_bytes": [c_char_p, POINTER(c_ubyte), c_size_t, _out],
+    "pv_diagnose": [_handle, c_void_p, POINTER(POINTER(pv_diagnosis))],
+    "pv_population_new": [_handle, c_char_p, POINTER(pv_unknown_options), _out],
+    "pv_population_of_probs": [_handle, _doubles, c_char_p, POINTER(pv_unknown_options), _out],
+    "pv_population_known": [c_int, _doubles, _out],
+    "pv_predict": [_handle, _handle, _handle, POINTER(pv_predict_options), POINTER(POINTER(pv_prediction))],
+    "pv_predict_probs": [_handle, _doubles, _handle, POINTER(pv_predict_options), POINTER(POINTER(pv_prediction))],
+    "pv_probs_new": [c_size_t, _texts, c_int, c_int, _doubles, POINTER(c_int32), _doubles, _out],
+    "pv_probs_reference": [_handle, _doubles, _out],
+    "pv_confusion": [POINTER(pv_unknown_sample), c_void_p, _doubles],
+    "pv_prevalence_parse_one": [c_char_p, c_char_p, c_void_p, c_int, _doubles],
+    "pv_prevalence_parse": [c_char_p, c_char_p, c_void_p, c_int, _doubles, _doubles, _doubles],
+    "pv_judge": [_handle, c_void_p, POINTER(pv_prediction), c_void_p, POINTER(POINTER(pv_judgement))],
+    "pv_curve_make": [_handle, c_int, POINTER(pv_curve_options), POINTER(pv_curve)],
+    "pv_decide": [POINTER(pv_costs), c_size_t, _doubles, POINTER(c_int32), _doubles],
+}
+
+# Frees what its second argument points to.
+FREES = [
+    "pv_settings_free",
+    "pv_table_free",
+    "pv_archive_free",
+    "pv_dataset_free",
+    "pv_classifier_free",
+    "pv_summary_free",
+    "pv_diagnosis_free",
+    "pv_population_free",
+    "pv_prediction_free",
+    "pv_probs_free",
+    "pv_reference_free",
+    "pv_judgement_free",
+    "pv_bytes_free",
+    "pv_curve_clear",
+]
+
+# All others: (what is returned, arguments).
+OTHERS = {
+    "pv_ctx_new": (c_int, [c_void_p, _out]),
+    "pv_ctx_free": (None, [_handle]),
+    "pv_ctx_error": (POINTER(pv_error), [_handle]),
+    "pv_ctx_interrupted": (c_bool, [_handle]),
+    "pv_ctx_clear_interrupt": (None, [_handle]),
+    "pv_ctx_set_log": (None, [_handle, pv_log_call, c_void_p, c_int]),
+    "pv_ctx_set_progress": (None, [_handle, pv_progress_call, c_void_p]),
+    "pv_ctx_set_poll": (None, [_handle, pv_poll_call, c_void_p]),
+    "pv_ctx_set_threads": (None, [_handle, c_int]),
+    "pv_status_name": (c_char_p, [c_int]),
+    "pv_kernels": (c_char_p, []),
+    "pv_settings_count": (c_size_t, [_handle]),
+    "pv_settings_option": (POINTER(pv_option), [_handle, c_size_t]),
+    "pv_unknown_options_of": (POINTER(pv_unknown_options), [_handle]),
+    "pv_judge_options_of": (c_void_p, [_handle]),
+    "pv_array_type_find": (c_bool, [c_char_p, POINTER(c_int)]),
+    "pv_curve_kind_find": (c_bool, [c_char_p, POINTER(c_int)]),
+    "pv_curve_options_default": (pv_curve_options, []),
+    "pv_labels_positive": (c_int, [_texts]),
+    "pv_metric_get": (c_double, [POINTER(pv_metrics), POINTER(pv_metric_row)]),
+    "pv_metric_depends": (c_bool, [POINTER(pv_metric_row), c_int]),
+    "pv_dataset_count": (c_size_t, [_handle]),
+    "pv_dataset_sources": (POINTER(c_size_t), [_handle]),
+    "pv_classifier_schema": (c_void_p, [_handle]),
+    "pv_classifier_text": (c_char_p, [_handle, c_int]),
+    "pv_classifier_number": (c_double, [_handle, c_int]),
+    "pv_classifier_fact_find": (c_bool, [c_char_p, POINTER(c_int)]),
+    "pv_classifier_classes": (c_int, [_handle]),
+    "pv_classifier_label": (c_char_p, [_handle, c_int]),
+    "pv_classifier_labels": (c_void_p, [_handle]),
+    "pv_classifier_features": (c_int, [_handle]),
+    "pv_classifier_feature": (c_char_p, [_handle, c_int]),
+    "pv_classifier_columns": (c_size_t, [_handle]),
+    "pv_classifier_column": (c_char_p, [_handle, c_size_t, POINTER(c_int)]),
+    "pv_classifier_draws": (POINTER(c_double), [_handle, POINTER(c_size_t)]),
+    "pv_classifier_prevalence": (POINTER(c_double), [_handle]),
+    "pv_classifier_design": (POINTER(c_double), [_handle]),
+    "pv_classifier_is_relative": (c_bool, [_handle]),
+    "pv_libraries": (c_size_t, [c_void_p, c_size_t]),
+}
+
+
+def prototypes():
+    """Every function with what it returns and takes, for the library and for the test that reads the headers."""
+    made = dict(OTHERS)
+    made.update({name: (c_int, [_handle, *arguments]) for name, arguments in CALLS.items()})
+    made.update({name: (None, [_handle, c_void_p]) for name in FREES})
+    return made
+
+
+def _load():
+    """The library in the package; PREVAIL_LIBRARY names another one, a sanitised build, say."""
+    path = os.environ.get("PREVAIL_LIBRARY") or os.path.join(os.path.dirname(__file__), "lib", "libprevail.so")
+    try:
+        loaded = ctypes.CDLL(path)
+    except OSError as problem:
+        raise ImportError(
+            f"prevail's C library cannot be loaded: {problem}. Install the package with pip, which builds it, "
+            "or name a build of it in the environment variable PREVAIL_LIBRARY"
+        ) from problem
+    for name, (returned, arguments) in prototypes().items():
+        function = getattr(loaded, name)
+        function.restype = returned
+        function.argtypes = arguments
+    return loaded
+
+
+lib = _load()
+
+
+def metric_table():
+    """The rows of pv_metric_table, up to the one without a name."""
+    first = ctypes.addressof(pv_metric_row.in_dll(lib, "pv_metric_table"))
+    rows, size = [], ctypes.sizeof(pv_metric_row)
+    while True:
+        row = pv_metric_row.from_address(first + len(rows) * size)
+        if row.name is None:
+            return rows
+        rows.append(row)
+
+
+__all__ = ["lib", "prototypes", "metric_table", "STRUCTS", "c_uint64"]

@@ -1,0 +1,237 @@
+"""Tables of the library from NumPy arrays and data frames."""
+
+import ctypes
+
+import numpy as np
+
+from ._c import lib
+from ._errors import InputError
+
+
+def encode(text):
+    """A text as the library takes it."""
+    if "\0" in text:
+        raise InputError(f"{text!r} has a NUL character in it, which texts cannot have", "input")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def texts(values):
+    """A C array of texts; None is a null pointer."""
+    return (ctypes.c_char_p * len(values))(*[None if value is None else encode(value) for value in values])
+
+
+def array_type(dtype):
+    """The library's type of a NumPy dtype; None where it has none."""
+    kind = ctypes.c_int()
+    name = np.dtype(dtype).name
+    return kind.value if lib.pv_array_type_find(name.encode(), ctypes.byref(kind)) else None
+
+
+def numbers(values):
+    """The values in a type that the library knows, in the machine's byte order."""
+    values = np.asarray(values)
+    if values.dtype.kind in "biuf" and values.dtype.isnative and array_type(values.dtype) is not None:
+        return values
+    return values.astype(np.float64)
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+def label_text(label):
+    """A label as the library and its reports write it."""
+    if isinstance(label, (bool, np.bool_)):
+        return str(bool(label))
+    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def label_texts(classes):
+    """The texts of labels, which must be told apart by them."""
+    made = [label_text(label) for label in classes]
+    for label in made:
+        if not label.strip():
+            raise InputError(f"the label {label!r} is empty; name it", "input")
+    if len(set(made)) != len(made):
+        raise InputError(f"labels that are written alike: {list(classes)!r}; rename them", "input")
+    return made
+
+
+def positive_index(classes, positive=None):
+    """Which of two classes prevalences and odds ratios speak of; the last of several."""
+    labels = label_texts(classes)
+    if positive is not None:
+        wanted = label_text(positive)
+        if len(labels) != 2:
+            raise InputError(f"`positive` is for two classes, not for {len(labels)}; leave it out", "usage")
+        if wanted not in labels:
+            raise InputError(f"`positive`: there is no label {wanted!r}; the labels are {', '.join(labels)}", "usage")
+        return labels.index(wanted)
+    if len(labels) != 2:
+        return len(labels) - 1
+    guess = lib.pv_labels_positive(texts(labels))
+    return guess if guess >= 0 else 1
+
+
+# ---- frames ---------------------------------------------------------------------------------------------------------
+
+
+def is_frame(X):
+    """Whether X is a data frame: something that streams Arrow, or is like pandas'."""
+    if isinstance(X, np.ndarray):
+        return False
+    return hasattr(X, "__arrow_c_stream__") or (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc"))
+
+
+def frame_names(X):
+    """The names of its columns, as they are."""
+    names = getattr(X, "column_names", None)  # pyarrow: columns are the data
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None:
+        raise InputError(f"the columns of a {type(X).__name__} have no names; make a data frame of it", "input")
+    return list(names)
+
+
+def frame_shape(X):
+    shape = getattr(X, "shape", None)
+    return (int(shape[0]), int(shape[1])) if shape is not None and len(shape) == 2 else (len(X), len(frame_names(X)))
+
+
+class Table:
+    """A table of the library, filled column by column. Lives as long as its context."""
+
+    def __init__(self, ctx, source, rows):
+        self.ctx, self.source, self.names = ctx, source, []
+        ctx.names[source] = self.names
+        self.handle = ctx.new("pv_table_new", encode(source), rows, free="pv_table_free")
+        self._keep = []
+
+    def _named(self, name):
+        name = str(name)
+        self.names.append(name)
+        return encode(name)
+
+    def add_numbers(self, name, values, missing=None):
+        values = numbers(values)
+        mask = None if missing is None else np.ascontiguousarray(missing, dtype=np.uint8)
+        self._keep += [values, mask]
+        self.ctx.call(
+            "pv_table_add_numbers",
+            self.handle,
+            self._named(name),
+            array_type(values.dtype),
+            values.ctypes.data,
+            values.strides[0],
+            None if mask is None else mask.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8)),
+            True,
+        )
+
+    def add_matrix(self, names, values):
+        values = numbers(values)
+        self._keep.append(values)
+        named = [str(name) for name in names]
+        self.names.extend(named)
+        self.ctx.call(
+            "pv_table_add_matrix",
+            self.handle,
+            texts(named),
+            values.shape[1],
+            array_type(values.dtype),
+            values.ctypes.data,
+            values.strides[0],
+            values.strides[1],
+            True,
+        )
+
+    def add_texts(self, name, values):
+        self.ctx.call("pv_table_add_texts", self.handle, self._named(name), texts(values), None)
+
+    def add_codes(self, name, codes, levels):
+        codes = np.ascontiguousarray(codes)
+        self.ctx.call(
+            "pv_table_add_codes",
+            self.handle,
+            self._named(name),
+            array_type(codes.dtype),
+            codes.ctypes.data,
+            codes.strides[0],
+            0,
+            texts(levels),
+            len(levels),
+            None,
+        )
+
+    def add_frame(self, X):
+        """The columns of a data frame, as a CSV file with them would be read."""
+        for name, column in zip(frame_names(X), _columns(X)):
+            self.add_column(name, column)
+
+    def add_column(self, name, column):
+        dtype = getattr(column, "dtype", None)
+        categories = getattr(dtype, "categories", None)
+        if categories is not None and hasattr(column, "cat"):
+            self.add_codes(name, column.cat.codes.to_numpy(), [label_text(level) for level in categories])
+            return
+        kind = getattr(dtype, "kind", "O")
+        if kind == "c":
+            raise InputError(f"column {str(name)!r} holds complex data not supported", "input", column=str(name))
+        if kind in "mM":
+            if kind == "m":
+                raise InputError(f"column {str(name)!r} holds durations; make numbers of them", "input", None, None, str(name))
+            self._add_dates(name, column)
+            return
+        mask = column.isna().to_numpy() if hasattr(column, "isna") else None
+        if kind == "b":
+            self._add_objects(name, np.asarray(column.astype(object)), mask)
+        elif kind in "iuf":
+            if mask is not None and not isinstance(dtype, np.dtype):  # nullable numbers of pandas
+                self.add_numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
+            else:
+                self.add_numbers(name, np.asarray(column))
+        else:
+            self._add_objects(name, np.asarray(column, dtype=object), mask)
+
+    def _add_dates(self, name, column):
+        """Days since 1970-01-01, as of a CSV file."""
+        values = np.asarray(getattr(column, "dt", column).tz_localize(None) if getattr(column.dtype, "tz", None) else column)
+        days = values.astype("datetime64[ns]").astype(np.int64) / 86_400e9
+        self.add_numbers(name, days, np.isnat(values))
+
+    def _add_objects(self, name, values, mask):
+        missing = np.zeros(len(values), bool) if mask is None else np.asarray(mask, dtype=bool)
+        present = values[~missing]
+        is_number = [isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present]
+        if len(present) and all(is_number):
+            filled = np.full(len(values), np.nan)
+            filled[~missing] = present.astype(np.float64)
+            self.add_numbers(name, filled)
+            return
+        if any(is_number):
+            row = int(np.flatnonzero(~missing)[is_number.index(True)])
+            raise InputError(
+                f"column {str(name)!r} holds numbers and texts: {values[row]!r} in row {row} is a number; make all of one kind",
+                "input",
+                row=row,
+                column=str(name),
+            )
+        for row in np.flatnonzero(~missing):
+            if not isinstance(values[row], (str, bool, np.bool_)):
+                raise InputError(
+                    f"column {str(name)!r} holds {values[row]!r} in row {row}, which is neither a number nor a text",
+                    "input",
+                    row=int(row),
+                    column=str(name),
+                )
+        self.add_texts(name, [None if missing[i] else str(value) for i, value in enumerate(values)])
+
+
+def _columns(X):
+    names = frame_names(X)
+    if len(set(map(str, names))) != len(names):
+        repeated = next(name for name in names if [str(n) for n in names].count(str(name)) > 1)
+        raise InputError(f"two columns are named {str(repeated)!r}; rename one", "input", column=str(repeated))
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, i] for i in range(len(names))]
+    return [X[name] for name in names]

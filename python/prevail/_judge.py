@@ -1,0 +1,438 @@
+"""What predictions are worth: evaluate, net_benefit, scorers."""
+
+import ctypes
+import math
+import weakref
+from collections import namedtuple
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import _c
+from ._c import lib
+from ._context import Context, brief
+from ._errors import InputError
+from ._frames import encode, label_text, label_texts
+from ._labels import classes_and_codes, prevalence_text
+from ._model import array
+from ._population import Probabilities
+
+_ROWS = _c.metric_table()
+METRICS = {row.name.decode(): row.text.decode() for row in _ROWS}
+
+CURVES = {
+    "roc": "true against false positive rate",
+    "pr": "precision against recall",
+    "im": "informedness and markedness, at several prevalences",
+    "calibration": "observed share of positives against mean probability, in bins",
+    "calibration_smooth": "the same as a smooth curve",
+    "expected": "errors expected from the probabilities and those observed",
+    "net_benefit": "decision curve",
+    "predictive_values": "ppv and npv against the prevalence",
+}
+
+Metric = namedtuple("Metric", ["value", "lo", "hi"])
+Metric.__doc__ = """A metric with its interval; lo and hi are NaN where there is none."""
+
+
+def frame(columns, index=None):
+    """A pandas data frame where pandas is installed, else the mapping of arrays."""
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    return pandas.DataFrame(columns, index=index)
+
+
+def _free_judgement(address):
+    with brief() as ctx:
+        lib.pv_judgement_free(ctx, address)
+
+
+class Evaluation(Mapping):
+    """What predictions are worth in a population: metrics with intervals, and curves.
+
+    A mapping from the names of metrics to `Metric(value, lo, hi)`; `ev["auc"]` and `ev.auc` are the same.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The labels.
+    positive : object
+        The one that rates and curves speak of.
+    observed, stated : ndarray of shape (n_classes,)
+        The shares of the labels among the rows, and in the population that the metrics are stated for.
+    rows : int
+        How many rows count.
+    level : float
+        Of the intervals.
+    misleading : bool
+        The metrics are of the rows as they are, whose label shares are far from the population's.
+    """
+
+    def __init__(self, judgement, given, level):
+        found = judgement.contents
+        back = np.argsort(given.order)
+        self.classes = given.classes
+        self.positive = given.classes[given.positive]
+        self.rows, self.level = found.rows, level
+        self.observed = array(found.observed, found.classes)[back]
+        self.stated = array(found.stated, found.classes)[back]
+        prevalence = array(found.prevalence, found.classes)
+        self.prevalence = None if prevalence is None else prevalence[back]
+        self.misleading, self.replicates = bool(found.misleading), int(found.found.replicates)
+        self._metrics = {}
+        for row in _ROWS:
+            if found.classes >= row.least:
+                get = [lib.pv_metric_get(getattr(found.found, part), row) for part in ("value", "lo", "hi")]
+                self._metrics[row.name.decode()] = Metric(*get)
+        self._curves = {}
+        self._judgement = judgement
+        self._address = ctypes.cast(judgement, ctypes.c_void_p).value
+        weakref.finalize(self, _free_judgement, self._address)
+
+    # ---- metrics ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name):
+        return self._metrics[name]
+
+    def __iter__(self):
+        return iter(self._metrics)
+
+    def __len__(self):
+        return len(self._metrics)
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["_metrics"][name]
+        except KeyError:
+            raise AttributeError(f"an Evaluation has no metric {name!r}; it has {', '.join(METRICS)}") from None
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._metrics]
+
+    def __hash__(self):
+        return id(self)
+
+    def __eq__(self, other):
+        return self is other
+
+    def to_frame(self):
+        """The metrics as a data frame with the columns value, lo, hi and what each is."""
+        return frame(
+            {
+                "value": [metric.value for metric in self.values()],
+                "lo": [metric.lo for metric in self.values()],
+                "hi": [metric.hi for metric in self.values()],
+                "what": [METRICS[name] for name in self],
+            },
+            index=list(self),
+        )
+
+    # ---- curves -----------------------------------------------------------------------------------------------------
+
+    def curve(self, kind, *, points=500, bins=10, level=None, threshold=0.5, prevalences=None):
+        """A curve as a data frame.
+
+        Parameters
+        ----------
+        kind : str
+            "roc", "pr", "im", "calibration", "calibration_smooth", "expected", "net_benefit" or "predictive_values".
+        points : int
+            At most so many thresholds; 0: every distinct one.
+        bins : int
+            Of "calibration".
+        level : float, optional
+            Of the intervals; default: that of the evaluation.
+        threshold : float
+            Of "predictive_values".
+        prevalences : sequence of float, optional
+            Of "im".
+        """
+        wanted = (kind, points, bins, level, threshold, None if prevalences is None else tuple(prevalences))
+        if wanted not in self._curves:
+            self._curves[wanted] = self._make(*wanted)
+        return frame(dict(self._curves[wanted]))
+
+    def _make(self, kind, points, bins, level, threshold, prevalences):
+        number = ctypes.c_int()
+        if not lib.pv_curve_kind_find(str(kind).encode(), ctypes.byref(number)):
+            raise InputError(f"there is no curve {kind!r}; choose one of {', '.join(CURVES)}", "usage")
+        if self._judgement is None:
+            raise InputError("curves cannot be made of an evaluation that was pickled; make them before", "usage")
+        options = lib.pv_curve_options_default()
+        options.points, options.bins, options.threshold = points, bins, threshold
+        options.level = self.level if level is None else level
+        if prevalences is not None:
+            options.prevalences = (ctypes.c_double * len(prevalences))(*prevalences)
+            options.n_prevalences = len(prevalences)
+        made = _c.pv_curve()
+        with Context() as ctx:
+            ranking = ctypes.c_void_p(self._judgement.contents.found.ranking)
+            ctx.call("pv_curve_make", ranking, number, ctypes.byref(options), ctypes.byref(made))
+            ctx.later("pv_curve_clear", ctypes.byref(made))
+            values = array(made.value, made.points, made.columns) if made.points else np.empty((0, made.columns))
+            names = [made.column[c].decode() for c in range(made.columns)]
+        return {name: values[:, c] for c, name in enumerate(names)}
+
+    def __getstate__(self):
+        for kind in CURVES:
+            self.curve(kind)
+        state = dict(self.__dict__)
+        state["_judgement"] = state["_address"] = None
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+    # ---- as text ----------------------------------------------------------------------------------------------------
+
+    def _lead(self):
+        stated = self.stated[list(self.classes).index(self.positive)]
+        return f"{self.rows} rows, stated for a prevalence of {stated:.4g} of {self.positive!s}"
+
+    def __repr__(self):
+        lines = [f"Evaluation: {self._lead()}"]
+        for name, metric in self.items():
+            if math.isnan(metric.value):
+                continue
+            interval = "" if math.isnan(metric.lo) else f"   {metric.lo:>9.4g} to {metric.hi:<9.4g}"
+            lines.append(f"  {name:<20}{metric.value:>10.4g}{interval}".rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        from html import escape
+
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{m.value:.4g}</td><td>{m.lo:.4g}</td><td>{m.hi:.4g}</td>"
+            f"<td>{escape(METRICS[name])}</td></tr>"
+            for name, m in self.items()
+            if not math.isnan(m.value)
+        )
+        head = "<tr><th>metric</th><th>value</th><th>from</th><th>to</th><th>what it is</th></tr>"
+        return f"<table><caption>{escape(self._lead())}</caption>{head}{rows}</table>"
+
+
+def stated_text(stated_for, classes, positive):
+    """The population that metrics are stated for, as the library reads it."""
+    if isinstance(stated_for, str) and stated_for in ("rows", "population"):
+        return stated_for
+    return prevalence_text(stated_for, classes, positive, "stated_for")
+
+
+def evaluate(
+    y,
+    proba,
+    *,
+    prevalence=None,
+    stated_for=None,
+    classes=None,
+    positive=None,
+    sample_weight=None,
+    level=0.9,
+    bootstrap=-1,
+    seed=1,
+    threads=None,
+):
+    """Judges probabilities by labels: metrics with intervals, and curves.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The labels.
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class of two, or of every class.
+    prevalence : float, mapping, sequence or str, optional
+        Of the population that the probabilities are for.
+    stated_for : {"rows", "population"}, float, mapping or sequence, optional
+        The population that the metrics are stated for: the rows as they are; the one that the probabilities are for;
+        or one of another prevalence. Rows are weighted by their labels. Default: "population" where `prevalence` is
+        given, else "rows".
+    classes : sequence, optional
+        The labels of the columns of `proba`; default: those of y, sorted.
+    positive : label, optional
+        Of two classes, the one that rates and curves speak of. Default: the larger number, or the one that says so
+        (case, yes, true, malignant, ...), else the last.
+    sample_weight : array-like of shape (n,), optional
+        Weights, as repeated rows.
+    level : float
+        Of the intervals.
+    bootstrap : int
+        Replicates behind the intervals; 0: no intervals; -1: as many as are worth the time.
+    seed, threads : int, optional
+        Of the bootstrap; the most threads.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np, prevail
+    >>> y = np.array([0, 0, 0, 1, 0, 1, 1, 1])
+    >>> proba = np.array([0.1, 0.3, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9])
+    >>> ev = prevail.evaluate(y, proba, prevalence=0.5, stated_for=0.01)
+    >>> round(ev.auc.value, 4), round(ev.ppv.value, 4)
+    (0.9375, 0.0294)
+    """
+    if classes is None:
+        classes = _classes_of(y, proba)
+    with Context(threads) as ctx:
+        given = Probabilities(ctx, proba, classes, positive, y=y, sample_weight=sample_weight)
+        chosen = given.classes[given.positive]
+        settings = ctx.new("pv_judge_settings_new", free="pv_settings_free")
+        if stated_for is None:
+            stated_for = "rows" if prevalence is None else "population"
+        asked = {
+            "stated-for": stated_text(stated_for, given.classes, chosen if len(given.classes) == 2 else None),
+            "bootstrap": str(bootstrap),
+            "interval": repr(float(level)),
+            "seed": str(seed),
+        }
+        if len(given.classes) > 2 and positive is not None:
+            asked["positive"] = label_text(positive)
+        for name, text in asked.items():
+            ctx.call("pv_settings_set", settings, name.encode(), encode(text))
+        source = given.shares("prevalence", prevalence)
+        said = given.predict(source, likelihood=True)
+        probs = _c.pv_probs.from_address(given.handle.value)
+        judgement = ctx.new(
+            "pv_judge",
+            probs.data,
+            probs.labels,
+            ctypes.byref(said),
+            lib.pv_judge_options_of(settings),
+            kind=ctypes.POINTER(_c.pv_judgement),
+        )
+        made = Evaluation(judgement, given, level)
+        if made.misleading:
+            ctx.warn(
+                "the metrics are of the rows as they are, whose label shares are far from the prevalence: "
+                "state them for the population with `stated-for`='population'"
+            )
+        return made
+
+
+def _classes_of(y, proba):
+    """The labels of y; where it has one only, and the probabilities are one a row, 0 and 1 if it is one of these."""
+    classes, _ = classes_and_codes(y)
+    shape = np.shape(proba)
+    if len(classes) == 1 and (len(shape) == 1 or shape[1:] == (2,)) and label_text(classes[0]) in ("0", "1"):
+        return np.array([0, 1], dtype=classes.dtype)
+    if len(shape) == 2 and len(classes) != shape[1]:
+        raise InputError(
+            f"y has the labels {', '.join(label_texts(classes))}, and the probabilities have {shape[1]} columns: "
+            "say which labels these are with classes=",
+            "input",
+        )
+    return classes
+
+
+def net_benefit(y, proba, thresholds=None, *, prevalence=None, stated_for=None, level=0.9, **more):
+    """The decision curve: true positives, less the false ones at the odds of the threshold, per row.
+
+    Parameters
+    ----------
+    y, proba, prevalence, stated_for, level
+        As for `evaluate`, which takes further arguments.
+    thresholds : sequence of float, optional
+        Default: those that the rows have, 500 at most.
+
+    Returns
+    -------
+    DataFrame
+        Columns threshold, net_benefit and its interval, treat_all, treat_none.
+
+    Examples
+    --------
+    >>> import prevail
+    >>> curve = prevail.net_benefit([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], [0.25, 0.5])
+    >>> [round(float(value), 4) for value in curve["net_benefit"]]
+    [0.4444, 0.1667]
+    """
+    made = evaluate(y, proba, prevalence=prevalence, stated_for=stated_for, level=level, bootstrap=0, **more)
+    if thresholds is None:
+        return made.curve("net_benefit")
+    return _at_thresholds(made, np.asarray(thresholds, dtype=float))
+
+
+def _at_thresholds(made, thresholds):
+    """Net benefit is made of rates, which change at the thresholds that rows have and nowhere else."""
+    if thresholds.ndim != 1 or not ((thresholds > 0) & (thresholds < 1)).all():
+        raise InputError("thresholds lie between 0 and 1", "usage")
+    curve = made.curve("roc", points=0)
+    at, tpr, fpr = (np.asarray(curve[name]) for name in ("threshold", "tpr", "fpr"))
+    pi = made.stated[list(made.classes).index(made.positive)]
+    order = np.argsort(at)
+    # Rows of p >= t are called; the curve's thresholds are exp(log p), hence the hair's breadth.
+    place = np.searchsorted(at[order], thresholds * (1 - 1e-13), side="left")
+    padded_tpr, padded_fpr = np.append(tpr[order], 0.0), np.append(fpr[order], 0.0)
+    odds = thresholds / (1 - thresholds)
+    value = pi * padded_tpr[place] - (1 - pi) * padded_fpr[place] * odds
+    return frame(
+        {
+            "threshold": thresholds,
+            "net_benefit": value,
+            "treat_all": pi - (1 - pi) * odds,
+            "treat_none": np.zeros(len(thresholds)),
+        }
+    )
+
+
+# ---- scorers --------------------------------------------------------------------------------------------------------
+
+_LOSSES = {"nell", "brier", "ece", "nell_upper", "holdout_nll"}  # the smaller the better
+
+
+class Scorer:
+    """Scores an estimator's probabilities, stated for a population: for `cross_val_score` and `GridSearchCV`.
+
+    Parameters
+    ----------
+    metric : str
+        A metric of `evaluate`; those of which less is better are negated.
+    prevalence : float, mapping, sequence or str, optional
+        Of the population that the probabilities are for. Default: the estimator's own, where it is one of this
+        package's; else unknown.
+    stated_for : optional
+        As for `evaluate`; default: the population.
+
+    Examples
+    --------
+    >>> import prevail
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = prevail.PrevalenceClassifier(prevalence=0.01, positive=0)
+    >>> scores = cross_val_score(model, X[:, :5], y, scoring=prevail.Scorer("auc"))
+    >>> (scores > 0.9).all()
+    True
+    """
+
+    def __init__(self, metric="nell", prevalence=None, stated_for=None, positive=None):
+        if metric not in METRICS:
+            raise InputError(f"there is no metric {metric!r}; choose one of {', '.join(METRICS)}", "usage")
+        self.metric, self.prevalence, self.stated_for, self.positive = metric, prevalence, stated_for, positive
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        prevalence = self.prevalence
+        if prevalence is None:
+            prevalence = getattr(estimator, "prevalence_", None)
+        positive = self.positive
+        if positive is None:
+            positive = getattr(estimator, "positive_", None) if len(estimator.classes_) == 2 else None
+        made = evaluate(
+            y,
+            estimator.predict_proba(X),
+            prevalence=prevalence,
+            stated_for=self.stated_for,
+            classes=estimator.classes_,
+            positive=positive,
+            sample_weight=sample_weight,
+            bootstrap=0,
+        )
+        value = made[self.metric].value
+        return -value if self.metric in _LOSSES else value
+
+    def __repr__(self):
+        return f"Scorer({self.metric!r}, prevalence={self.prevalence!r}, stated_for={self.stated_for!r})"

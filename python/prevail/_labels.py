@@ -1,0 +1,110 @@
+"""Labels as codes, and prevalences as the library reads them."""
+
+import ctypes
+import math
+import numbers
+from collections.abc import Mapping
+
+import numpy as np
+
+from ._errors import InputError
+from ._frames import encode, label_text, label_texts, positive_index, texts
+
+
+def classes_and_codes(y, classes=None):
+    """The labels of y in order, and the place of each row's label among them.
+
+    Where classes are given, a label that is none of them is refused.
+    """
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"labels are one a row, and y has the shape {y.shape}", "input")
+    if len(y) == 0:
+        raise InputError("y has no rows", "input")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise InputError(f"Input y contains NaN: there is no label in row {int(np.isnan(y).argmax())}", "input")
+    found = _small_integers(y)
+    if found is None:
+        values, codes = np.unique(y, return_inverse=True)
+        codes = codes.reshape(-1)
+    else:
+        values, codes = found
+    if classes is None:
+        return values, codes
+    wanted = {label_text(label): i for i, label in enumerate(classes)}
+    place = np.array([wanted.get(label_text(label), -1) for label in values], dtype=np.intp)
+    if (place < 0).any():
+        label = values[int((place < 0).argmax())]
+        row = int((codes == int((place < 0).argmax())).argmax())
+        raise InputError(
+            f"y has the label {label!r} in row {row}, which is none of the classes: {', '.join(wanted)}",
+            "input",
+            row=row,
+        )
+    return np.asarray(classes), place[codes]
+
+
+def _small_integers(y):
+    """The same without a sort, for whole numbers close together."""
+    if y.dtype.kind not in "biu":
+        return None
+    low, high = int(y.min()), int(y.max())
+    if high - low > 1000:
+        return None
+    codes = y.astype(np.intp) - low if low else y.astype(np.intp)
+    present = np.bincount(codes, minlength=high - low + 1) > 0
+    values = np.arange(low, high + 1)[present].astype(y.dtype)
+    return values, codes if present.all() else (np.cumsum(present) - 1)[codes]
+
+
+def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
+    """A prevalence as the command's options have it; None stays None.
+
+    A number is that of the positive class of two; a sequence has one number for each of the classes, in their order; a
+    mapping has them by label; a text is the library's own form, an interval such as "0.005-0.02" among others.
+    """
+    if prevalence is None or isinstance(prevalence, str):
+        return prevalence
+    labels = label_texts(classes)
+    if isinstance(prevalence, Mapping):
+        given = {label_text(label): float(share) for label, share in prevalence.items()}
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise InputError(
+                f"`{option}`: there is no label {unknown[0]!r}; the labels are {', '.join(labels)}", "usage"
+            )
+        return ",".join(f"{label}={share!r}" for label, share in given.items())
+    if isinstance(prevalence, numbers.Real) and not isinstance(prevalence, bool):
+        if len(labels) != 2:
+            raise InputError(
+                f"`{option}`={prevalence!r} is one number, and there are {len(labels)} classes ({', '.join(labels)}): "
+                "give one for each, as a mapping or in their order",
+                "usage",
+            )
+        share = float(prevalence)
+        if not 0 < share < 1 or math.isnan(share):
+            raise InputError(
+                f"`{option}`={prevalence!r}: a prevalence lies between 0 and 1" + _percent(share), "usage"
+            )
+        return f"{labels[positive_index(classes, positive)]}={share!r}"
+    shares = np.asarray(prevalence, dtype=np.float64)
+    if shares.shape != (len(labels),):
+        raise InputError(
+            f"`{option}` has the shape {shares.shape}, and there are {len(labels)} classes: {', '.join(labels)}", "usage"
+        )
+    return ",".join(f"{label}={float(share)!r}" for label, share in zip(labels, shares))
+
+
+def _percent(share):
+    return f"; is it {share / 100:g}, that is {share:g} %?" if 1 < share <= 100 else ""
+
+
+def shares(ctx, option, prevalence, classes, positive=None):
+    """The prevalence of each class, in their order, as the library reads it."""
+    labels = label_texts(classes)
+    found = (ctypes.c_double * len(labels))()
+    text = prevalence_text(prevalence, classes, positive, option)
+    if len(labels) == 2 and "=" not in text and "," not in text:  # a text with one number
+        text = f"{labels[positive_index(classes, positive)]}={text}"
+    ctx.call("pv_prevalence_parse_one", encode(f"`{option}`"), encode(text), texts(labels), len(labels), found)
+    return np.array(found)

@@ -1,0 +1,168 @@
+"""A classifier of the library, held by Python."""
+
+import ctypes
+import os
+import weakref
+
+import numpy as np
+
+from . import _c
+from ._c import lib
+from ._context import Context, brief
+from ._frames import encode
+
+
+def _free(pointer):
+    with brief() as ctx:
+        lib.pv_classifier_free(ctx, pointer)
+
+
+def _fact(name):
+    fact = ctypes.c_int()
+    if not lib.pv_classifier_fact_find(name.encode(), ctypes.byref(fact)):
+        raise AttributeError(name)
+    return fact
+
+
+def array(pointer, *shape):
+    """A copy of doubles of the library's; None for a null pointer."""
+    return np.ctypeslib.as_array(pointer, shape).copy() if pointer else None
+
+
+class Model:
+    """What a fit has found. It is pickled and copied by the bytes of a model file."""
+
+    def __init__(self, handle):
+        self.handle = handle
+        weakref.finalize(self, _free, handle.value)
+
+    # ---- bytes ------------------------------------------------------------------------------------------------------
+
+    def to_bytes(self):
+        data, size = ctypes.POINTER(ctypes.c_ubyte)(), ctypes.c_size_t()
+        with Context() as ctx:
+            ctx.call("pv_classifier_to_bytes", self.handle, ctypes.byref(data), ctypes.byref(size))
+            ctx.later("pv_bytes_free", data)
+            return ctypes.string_at(data, size.value)
+
+    @classmethod
+    def from_bytes(cls, data):
+        buffer = (ctypes.c_ubyte * len(data)).from_buffer_copy(data)
+        with Context() as ctx:
+            return cls(ctx.new("pv_classifier_from_bytes", b"the model", buffer, len(data)))
+
+    def __reduce__(self):
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __copy__(self):
+        return self  # nothing changes a model
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def save(self, path):
+        with Context() as ctx:
+            ctx.call("pv_classifier_save", self.handle, os.fsencode(path))
+
+    @classmethod
+    def load(cls, path):
+        with Context() as ctx:
+            return cls(ctx.new("pv_classifier_load", os.fsencode(path)))
+
+    # ---- what is in it ----------------------------------------------------------------------------------------------
+
+    def text(self, name):
+        value = lib.pv_classifier_text(self.handle, _fact(name))
+        return None if value is None else value.decode("utf-8", "replace")
+
+    def number(self, name):
+        return lib.pv_classifier_number(self.handle, _fact(name))
+
+    @property
+    def labels(self):
+        return [
+            lib.pv_classifier_label(self.handle, i).decode() for i in range(lib.pv_classifier_classes(self.handle))
+        ]
+
+    @property
+    def features(self):
+        """The names of the columns of the encoded matrix; empty for images."""
+        names = [
+            lib.pv_classifier_feature(self.handle, i) for i in range(lib.pv_classifier_features(self.handle))
+        ]
+        return [name.decode() for name in names if name is not None]
+
+    def shares(self, name):
+        """The prevalence or the design, in the order of the labels; None where there is none."""
+        return array(getattr(lib, f"pv_classifier_{name}")(self.handle), len(self.labels))
+
+    def coefficients(self):
+        """[classes - 1][1 + features], the intercept first."""
+        made = np.empty((len(self.labels) - 1, 1 + len(self.features)))
+        with Context() as ctx:
+            ctx.call("pv_classifier_coefficients", self.handle, made.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+        return made
+
+    def draws(self):
+        """[draws][classes - 1][1 + features] of the posterior; None where there is none."""
+        count = ctypes.c_size_t()
+        if not lib.pv_classifier_draws(self.handle, ctypes.byref(count)):
+            return None
+        made = np.empty((count.value, len(self.labels) - 1, 1 + len(self.features)))
+        with Context() as ctx:
+            for i in range(count.value):
+                ctx.call(
+                    "pv_classifier_draw_coefficients",
+                    self.handle,
+                    i,
+                    made[i].ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
+                )
+        return made
+
+    def summary(self, level):
+        """(coefficients, marginal): rows of names and numbers."""
+        with Context() as ctx:
+            made = ctx.new(
+                "pv_classifier_summary", self.handle, level, kind=ctypes.POINTER(_c.pv_summary), free="pv_summary_free"
+            ).contents
+            rows = []
+            for i in range((made.classes - 1) * made.terms):
+                c = made.coefficient[i]
+                rows.append(
+                    {
+                        "label": c.label.decode(),
+                        "term": c.name.decode(),
+                        "coefficient": c.value.mean,
+                        "sd": c.value.sd,
+                        "lo": c.value.lo,
+                        "hi": c.value.hi,
+                        "odds_ratio": c.odds_ratio,
+                        "odds_ratio_lo": c.odds_ratio_lo,
+                        "odds_ratio_hi": c.odds_ratio_hi,
+                        "z": c.z,
+                        "p_value": c.p_value,
+                    }
+                )
+            marginal = [
+                {"mean": s.mean, "sd": s.sd, "lo": s.lo, "hi": s.hi} for s in made.marginal[: made.classes]
+            ]
+            return rows, marginal
+
+    def checks(self, ctx):
+        """The findings of a diagnosis, one mapping each."""
+        made = ctx.new(
+            "pv_diagnose", self.handle, None, kind=ctypes.POINTER(_c.pv_diagnosis), free="pv_diagnosis_free"
+        ).contents
+        found = []
+        for check in made.check[: made.count]:
+            found.append(
+                {
+                    "check": check.name.decode(),
+                    "ok": bool(check.ok),
+                    "value": check.value,
+                    "text": check.text.decode("utf-8", "replace"),
+                    "remedy": check.remedy.decode("utf-8", "replace"),
+                    "warning": check.warning.decode("utf-8", "replace"),
+                }
+            )
+        return found

@@ -1,0 +1,418 @@
+"""Probabilities in another population: adjust, infer_prevalence, decide."""
+
+import ctypes
+from collections import namedtuple
+from collections.abc import Mapping
+
+import numpy as np
+
+from . import _c
+from ._c import lib
+from ._context import Context
+from ._errors import InputError
+from ._frames import encode, label_text, label_texts, positive_index, texts
+from ._labels import classes_and_codes, prevalence_text, shares
+from ._model import array
+
+_doubles = ctypes.POINTER(ctypes.c_double)
+_codes = ctypes.POINTER(ctypes.c_int32)
+
+
+class InferredPrevalence:
+    """What rows without labels say of how common each class is among them.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The labels.
+    value, lo, hi, sd : ndarray of shape (n_classes,)
+        The prevalence of each, its interval and standard deviation. NaN where the method has none.
+    level : float
+        Of the interval.
+    prevalence, interval : float, (float, float)
+        The same of the positive class of two.
+    weak : bool
+        The rows hardly tell: they are worth fewer than ten labelled ones.
+    swayed : bool
+        Another prior would have moved the value noticeably.
+    """
+
+    def __init__(self, found, classes, positive, order):
+        at = np.argsort(order)  # the library's order to that of the classes
+        self.classes = np.asarray(classes)
+        self.positive = self.classes[positive]
+        for name in ("value", "lo", "hi", "sd"):
+            setattr(self, name, array(getattr(found, name), found.classes)[at])
+        self.level, self.weak, self.swayed = found.level, bool(found.weak), bool(found.swayed)
+        self.worth, self.movement = found.worth, found.movement
+        self._at = positive
+
+    @property
+    def prevalence(self):
+        return float(self.value[self._at])
+
+    @property
+    def interval(self):
+        return float(self.lo[self._at]), float(self.hi[self._at])
+
+    def __repr__(self):
+        lo, hi = self.interval
+        weak = "; the rows hardly tell" if self.weak else ""
+        return (
+            f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, "
+            f"{100 * self.level:g} % interval {lo:.4g} to {hi:.4g}{weak})"
+        )
+
+
+class Probabilities:
+    """Another model's probabilities in a context: columns in the library's order, the positive class last of two."""
+
+    def __init__(self, ctx, proba, classes=None, positive=None, y=None, sample_weight=None):
+        proba = np.asarray(proba)
+        if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
+            raise InputError(
+                f"probabilities are numbers, one a row or one for each class, not {proba.dtype} of shape {proba.shape}",
+                "input",
+            )
+        width = 1 if proba.ndim == 1 else proba.shape[1]
+        if np.isnan(proba).any():
+            raise InputError(f"Input contains NaN: the first is in row {int(np.isnan(proba).reshape(len(proba), -1).any(axis=1).argmax())}", "input")
+        if classes is None:
+            classes = np.arange(2 if width == 1 else width)
+        self.ctx, self.classes, self.width = ctx, np.asarray(classes), width
+        count = len(self.classes)
+        if width not in (1, count) or (width == 1 and count != 2):
+            raise InputError(
+                f"the probabilities have {width} column{'s'[: width > 1]}, and there are {count} classes: "
+                f"{', '.join(label_texts(self.classes))}",
+                "input",
+            )
+        self.positive = positive_index(self.classes, positive)
+        self.order = np.arange(count)
+        if count == 2 and self.positive == 0:
+            self.order = np.array([1, 0])
+        self.names = [label_texts(self.classes)[i] for i in self.order]
+        self.labels = texts(self.names)
+        if width > 1 and (self.order != np.arange(count)).any():
+            proba = proba[:, self.order]
+        self._p = np.ascontiguousarray(proba, dtype=np.float64)
+        self.rows = len(self._p)
+        self._y = self._codes(y)
+        self._weight = None
+        if sample_weight is not None:
+            self._weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+            if self._weight.shape != (self.rows,):
+                raise InputError(f"sample_weight.shape == {self._weight.shape}, expected {(self.rows,)}!", "input")
+        self.handle = ctx.new(
+            "pv_probs_new",
+            self.rows,
+            self.labels,
+            count,
+            width,
+            self._p.ctypes.data_as(_doubles),
+            None if self._y is None else self._y.ctypes.data_as(_codes),
+            None if self._weight is None else self._weight.ctypes.data_as(_doubles),
+            free="pv_probs_free",
+        )
+
+    def _codes(self, y):
+        if y is None:
+            return None
+        if len(y) != self.rows:
+            raise InputError(f"y has {len(y)} rows, the probabilities have {self.rows}", "input")
+        _, codes = classes_and_codes(y, self.classes)
+        return np.argsort(self.order).astype(np.int32)[codes]
+
+    def shares(self, option, prevalence):
+        """A prevalence in the library's order; None stays."""
+        if prevalence is None:
+            return None
+        found = shares(self.ctx, option, prevalence, self.classes, self.classes[self.positive] if len(self.classes) == 2 else None)
+        return np.ascontiguousarray(found[self.order])
+
+    def predict(self, from_=None, to=None, unknown=None, level=0.0, likelihood=False, known=None):
+        """A pv_prediction. to: None, where they are; a prevalence by class, in the library's order; or "unknown"."""
+        ctx, source = self.ctx, None if from_ is None else from_.ctypes.data_as(_doubles)
+        population = None
+        if isinstance(to, str):
+            population = ctx.new(
+                "pv_population_of_probs", self.handle, source, encode(to), unknown, free="pv_population_free"
+            )
+        elif to is not None:
+            population = ctx.new(
+                "pv_population_known", len(self.classes), to.ctypes.data_as(_doubles), free="pv_population_free"
+            )
+        options = _c.pv_predict_options(level, likelihood, None)
+        if known is not None:
+            options.label = known.ctypes.data_as(_codes)
+        return ctx.new(
+            "pv_predict_probs",
+            self.handle,
+            source,
+            population,
+            ctypes.byref(options),
+            kind=ctypes.POINTER(_c.pv_prediction),
+            free="pv_prediction_free",
+        ).contents
+
+    def confusion(self, from_):
+        """Shares of the rows of each label by the most likely one, for "bbse"; of labelled rows."""
+        said, marginal = self.predict(from_, likelihood=True), np.log(from_)
+        sample = _c.pv_unknown_sample(
+            n=self.rows,
+            classes=len(self.classes),
+            loglik=said.loglik,
+            log_marginal=marginal.ctypes.data_as(_doubles),
+            label=self._y.ctypes.data_as(_codes),
+        )
+        made = np.empty((len(self.classes),) * 2)
+        self.ctx.call("pv_confusion", ctypes.byref(sample), self.labels, made.ctypes.data_as(_doubles))
+        return made
+
+    def matrix(self, pointer):
+        """[rows][classes] of the library's, with columns in the order of the classes."""
+        return array(pointer, self.rows, len(self.classes))[:, np.argsort(self.order)]
+
+    def like_input(self, pointer):
+        """The same in the shape that the probabilities came in."""
+        made = self.matrix(pointer)
+        return made[:, self.positive] if self.width == 1 else made
+
+
+def unknown_options(ctx, level, reference=None, confusion=None, **options):
+    """How an unknown prevalence is inferred: the library's options by name, and what they have not."""
+    settings = ctx.new("pv_unknown_settings_new", free="pv_settings_free")
+    for name, value in options.items():
+        if value is not None:
+            ctx.call("pv_settings_set", settings, encode(name.replace("_", "-")), encode(str(value)))
+    made = _c.pv_unknown_options.from_buffer_copy(lib.pv_unknown_options_of(settings).contents)
+    made.level = level
+    made.reference = reference
+    if confusion is not None:
+        made.confusion = confusion
+    made._settings = settings  # its texts are borrowed
+    return made
+
+
+def adjust(proba, *, from_, to, classes=None, positive=None, threads=None):
+    """Moves probabilities from the population they were made for to another one.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class of two, or of every class.
+    from_ : float, mapping, sequence or str
+        How common the classes were among the rows that the model learned from (with class weights: as weighted), or
+        in the population that the probabilities are for. A number is that of the positive class.
+    to : float, mapping, sequence or str
+        How common they are where the probabilities are to hold; "unknown" infers it from the rows themselves.
+    classes : sequence, optional
+        The labels of the columns; default 0, 1, ...
+    positive : label, optional
+        Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
+        (case, yes, true, malignant, ...), else the last.
+    threads : int, optional
+        The most threads to use.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `proba`.
+
+    Examples
+    --------
+    >>> import prevail
+    >>> prevail.adjust([0.2, 0.5, 0.9], from_=0.5, to=0.01).round(4)
+    array([0.0025, 0.01  , 0.0833])
+    """
+    with Context(threads) as ctx:
+        given = Probabilities(ctx, proba, classes, positive)
+        source = given.shares("from_", from_)
+        if isinstance(to, str) and to == "unknown":
+            said = given.predict(source, to, unknown_options(ctx, 0.9))
+        else:
+            said = given.predict(source, given.shares("to", to))
+        return given.like_input(said.p)
+
+
+def infer_prevalence(
+    proba,
+    *,
+    from_,
+    classes=None,
+    positive=None,
+    labels=None,
+    reference=None,
+    sample_weight=None,
+    level=0.9,
+    method="exact",
+    dirichlet="flat",
+    max_iter=None,
+    seed=None,
+    threads=None,
+):
+    """Infers how common the classes are among rows without labels, from a model's probabilities for them.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities of the positive class of two, or of every class.
+    from_ : float, mapping, sequence or str
+        The prevalence that the probabilities are for: for a model as it was trained, the shares of its training rows.
+    classes, positive
+        As for `adjust`.
+    labels : sequence, optional
+        Labels that are known all the same, one a row, None (or NaN) where not. They count as observed.
+    reference : (y, proba), optional
+        Labelled rows that the model has not seen, with its probabilities for them: the interval then counts in that
+        the probabilities may be wrong. With method "bbse" its confusion matrix comes from them.
+    sample_weight : array-like of shape (n,), optional
+        Weights, as repeated rows.
+    level : float
+        Of the interval.
+    method : {"exact", "vb", "em", "bbse"}
+        The posterior with the labels summed out; the paper's variational updates; maximum likelihood; from a confusion
+        matrix.
+    dirichlet : str
+        The prior: "flat", "jeffreys", "balanced", "counts:1,1", ...
+    max_iter, seed, threads : int, optional
+        Of em and vb; of the draws with more than two classes; the most threads.
+
+    Returns
+    -------
+    InferredPrevalence
+
+    Examples
+    --------
+    >>> import numpy as np, prevail
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(4000) < 0.1                       # one in ten, which nobody tells us
+    >>> x = rng.normal(2.0 * y)
+    >>> proba = 1 / (1 + np.exp(-(2 * x - 2)))           # a model made for 50:50
+    >>> found = prevail.infer_prevalence(proba, from_=0.5)
+    >>> found.interval[0] < 0.1 < found.interval[1]
+    True
+    """
+    with Context(threads) as ctx:
+        given = Probabilities(ctx, proba, classes, positive, sample_weight=sample_weight)
+        source = given.shares("from_", from_)
+        held = confusion = None
+        if reference is not None:
+            y, reference_proba = reference
+            rows = Probabilities(ctx, reference_proba, given.classes, given.classes[given.positive] if len(given.classes) == 2 else None, y=y)
+            if method == "bbse":
+                confusion = rows.confusion(source)
+            else:
+                held = ctx.new("pv_probs_reference", rows.handle, source.ctypes.data_as(_doubles), free="pv_reference_free")
+        options = unknown_options(
+            ctx,
+            level,
+            held,
+            None if confusion is None else confusion.ctypes.data_as(_doubles),
+            method=method,
+            dirichlet=dirichlet if dirichlet != "flat" else None,
+            max_iter=max_iter,
+            seed=seed,
+        )
+        known = None if labels is None else _known_codes(given, labels)
+        said = given.predict(source, "unknown", options, known=known)
+        return InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order)
+
+
+def _known_codes(given, labels):
+    labels = list(labels)
+    if len(labels) != given.rows:
+        raise InputError(f"labels has {len(labels)} rows, the probabilities have {given.rows}", "input")
+    code = {label: i for i, label in enumerate(given.names)}
+    made = np.full(given.rows, -1, dtype=np.int32)
+    for i, label in enumerate(labels):
+        if label is None or label != label:
+            continue
+        if label_text(label) not in code:
+            raise InputError(f"labels: {label!r} in row {i} is none of the classes: {', '.join(given.names)}", "input", row=i)
+        made[i] = code[label_text(label)]
+    return made
+
+
+# ---- decisions ------------------------------------------------------------------------------------------------------
+
+Decisions = namedtuple("Decisions", ["action", "cost"])
+Decisions.__doc__ = """The action of least expected cost for each row, and that cost."""
+
+
+def _costs(costs, classes):
+    """(actions, matrix [actions][classes]) of a mapping, a data frame or an array."""
+    labels = label_texts(classes)
+    if isinstance(costs, Mapping):
+        actions = list(costs)
+        rows = [costs[action] for action in actions]
+    elif hasattr(costs, "iterrows"):
+        actions = list(costs.index)
+        rows = [dict(row) for _, row in costs.iterrows()]
+    else:
+        matrix = np.asarray(costs, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != len(labels):
+            raise InputError(
+                f"costs are of the shape (actions, {len(labels)}), one column for each class, not {matrix.shape}", "usage"
+            )
+        return (list(classes) if len(matrix) == len(labels) else list(range(len(matrix)))), matrix
+    matrix = np.empty((len(actions), len(labels)))
+    for i, (action, row) in enumerate(zip(actions, rows)):
+        given = {label_text(label): cost for label, cost in row.items()} if isinstance(row, Mapping) else dict(zip(labels, row))
+        if set(given) != set(labels):
+            raise InputError(f"costs of {action!r}: give one for each class: {', '.join(labels)}", "usage")
+        matrix[i] = [given[label] for label in labels]
+    return actions, matrix
+
+
+def decide(proba, costs, *, classes=None):
+    """The action of least expected cost for each row.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n,) or (n, n_classes)
+        Probabilities in the population where the decisions are made.
+    costs : mapping, data frame or array-like
+        What each action costs with each class: `{"biopsy": {0: 1, 1: 1}, "wait": {0: 0, 1: 50}}`, a data frame with
+        actions as rows and classes as columns, or an array; of an array with as many rows as there are classes the
+        actions are to call the class.
+    classes : sequence, optional
+        The labels of the columns; default 0, 1, ...
+
+    Returns
+    -------
+    Decisions
+        `action`, an array, and `cost`, the expected cost of each.
+
+    Examples
+    --------
+    >>> import prevail
+    >>> costs = {"wait": {0: 0, 1: 50}, "biopsy": {0: 1, 1: 1}}
+    >>> list(prevail.decide([0.001, 0.015, 0.3], costs).action)
+    ['wait', 'wait', 'biopsy']
+    """
+    with Context() as ctx:
+        given = Probabilities(ctx, proba, classes)
+        actions, matrix = _costs(costs, given.classes)
+        if not np.isfinite(matrix).all() or not len(actions):
+            raise InputError("costs must be finite numbers, one for each action and class", "usage")
+        p = np.ascontiguousarray(given.matrix(given.predict().p))
+        matrix = np.ascontiguousarray(matrix)
+        names = texts([str(action) for action in actions])
+        table = _c.pv_costs(len(actions), len(given.classes), names, matrix.ctypes.data_as(_doubles))
+        action, expected = np.empty(given.rows, np.int32), np.empty(given.rows)
+        ctx.call(
+            "pv_decide",
+            ctypes.byref(table),
+            given.rows,
+            p.ctypes.data_as(_doubles),
+            action.ctypes.data_as(_codes),
+            expected.ctypes.data_as(_doubles),
+        )
+        made = np.empty(len(actions), dtype=object)
+        made[:] = actions
+        chosen = made[action]
+        return Decisions(np.array(list(chosen)) if len({type(a) for a in actions}) == 1 else chosen, expected)
+
+
+__all__ = ["InferredPrevalence", "Decisions", "adjust", "infer_prevalence", "decide", "prevalence_text"]

@@ -1,0 +1,2 @@
+typedef unsigned long size_t;
+typedef long ptrdiff_t;

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The Python package as a user gets it: builds a wheel, installs it in an environment of its own, and runs the tests there.
+#
+#   python/tests/run.sh [BUILD [FOLDER]]
+#
+# BUILD is a CMake build folder with the library and, where it has one, the command (default: one of its own, which takes
+# minutes); FOLDER is where wheel and environment go (default: a temporary one). Ends with 77, which is skipped, where
+# Debian's scikit-learn, pytest or build are not there. Nothing is downloaded.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(dirname "$here")
+python=${PYTHON:-/usr/bin/python3}
+for module in numpy sklearn pytest build setuptools wheel venv; do
+    "$python" -c "import $module" 2>/dev/null || { echo "skipped: $python has no $module (scripts/setup check)"; exit 77; }
+done
+folder=${2:-$(mktemp -d)}
+[ -n "${2:-}" ] || trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder"
+rm -rf "$folder/dist" "$folder/source"
+# A copy, so that nothing is written beside the sources; ../CMakeLists.txt is what it builds.
+mkdir -p "$folder/source"
+ln -sfn "$(dirname "$source")/"{CMakeLists.txt,cmake,src,include,cli,tool,studies,bench,exports.map,prevail.pc.in} "$folder/source/"
+cp -r "$source" "$folder/source/python"
+build=${1:-}
+if [ -n "$build" ]; then
+    build=$(cd "$build" && pwd)
+    export PREVAIL_BUILD_DIR=$build PREVAIL_COMMAND=$build/prevail
+fi
+"$python" -m build -w -n -o "$folder/dist" "$folder/source/python" >"$folder/build.log" 2>&1 ||
+    { tail -n 40 "$folder/build.log"; echo "the wheel could not be built"; exit 1; }
+export PYTHON=$python PREVAIL_INCLUDE=$(dirname "$source")/include/prevail
+exec "$here/run_elsewhere.sh" "$folder"/dist/*.whl "$folder/venv"

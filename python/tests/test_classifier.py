@@ -1,0 +1,238 @@
+"""PrevalenceClassifier: what it finds, against the command and against itself."""
+
+import inspect
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+import prevail
+from prevail import _classifier
+
+from conftest import sample
+
+pandas = pytest.importorskip("pandas")
+COMMAND = os.environ.get("PREVAIL_COMMAND")
+
+
+@pytest.fixture
+def frame():
+    """Numbers, text, categories, dates, truth values, and a label in words."""
+    X, y = sample(120, 120, seed=3)
+    rng = np.random.default_rng(4)
+    made = pandas.DataFrame(
+        {
+            "dose": X[:, 0],
+            "age": rng.integers(30, 80, len(y)),
+            "sex": rng.choice(["f", "m"], len(y)),
+            "site": pandas.Categorical(rng.choice(["north", "south", "west"], len(y))),
+            "smoker": rng.random(len(y)) < 0.4,
+            "seen": pandas.Timestamp("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, len(y)), "D"),
+        }
+    )
+    return made, np.where(y == 1, "case", "control")
+
+
+def command_fit(tmp_path, frame, y, *options, weights=None):
+    """The command's JSON of the same fit from a CSV file."""
+    path = tmp_path / "study.csv"
+    table = frame.assign(y=y) if weights is None else frame.assign(y=y, w=weights)
+    table.to_csv(path, index=False)
+    more = [] if weights is None else ["--weights", "w"]
+    made = subprocess.run(
+        [COMMAND, "fit", str(path), "--target", "y", "--json", *more, *options], capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
+@pytest.mark.skipif(not COMMAND, reason="PREVAIL_COMMAND names no command")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_as_the_command(tmp_path, frame, weighted):
+    X, y = frame
+    weights = np.arange(len(y)) % 3 if weighted else None
+    said = command_fit(tmp_path, X, y, "--prevalence", "0.02", "--terms", "ns(age,3)", weights=weights)
+    model = prevail.PrevalenceClassifier(0.02, terms="ns(age,3)").fit(X, y, weights)
+    rows = {row["term"]: row for row in model._model.summary(0.9)[0]}
+    assert set(rows) == set(said["coefficients"])
+    for name, wanted in said["coefficients"].items():
+        assert rows[name]["coefficient"] == pytest.approx(wanted["value"], rel=1e-12, abs=1e-12), name
+    assert model.stop_ == said["stop"] and model.n_iter_ == said["iterations"]
+
+
+@pytest.mark.skipif(not COMMAND, reason="PREVAIL_COMMAND names no command")
+def test_model_files_are_the_commands(tmp_path, frame):
+    X, y = frame
+    command_fit(tmp_path, X, y, "--prevalence", "0.02", "-o", str(tmp_path / "a.model"))
+    loaded = prevail.PrevalenceClassifier.load(tmp_path / "a.model")
+    own = prevail.PrevalenceClassifier(0.02).fit(X, y)
+    np.testing.assert_allclose(loaded.predict_proba(X), own.predict_proba(X), rtol=1e-12)
+    own.save(tmp_path / "b.model")
+    predicted = subprocess.run(
+        [COMMAND, "predict", str(tmp_path / "b.model"), str(tmp_path / "study.csv")], capture_output=True, text=True
+    )
+    assert predicted.returncode == 0, predicted.stderr
+    rows = [line.split(",") for line in predicted.stdout.splitlines()]
+    at = rows[0].index("p__case")
+    np.testing.assert_allclose([float(row[at]) for row in rows[1:]], own.predict_proba(X)[:, 0], rtol=1e-12)
+
+
+def test_every_option_is_a_parameter():
+    """By the same name and with the same default, but for those that are written down."""
+    rows = _classifier.option_rows()
+    parameters = inspect.signature(prevail.PrevalenceClassifier.__init__).parameters
+    names = {name.replace("_", "-") for name in parameters} - {"self", "threads", "verbose"}
+    assert names == set(rows) - _classifier.NOT_PARAMETERS
+    for name, (default, _) in rows.items():
+        if name in _classifier.NOT_PARAMETERS:
+            continue
+        given = parameters[name.replace("-", "_")].default
+        if name in _classifier.OTHER_DEFAULTS:
+            assert given == _classifier.OTHER_DEFAULTS[name] != default
+        elif isinstance(given, bool):
+            assert given is False and default is None
+        elif isinstance(given, (int, float)):
+            assert given == float(default), name
+        else:
+            assert given == default, name
+    assert set(prevail.options()) == {name.replace("-", "_") for name in names}
+
+
+def test_prior_correction():
+    """Without a prior, with a known prevalence, the fit is the corrected maximum-likelihood one."""
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = sample(400, 400)
+    plain = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(X, y)
+    model = prevail.PrevalenceClassifier(0.01, infer="ml", match="none", robust="0").fit(X, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=2e-5)
+    np.testing.assert_allclose(model.intercept_, plain.intercept_ + np.log(0.01 / 0.99), atol=2e-5)
+    np.testing.assert_allclose(model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0], atol=1e-9)
+
+
+def test_labels_in_words(frame):
+    X, y = frame
+    model = prevail.PrevalenceClassifier(0.02).fit(X, y)
+    assert list(model.classes_) == ["case", "control"] and model.positive_ == "case"
+    np.testing.assert_allclose(model.prevalence_, [0.02, 0.98])
+    np.testing.assert_allclose(model.design_, [0.5, 0.5])
+    other = prevail.PrevalenceClassifier({"control": 0.98, "case": 0.02}).fit(X, y)
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    # decision_function is of the second class, and so are the coefficients; odds ratios speak of cases
+    assert ((model.decision_function(X) > 0) == (model.predict(X) == "control")).all()
+    ratios = model.odds_ratios_
+    assert ratios.loc["dose", "odds_ratio"] > 1 and ratios.loc["dose", "lo"] < ratios.loc["dose", "odds_ratio"]
+    assert {"sex=m", "site=south", "site=west", "smoker=True", "seen"} < set(ratios.index)
+    dose = list(model.features_).index("dose")
+    assert model.coef_[0, dose] == pytest.approx(-np.log(ratios.loc["dose", "odds_ratio"]))
+
+
+def test_populations(study):
+    X, y = study
+    model = prevail.PrevalenceClassifier(0.01).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    there = model.predict_proba(X, population=0.3)[:, 1]
+    moved = prevail.adjust(p, from_=0.01, to=0.3)
+    np.testing.assert_allclose(there, moved, rtol=1e-9)
+    np.testing.assert_array_equal(model.for_population(0.3).predict_proba(X)[:, 1], there)
+    np.testing.assert_array_equal(model.for_population({0: 0.7, 1: 0.3}).predict_proba(X)[:, 1], there)
+    assert model.predict_proba(X, population="design")[:, 1].mean() == pytest.approx(0.5, abs=0.03)
+    unknown = model.for_population("unknown")
+    unknown.predict_proba(X)
+    assert unknown.inferred_.interval[0] < 0.5 < unknown.inferred_.interval[1]
+    assert model.infer_prevalence(X).prevalence == unknown.inferred_.prevalence
+
+
+def test_posterior(study):
+    X, y = study
+    model = prevail.PrevalenceClassifier(0.01, infer="laplace", draws=300).fit(X, y)
+    assert model.posterior_.shape == (300, 4)
+    lo, hi = model.predict_interval(X)
+    p = model.predict_proba(X)
+    assert ((lo <= p) & (p <= hi)).all() and (hi[:, 1] > lo[:, 1]).all()
+    summary = model.summary()
+    assert "odds ratio" in str(summary) and list(summary.coefficients.index) == ["(Intercept)", "x0", "x1", "x2"]
+    assert all(check["ok"] for check in model.diagnose())
+
+
+def test_three_classes():
+    rng = np.random.default_rng(5)
+    y = np.repeat(["a", "b", "c"], 80)
+    X = rng.normal(size=(240, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], 80, axis=0)
+    model = prevail.PrevalenceClassifier({"a": 0.9, "b": 0.06, "c": 0.04}).fit(X, y)
+    assert model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
+    scores = X @ model.coef_.T + model.intercept_
+    log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(model.predict_log_proba(X), log_p, atol=1e-8)
+    with pytest.raises(prevail.InputError, match="one number, and there are 3 classes"):
+        prevail.PrevalenceClassifier(0.1).fit(X, y)
+
+
+def test_constant_and_missing():
+    X, y = sample(60, 60)
+    X = np.column_stack([X, np.full(len(y), 7.0)])
+    model = prevail.PrevalenceClassifier(0.1).fit(X, y)
+    assert model.coef_.shape == (1, 4) and model.coef_[0, 3] == 0
+    with pytest.raises(ValueError, match="same value in every row: x3"):
+        prevail.PrevalenceClassifier(0.1, constant="refuse").fit(X, y)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, y)
+    filled = prevail.PrevalenceClassifier(0.1, missing="indicator").fit(X, y)
+    assert "x1 (missing)" in filled.features_ and np.isfinite(filled.predict_proba(X)).all()
+
+
+def test_memory_order_and_types(study):
+    """The same numbers give the same model, wherever they lie."""
+    X, y = study
+    X = X.astype(np.float32).astype(float)
+    wanted = prevail.PrevalenceClassifier(0.1).fit(X, y).predict_proba(X)
+    wide = np.repeat(X, 2, axis=1)
+    for given in (np.asfortranarray(X), wide[:, ::2], X.astype(np.float32), np.flip(np.flip(X, 0).copy(), 0), X.tolist()):
+        model = prevail.PrevalenceClassifier(0.1).fit(given, y)
+        np.testing.assert_array_equal(model.predict_proba(given), wanted)
+
+
+def test_population_sample():
+    X, y = sample(300, 300, shift=3)
+    everyone, labels = sample(100, 1900, seed=9, shift=3)
+    with pytest.warns(prevail.PrevailWarning, match="estimated from 2000 rows of population_sample") as told:
+        model = prevail.PrevalenceClassifier().fit(X, y, population_sample=everyone)
+    assert told[0].filename == __file__  # warnings point at the caller
+    assert model.prevalence_[1] == pytest.approx(labels.mean(), abs=0.03)
+
+
+def test_strata(frame):
+    X, y = frame
+    by = pandas.DataFrame({"site": ["north", "south", "west"], "prevalence": [0.01, 0.02, 0.05], "share": [0.5, 0.3, 0.2]})
+    model = prevail.PrevalenceClassifier(strata="site", prevalence_by=by).fit(X, y)
+    assert model.prevalence_[0] == pytest.approx(0.005 + 0.006 + 0.01)
+
+
+def test_matched_sets():
+    rng = np.random.default_rng(0)
+    sets = np.repeat(np.arange(60), 3)
+    y = np.tile([1, 0, 0], 60)
+    X = pandas.DataFrame({"dose": rng.normal(size=180) + y, "set": sets})
+    model = prevail.PrevalenceClassifier(matched="set", loss="matched").fit(X, y)
+    assert model.odds_ratios_.loc["dose", "odds_ratio"] > 1.5
+
+
+def test_images():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["benign", "malignant"], 24)
+    X = rng.normal(size=(48, 12, 12)).astype(np.float32)
+    X[y == "malignant", 4:8, 4:8] += 2
+    model = prevail.PrevalenceClassifier(
+        0.05, model="convnet:views=1,size=8,low=4,channels=4-4,features=4", batch="16", epochs=3, threads=1
+    ).fit(X, y)
+    proba = model.predict_proba(X)
+    assert proba.shape == (48, 2) and list(model.classes_) == ["benign", "malignant"]
+    assert model.positive_ == "malignant" and model.prevalence_[1] == pytest.approx(0.05)
+    again = model.predict_proba({"images": X})
+    np.testing.assert_array_equal(again, proba)
+    np.testing.assert_allclose(model.predict_proba(X, population=0.05), proba, rtol=1e-5)
+    with pytest.raises(ValueError, match="height, width"):
+        model.predict_proba(X[:, 0])

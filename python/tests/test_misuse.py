@@ -1,0 +1,148 @@
+"""Mistakes: the exception that a scikit-learn user expects, in words that name the place and the remedy."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import prevail
+
+from conftest import sample
+
+pandas = pytest.importorskip("pandas")
+X, y = sample(40, 40)
+
+
+def fit(X=X, y=y, **options):
+    return prevail.PrevalenceClassifier(**{"prevalence": 0.1, **options}).fit(X, y)
+
+
+@pytest.mark.parametrize("prevalence, part", [
+    (1.5, "between 0 and 1; is it 0.015, that is 1.5 %"),
+    (0, "between 0 and 1"),
+    (float("nan"), "between 0 and 1"),
+    ("none", "'none' is not a number"),
+    ([0.5, 0.6], "sum|add"),
+    ([0.5, 0.25, 0.25], "2 classes: 0, 1"),
+    ({"ill": 0.1}, "no label 'ill'; the labels are 0, 1"),
+])  # fmt: skip
+def test_prevalences(prevalence, part):
+    for model in (prevail.PrevalenceClassifier(prevalence), prevail.PrevalenceAdjusted(LogisticRegression(), prevalence)):
+        with pytest.raises(prevail.InputError, match=part):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match=part):
+        prevail.adjust([0.5], from_=0.5, to=prevalence)
+
+
+@pytest.mark.parametrize("given, labels, part", [
+    (X, np.zeros(80), "class"),
+    (X, y[:-1], "inconsistent numbers of samples"),
+    (X[:, 0], y, "1D array"),
+    (X[None], y, "dim 3"),
+    (np.where(X > 2, np.inf, X), y, "infinity"),
+    (np.full(X.shape, "a"), y, "could not convert|numeric"),
+    (X + 1j, y, "omplex"),
+    (X, np.where(y == 1, np.nan, y), "NaN"),
+    (X, None, "y"),
+    (X[:0], y[:0], "0 sample"),
+])  # fmt: skip
+def test_data(given, labels, part):
+    with pytest.raises(ValueError, match=part):
+        fit(given, labels)
+
+
+def test_unfitted():
+    for model in (prevail.PrevalenceClassifier(0.1), prevail.PrevalenceAdjusted(LogisticRegression(), 0.1)):
+        with pytest.raises(NotFittedError):
+            model.predict_proba(X)
+        with pytest.raises((NotFittedError, AttributeError)):
+            model.prevalence_
+
+
+def frame():
+    return pandas.DataFrame({"age": X[:, 0], "sex": np.where(X[:, 1] > 0, "f", "m")})
+
+
+def test_frames():
+    mixed = frame()
+    mixed["sex"] = ["f"] * 79 + [3]
+    with pytest.raises(prevail.InputError, match="column 'sex' holds numbers and texts: 3 in row 79") as told:
+        fit(mixed)
+    assert told.value.column == "sex" and told.value.row == 79
+    holes = frame()
+    holes.loc[5, "sex"] = None
+    with pytest.raises(prevail.InputError, match="row 5") as told:
+        fit(holes)
+    assert (told.value.row, told.value.column) == (5, "sex") and "`missing`" in str(told.value)
+    assert fit(holes, missing="impute").predict_proba(holes).shape == (80, 2)
+    objects = frame()
+    objects["sex"] = [{}] * 80
+    with pytest.raises(prevail.InputError, match="column 'sex' holds {} in row 0"):
+        fit(objects)
+    twice = pandas.DataFrame(X, columns=["a", "b", "b"])
+    with pytest.raises(prevail.InputError, match="two columns are named 'b'"):
+        fit(twice)
+    with pytest.raises(prevail.InputError, match="take it out or rename"):
+        fit(frame().assign(y=y))
+    with pytest.raises(prevail.InputError, match="more than 200 different texts"):
+        many = pandas.DataFrame({"id": [f"person {i}" for i in range(300)], "x": np.arange(300.0)})
+        fit(many, np.arange(300) % 2)
+
+
+def test_columns_that_changed():
+    model = fit(frame())
+    with pytest.raises(ValueError, match="unseen at fit time:\n- weight"):
+        model.predict_proba(frame().rename(columns={"age": "weight"}))
+    with pytest.raises(ValueError, match="same order"):
+        model.predict_proba(frame()[["sex", "age"]])
+    with pytest.raises(prevail.InputError, match="column 'age' held numbers in training, here it holds 'f'"):
+        model.predict_proba(frame().assign(age="f"))
+    assert model.predict_proba(frame().assign(sex="x")).shape == (80, 2)  # a new level is told, not refused
+
+
+def test_options():
+    for options, part in (
+        ({"loss": "log"}, "`loss` log: choose one of ig|iw|plain|matched"),
+        ({"epochs": 3}, "`epochs` is for minibatches"),
+        ({"max_iter": -1}, "`max_iter`"),
+        ({"prior": "wide"}, "`prior`"),
+        ({"exclude": "age"}, "`exclude`"),
+        ({"positive": "ill"}, "no label 'ill'; the labels are 0, 1"),
+        ({"threads": 0}, "threads=0"),
+        ({"prior": object()}, "give a text or a number"),
+    ):
+        with pytest.raises(ValueError, match=part):
+            fit(**options)
+
+
+@pytest.mark.parametrize("proba, labels, part", [
+    ([0.2, 30], [0, 1], "30 in row 2 is not a probability.*percentages"),
+    ([0.2, np.nan], [0, 1], "NaN"),
+    ([0.2, -1.5], [0, 1], "logits"),
+    ([[0.2, 0.2], [0.5, 0.5]], [0, 1], "add up to 0.4"),
+    ([0.2, 0.3, 0.4], [0, 1], "3"),
+    ([0.2, 0.3], [0, 2], None),
+    ([[0.2, 0.8], [0.5, 0.5]], [0, 2], None),
+    ([[0.2, 0.3, 0.5], [0.5, 0.2, 0.3]], [0, 2], "classes="),
+    (["a", "b"], [0, 1], "probabilities are numbers"),
+    ([], [], "no rows|numbers"),
+])  # fmt: skip
+def test_probabilities(proba, labels, part):
+    if part is None:
+        assert prevail.evaluate(labels, proba, bootstrap=0).rows == 2
+        return
+    with pytest.raises(prevail.InputError, match=part):
+        prevail.evaluate(labels, proba)
+
+
+def test_unknown_labels():
+    with pytest.raises(prevail.InputError, match="label 2 in row 1, which is none of the classes: 0, 1"):
+        prevail.evaluate([0, 2], [0.1, 0.2], classes=[0, 1])
+
+
+def test_errors_say_what_they_are():
+    with pytest.raises(prevail.FileError) as told:
+        prevail.PrevalenceClassifier.load("/nowhere/a.model")
+    assert isinstance(told.value, OSError) and told.value.status == "path"
+    with pytest.raises(prevail.InputError):
+        prevail.PrevalenceClassifier.load(__file__)

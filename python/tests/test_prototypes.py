@@ -1,0 +1,105 @@
+"""The ctypes layer against the headers, which cffi's parser reads: neither can change without the other."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from prevail import _c
+
+from conftest import HEADERS
+
+cffi = pytest.importorskip("cffi")
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(HEADERS) or not shutil.which("cc"), reason="the headers or a C compiler are not here"
+)
+
+
+@pytest.fixture(scope="module")
+def ffi():
+    """The preprocessed headers, without what the compiler adds of its own."""
+    include = os.path.dirname(os.path.abspath(HEADERS))
+    made = subprocess.run(
+        ["cc", "-E", "-P", "-nostdinc", "-I", include, "-I", os.path.join(os.path.dirname(__file__), "headers"),
+         "-DPV_MUST_USE=", os.path.join(HEADERS, "prevail.h")],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    made = made.replace("__attribute__((warn_unused_result))", "")
+    found = cffi.FFI()
+    found.cdef(made, override=True)
+    return found
+
+
+def kind(declared):
+    """What a C type looks like to a caller: nothing, a number of some size, or a pointer."""
+    if declared.kind in ("pointer", "array", "function"):
+        return "pointer"
+    if declared.kind == "void":
+        return "void"
+    if declared.kind == "enum":
+        return "int4"
+    if declared.kind == "struct":
+        return f"struct {declared.cname.replace('struct ', '')}"
+    name = declared.cname
+    if name == "_Bool":
+        return "bool"
+    return {"double": "double", "float": "float"}.get(name, f"int{cffi.FFI().sizeof(declared)}")
+
+
+def own_kind(made):
+    if made is None:
+        return "void"
+    if made is ctypes.c_bool:
+        return "bool"
+    if made is ctypes.c_double:
+        return "double"
+    if isinstance(made, type) and issubclass(made, ctypes.Structure):
+        return f"struct {made.__name__}"
+    if made in (ctypes.c_void_p, ctypes.c_char_p) or issubclass(made, (ctypes._Pointer, ctypes._CFuncPtr)):
+        return "pointer"
+    if issubclass(made, ctypes.Array):
+        return "pointer"
+    return f"int{ctypes.sizeof(made)}"
+
+
+def test_functions(ffi):
+    library = ffi.dlopen(_c.lib._name)
+    for name, (returned, arguments) in _c.prototypes().items():
+        function = ffi.typeof(getattr(library, name))
+        wanted = [kind(function.result), *[kind(argument) for argument in function.args]]
+        got = [own_kind(returned), *[own_kind(argument) for argument in arguments]]
+        assert got == wanted, name
+
+
+@pytest.mark.parametrize("struct", _c.STRUCTS, ids=lambda struct: struct.__name__)
+def test_structs(ffi, struct):
+    """Names, places and sizes of fields. Of structs that are only read the later fields may be left out."""
+    declared = ffi.typeof(struct.__name__)
+    if struct is _c.pv_metrics:  # doubles, which are reached by the table of metrics
+        assert ffi.sizeof(declared) == ctypes.sizeof(struct)
+        assert all(field.type.cname == "double" for _, field in declared.fields)
+        return
+    fields = dict(declared.fields)
+    for name, made in struct._fields_:
+        place = getattr(struct, name)
+        assert place.offset == fields[name].offset, name
+        assert place.size == ffi.sizeof(fields[name].type), name
+        assert own_kind(made) == kind(fields[name].type), name
+    if struct is not _c.pv_probs:
+        assert [name for name, _ in struct._fields_] == [name for name, _ in declared.fields]
+        assert ctypes.sizeof(struct) == ffi.sizeof(declared)
+
+
+def test_numbers(ffi):
+    """Numbers of enums that are written out in the package."""
+    source = open(os.path.join(HEADERS, "data.h")).read()
+    missing = source[source.index("typedef enum pv_missing") :].split("}")[0]
+    assert [line.split(",")[0].split()[0] for line in missing.splitlines()[1:] if line.strip()][4] == "PV_MISSING_MODEL"
+    assert _c.MISSING_MODEL == 4
+    assert ffi.typeof("pv_log_level").relements == {"PV_LOG_DEBUG": -1, "PV_LOG_INFO": 0, "PV_LOG_WARNING": 1}
+
+
+def test_metrics():
+    assert len(_c.metric_table()) == _c.METRICS - 1  # and nell_sd, which is none

@@ -453,7 +453,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     pv__log(ctx, PV_LOG_DEBUG, "fit: %zu rows of %d features, %zu parameters of %s; kernels %s, threads %d", problem.n,
             data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
     if (data->matched)
-        pv__matched_tell(ctx, data);
+        PV_GOTO(done, pv__matched_tell(ctx, data));
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
     PV_GOTO(done, pv__reference_of_fit(ctx, &problem, c));

@@ -181,7 +181,8 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
 
 /* The loss that the design asks for; refuses options that do not go with it. */
 pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options);
-void pv__matched_tell(pv_ctx *ctx, const pv_dataset *data); /* how many sets there are, and how many say nothing */
+/* How many sets there are, and how many say nothing. */
+pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data);
 /* Refuses where in every set the cases have the larger odds. */
 pv_status pv__matched_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
 /* Gives w the intercept by which the sample's mean risk is the prevalence. */

@@ -8,7 +8,11 @@
  *                + N log(1 + e^(c - a)) - sum over all rows log(1 + e^(c + b s)) ,
  *
  * stationary in a, b and c: the multiplier of "f_1 is a density" is mu = 1/(1 + e^(a - c)). Newton's method in three
- * unknowns. Its value as a function of z = logit pi takes the place of the likelihood with ratios taken as right, and
+ * unknowns. As a function of z = logit pi, with a and b integrated out about their best (Laplace's method),
+ *
+ *   l(pi) - 1/2 log det(-d2l/d(a, b)2)
+ *
+ * takes the place of the likelihood with ratios taken as right. Where l itself is largest,
  *
  *   dl/dz = sum over target rows of pi e^(a + b s)/(1 - pi + pi e^(a + b s)), less their number times pi .
  *
@@ -138,11 +142,19 @@ static double evaluate(const pv__calibrated *c, double z, const pv__tilt *at, do
            c->total * (away > 0 ? away + log1p(exp(-away)) : log1p(exp(away)));
 }
 
-/* From where at is, and leaves it where l is stationary; false where Newton's method does not get there. */
+/* log det of -d2l/d(a, b)2, c at its best for each; NaN where l has no maximum there. */
+static double log_curvature(const double *h) {
+    double aa = h[0] - h[2] * h[2] / h[8], ab = h[1] - h[2] * h[5] / h[8], bb = h[4] - h[5] * h[5] / h[8];
+    return aa < 0 ? log(aa * bb - ab * ab) : (double)NAN;
+}
+
+/* From where at is, and leaves it where l is stationary; false where Newton's method does not get there, or l has no
+ * maximum there. */
 static bool settle(const pv__calibrated *c, double z, pv__tilt *at, double *value, double *slope) {
     double g[3], h[9];
     for (int i = 0; i < NEWTON; i++) {
         *value = evaluate(c, z, at, g, h, slope);
+        double curvature = log_curvature(h); /* before h is solved with */
         for (int j = 0; j < 3; j++)
             g[j] = -g[j];
         if (!isfinite(*value) || !pv__solve_small(3, h, g))
@@ -151,8 +163,10 @@ static bool settle(const pv__calibrated *c, double z, pv__tilt *at, double *valu
         at->a += shrink * g[0];
         at->b += shrink * g[1];
         at->c += shrink * g[2];
-        if (size < 1e-8)
-            return isfinite(at->a) && isfinite(at->b) && isfinite(at->c);
+        if (size < 1e-8) {
+            *value -= 0.5 * curvature;
+            return isfinite(*value) && isfinite(at->a) && isfinite(at->b) && isfinite(at->c);
+        }
     }
     return false;
 }
@@ -211,12 +225,20 @@ static bool density(const pv__calibrated *c, const double *alpha, double z, pv__
     return true;
 }
 
-/* The mode, by the sign of the slope. */
+/* Where l and the prior are largest, by the sign of the slope. */
 static bool find_mode(const pv__calibrated *c, const double *alpha, pv__tilt *at, double *z) {
-    double value, slope, low = -Z_MAX, high = Z_MAX, reach = 0.5;
-    for (int i = 0; i < 60 && high - low > 1e-3; i++) {
-        if (!density(c, alpha, *z, at, &value, &slope))
-            return false;
+    double value, slope, low = -Z_MAX, high = Z_MAX, reach = 0.5, last = (double)NAN;
+    for (int i = 0; i < 100 && high - low > 1e-3; i++) {
+        pv__tilt here = *at;
+        if (!density(c, alpha, *z, &here, &value, &slope)) { /* too far for Newton's method: not so far, then */
+            if (isnan(last))
+                return false;
+            *(*z > last ? &high : &low) = *z;
+            *z = 0.5 * (*z + last);
+            continue;
+        }
+        *at = here;
+        last = *z;
         *(slope > 0 ? &low : &high) = *z;
         bool open = low == -Z_MAX || high == Z_MAX;
         *z = open ? *z + (slope > 0 ? reach : -reach) : 0.5 * (low + high);

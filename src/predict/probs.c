@@ -93,44 +93,67 @@ done:
     return status;
 }
 
-/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+/* ---- labelled rows, to learn from -------------------------------------------------------------------------------- */
 
-pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double *confusion) {
-    double *loglik;
-    if (!data->label)
-        return pv__fail(ctx, PV_ERR_USAGE, "the confusion of labels is learned from labelled rows; these have none");
-    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *loglik, &loglik));
-    const pv_unknown_sample sample = {.n = data->rows,
-                                      .classes = c->schema->classes,
-                                      .loglik = loglik,
-                                      .log_marginal = c->log_marginal,
-                                      .label = data->label,
-                                      .weight = data->weight};
+/* A sample and the memory of its logarithms. */
+typedef struct source {
+    pv_unknown_sample sample;
+    double *logs; /* [n][classes] */
+} source;
+
+/* By a classifier as an unknown prevalence takes it: its ratios as the fit left them. */
+static pv_status source_of_model(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, source *made) {
     pv__unmatched_view view = {.block = NULL};
     const pv_classifier *own;
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *made->logs, &made->logs));
+    made->sample = (pv_unknown_sample){.n = data->rows,
+                                       .classes = c->schema->classes,
+                                       .loglik = made->logs,
+                                       .log_marginal = c->log_marginal,
+                                       .label = data->label,
+                                       .weight = data->weight};
     pv_status status = pv__unmatched(ctx, c, &view, &own);
     if (status == PV_OK)
-        status = pv_predict_loglik(ctx, own, data, loglik);
+        status = pv_predict_loglik(ctx, own, data, made->logs);
     pv__free(ctx, view.block);
-    if (status == PV_OK)
-        status = pv_confusion(ctx, &sample, c->schema->labels, confusion);
-    pv__free(ctx, loglik);
     return status;
 }
 
-pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion) {
+static pv_status source_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, source *made) {
     size_t k = (size_t)probs->classes, rows = probs->data->rows;
-    double *logs;
-    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *logs, &logs)); /* the last row: of from */
-    take_logs(rows * k, probs->p, logs);
-    take_logs(k, from, logs + rows * k);
-    const pv_unknown_sample sample = {.n = rows,
-                                      .classes = probs->classes,
-                                      .loglik = logs,
-                                      .log_marginal = logs + rows * k,
-                                      .weight = probs->data->weight};
-    pv_status status = pv_confusion(ctx, &sample, probs->labels, confusion);
-    pv__free(ctx, logs);
+    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *made->logs, &made->logs)); /* the last row: of from */
+    take_logs(rows * k, probs->p, made->logs);
+    take_logs(k, from, made->logs + rows * k);
+    made->sample = (pv_unknown_sample){.n = rows,
+                                       .classes = probs->classes,
+                                       .loglik = made->logs,
+                                       .log_marginal = made->logs + rows * k,
+                                       .label = probs->data->label,
+                                       .weight = probs->data->weight};
+    return PV_OK;
+}
+
+/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+
+pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double *confusion) {
+    if (!data->label)
+        return pv__fail(ctx, PV_ERR_USAGE, "the confusion of labels is learned from labelled rows; these have none");
+    source rows = {.logs = NULL};
+    pv_status status = source_of_model(ctx, c, data, &rows);
+    if (status == PV_OK)
+        status = pv_confusion(ctx, &rows.sample, c->schema->labels, confusion);
+    pv__free(ctx, rows.logs);
+    return status;
+}
+
+/* The rows are of the population of from: their own probabilities stand for labels. */
+pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion) {
+    source rows = {.logs = NULL};
+    pv_status status = source_of_probs(ctx, probs, from, &rows);
+    rows.sample.label = NULL;
+    if (status == PV_OK)
+        status = pv_confusion(ctx, &rows.sample, probs->labels, confusion);
+    pv__free(ctx, rows.logs);
     return status;
 }
 
@@ -138,7 +161,6 @@ pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *f
 
 static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_reference **reference) {
     double *score;
-    *reference = NULL;
     if (sample->classes != 2)
         return pv__fail(ctx, PV_ERR_USAGE, "`source`: reference rows calibrate a model of two labels, this has %d",
                         sample->classes);
@@ -154,36 +176,21 @@ static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_r
 }
 
 pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, pv_reference **reference) {
-    double *loglik;
+    source rows = {.logs = NULL};
     *reference = NULL;
-    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *loglik, &loglik));
-    const pv_unknown_sample sample = {.n = data->rows,
-                                      .classes = c->schema->classes,
-                                      .loglik = loglik,
-                                      .log_marginal = c->log_marginal,
-                                      .label = data->label,
-                                      .weight = data->weight};
-    pv_status status = pv_predict_loglik(ctx, c, data, loglik);
+    pv_status status = source_of_model(ctx, c, data, &rows);
     if (status == PV_OK)
-        status = reference_of(ctx, &sample, reference);
-    pv__free(ctx, loglik);
+        status = reference_of(ctx, &rows.sample, reference);
+    pv__free(ctx, rows.logs);
     return status;
 }
 
 pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, const double *from, pv_reference **reference) {
-    size_t k = (size_t)probs->classes, rows = probs->data->rows;
-    double *logs;
+    source rows = {.logs = NULL};
     *reference = NULL;
-    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *logs, &logs)); /* the last row: of from */
-    take_logs(rows * k, probs->p, logs);
-    take_logs(k, from, logs + rows * k);
-    const pv_unknown_sample sample = {.n = rows,
-                                      .classes = probs->classes,
-                                      .loglik = logs,
-                                      .log_marginal = logs + rows * k,
-                                      .label = probs->data->label,
-                                      .weight = probs->data->weight};
-    pv_status status = reference_of(ctx, &sample, reference);
-    pv__free(ctx, logs);
+    pv_status status = source_of_probs(ctx, probs, from, &rows);
+    if (status == PV_OK)
+        status = reference_of(ctx, &rows.sample, reference);
+    pv__free(ctx, rows.logs);
     return status;
 }

@@ -290,6 +290,8 @@ static pv_status describe_calibrated(pv_ctx *ctx, const pv__solver *s, const pv_
         points.weight[j] /= sum;
     pv__points_moments(&points, out->value, out->sd);
     double z[2] = {pv__pair_quantile(pair, tail), pv__pair_quantile(pair, 1 - tail)};
+    if (flat_prior(s))
+        pv__pair_bounded(pair, out->level, z);
     for (size_t end = 0; end < 2; end++) {
         tilt_at(pair, tilt, z[end], &out->shift[points.count + end], &out->slope[points.count + end]);
         (end ? out->hi : out->lo)[1] = pv_sigmoid(z[end]);

@@ -2,6 +2,8 @@
  * swept as a whole by tests/memory; tests/memory/public.sh looks that no constructor is forgotten. */
 #include <jansson.h>
 
+#include "infer/infer.h" /* before there is a ctx */
+
 #include "fixture.h"
 
 #define TRY(call)                                                                                                      \
@@ -308,6 +310,16 @@ SWEEP(hold_out)
 SWEEP(diagnose)
 SWEEP(checkpoint)
 
+/* Matched sets that cannot be counted are an error, not silence. */
+static pv_status count_sets_poorly(pv_ctx *poor) {
+    int32_t label[] = {0, 1, 0, 1}, group[] = {0, 0, 1, 1};
+    const pv_dataset sets = {.rows = 4, .label = label, .group = group, .classes = 2};
+    pv_status status = pv__matched_tell(poor, &sets);
+    assert_int_equal(status, failed ? PV_ERR_MEMORY : PV_OK);
+    return status;
+}
+SWEEP(count_sets)
+
 static void *no_memory(void *state, size_t size) {
     (void)state;
     (void)size;
@@ -324,10 +336,10 @@ static void sweeps_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),      cmocka_unit_test(sweeps_schema),
-        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),      cmocka_unit_test(sweeps_arrays),
-        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),       cmocka_unit_test(sweeps_predict),
-        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),  cmocka_unit_test(sweeps_diagnose),
-        cmocka_unit_test(sweeps_strata),      cmocka_unit_test(sweeps_checkpoint)};
+        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),       cmocka_unit_test(sweeps_schema),
+        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),       cmocka_unit_test(sweeps_arrays),
+        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),        cmocka_unit_test(sweeps_predict),
+        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),   cmocka_unit_test(sweeps_diagnose),
+        cmocka_unit_test(sweeps_strata),      cmocka_unit_test(sweeps_checkpoint), cmocka_unit_test(sweeps_count_sets)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -98,11 +98,11 @@ static double accepted(double c, double t0, double t1) {
     return pv_normal_cdf(above) - pv_normal_cdf(-below);
 }
 
-/* c(pi), no less than a one-sided test's: with little information both bounds are near, and nothing is normal. */
+/* c(pi). With so little information that both bounds are near nothing is normal: that of the two-sided test. */
 static double threshold(const bounded *b, double pi) {
     double t0 = pi / b->sigma, t1 = (1 - pi) / b->sigma, one = pv_normal_quantile(b->level),
            two = pv_normal_quantile(0.5 + 0.5 * b->level), low = 0.5 * one * one, high = 0.5 * two * two;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < ROUNDS && t0 + t1 > 2 * two; i++) {
         double c = 0.5 * (low + high);
         *(accepted(c, t0, t1) < b->level ? &low : &high) = c;
     }

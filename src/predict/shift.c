@@ -3,7 +3,8 @@
  * If the target rows are a mixture of the labels' rows, their log ratios s have the distribution pi F_1 + (1 - pi) F_0.
  * The statistic is the largest distance of the rows' distribution function from that mixture of the reference rows',
  * least over pi: convex in pi. Its distribution, where the rows are such a mixture, is a bootstrap's: all three samples
- * drawn anew from f_0 and f_1 as fitted to them together.
+ * drawn anew from f_0 and f_1 as fitted to them together, until ENOUGH of the distances were as large or REPLICATES
+ * were drawn: p is ENOUGH over their number, or (1 + those as large)/(1 + REPLICATES) (Besag and Clifford 1991).
  *
  * The mean of every column must lie between its means among the labels, at the same pi for all. Each is held against
  * that, in standard errors; the largest counts, with the number of columns allowed for (Sidak).
@@ -14,7 +15,7 @@
 #include "predict/calibrated.h"
 #include "predict/predict.h"
 
-enum { REPLICATES = 199, DRAWS = 2000 };
+enum { REPLICATES = 199, ENOUGH = 10, DRAWS = 2000 };
 
 /* ---- the distribution of the ratios ------------------------------------------------------------------------------ */
 
@@ -92,7 +93,7 @@ pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_
     add_up(&s, own);
     check->distance = distance(&s);
     pv__calibrated_densities(c);
-    for (; made < REPLICATES; made++) {
+    for (; made < REPLICATES && larger < ENOUGH; made++) {
         if (pv__interrupted(ctx))
             PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
         pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_FIT, made);
@@ -104,7 +105,7 @@ pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_
         add_up(&s, mass);
         larger += distance(&s) < check->distance ? 0 : 1;
     }
-    check->p = (double)(1 + larger) / (double)(1 + REPLICATES);
+    check->p = larger == ENOUGH ? ENOUGH / (double)made : (double)(1 + larger) / (1 + REPLICATES);
 done:
     pv__free(ctx, block);
     pv__free(ctx, order);

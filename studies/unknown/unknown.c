@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, PREVALENCES = 4, CELLS = ROWS * PREVALENCES };
+enum { ROWS = 3, PREVALENCES = 4, CELLS = ROWS * PREVALENCES, SMOKERS = 100 };
 static const size_t rows_of[ROWS] = {100, 200, 1000};
 static const double prevalence_of[PREVALENCES] = {0.02, 0.1, 0.3, 0.6};
 
@@ -31,7 +31,7 @@ typedef struct unknown_options {
 
 typedef struct outcome {
     double value[METHODS], lo[METHODS], hi[METHODS];
-    double p, p_smokers; /* of the test of label shift */
+    double p, p_smokers; /* of the test of label shift; of smokers in the first SMOKERS clinics, 1 in the others */
 } outcome;
 
 typedef struct unknown {
@@ -95,7 +95,7 @@ static pv_status test_smokers(pv_ctx *ctx, const pv_classifier *fit, pv_simulati
 }
 
 static pv_status run_cell(pv_ctx *ctx, const unknown *u, const pv_classifier *fit, double prevalence, uint64_t seed,
-                          outcome *to) {
+                          bool smokers, outcome *to) {
     size_t n = (size_t)u->options->rows, cases = 0;
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_CLINIC, 0);
     for (size_t i = 0; i < n; i++)
@@ -105,7 +105,8 @@ static pv_status run_cell(pv_ctx *ctx, const unknown *u, const pv_classifier *fi
     pv_status status = pv_simulate(ctx, "nodules", &clinic, &table, NULL);
     if (status == PV_OK)
         status = infer(ctx, fit, table, to);
-    if (status == PV_OK)
+    to->p_smokers = 1;
+    if (status == PV_OK && smokers)
         status = test_smokers(ctx, fit, clinic, to);
     pv_table_free(ctx, table);
     return status;
@@ -130,7 +131,7 @@ static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
         if (status == PV_OK)
             status = study_fit(ctx, r, schema, data, &options, &fit);
         for (size_t p = 0; p < PREVALENCES && status == PV_OK; p++)
-            status = run_cell(ctx, u, fit, prevalence_of[p], seed + 100 + r * PREVALENCES + p,
+            status = run_cell(ctx, u, fit, prevalence_of[p], seed + 100 + r * PREVALENCES + p, replicate < SMOKERS,
                               u->made + replicate * CELLS + r * PREVALENCES + p);
         pv_classifier_free(ctx, fit);
         pv_dataset_free(ctx, data);
@@ -182,7 +183,7 @@ static void rejections(const unknown *u, size_t cell, double *size, double *powe
     *size = *power = 0;
     for (size_t i = 0; i < u->replicates; i++) {
         *size += (u->made[i * CELLS + cell].p < 0.05) / (double)u->replicates;
-        *power += (u->made[i * CELLS + cell].p_smokers < 0.05) / (double)u->replicates;
+        *power += (u->made[i * CELLS + cell].p_smokers < 0.05) / fmin((double)u->replicates, SMOKERS);
     }
 }
 
@@ -217,8 +218,9 @@ static void print_all(FILE *out, const unknown *u, bool markdown) {
     fprintf(out,
             "%zu clinics of %lld people for each line, and as many models; nominal 90 %% intervals.\n\"as right\": the "
             "model's ratios taken as right. \"warned of\": the share in which rows that are\na mixture of cases and "
-            "controls are said to be none (nominal 0.05); \"smokers\": the same where\nnobody else came.\n\n",
-            u->replicates, (long long)u->options->rows);
+            "controls are said to be none (nominal 0.05); \"smokers\": the same where\nnobody else came, to %d clinics "
+            "at most.\n\n",
+            u->replicates, (long long)u->options->rows, SMOKERS);
     print_table(out, u, markdown);
 }
 
@@ -325,7 +327,7 @@ static int run(cli_call *call) {
 }
 
 static const pv_option option_table[] = {
-    STUDY_OPTION_REPLICATES(unknown_options, "300", "Models, and clinics of each prevalence."),
+    STUDY_OPTION_REPLICATES(unknown_options, "500", "Models, and clinics of each prevalence."),
     {"rows", PV_OPTION_INT, offsetof(unknown_options, rows), "500", 20, 1e6, NULL, NULL, "Rows of a clinic."},
     CLI_OPTION_END};
 static const cli_group groups[] = {{"Options", option_table, 0}, STUDY_GROUP, {NULL, NULL, 0}};

@@ -140,5 +140,6 @@ try_study calibration study calibration --replicates 2 --prevalences 0.1 --popul
 try_study calibration_data study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100 \
     --data nodules.csv --splits 2
 try_study bias study bias --replicates 2
+try_study robust study robust --truths linear --rows 40 --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -28,7 +28,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias nodules ratings)
+names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown nodules ratings)
 arguments() {
     local fit="--target y --prevalence 0.1"
     case $1 in
@@ -46,6 +46,8 @@ arguments() {
     calibration) echo study calibration --replicates 3 --prevalences 0.1,0.01 --population-rows 1000 --steps 50 ;;
     calibration_data) echo study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 50 --data nodules.csv --splits 2 ;;
     bias) echo study bias --replicates 8 ;;
+    robust) echo study robust --truths linear,square --rows 40,60 --replicates 8 ;;
+    unknown) echo study unknown --replicates 2 --rows 60 ;;
     nodules) echo study nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
     ratings) echo study ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac

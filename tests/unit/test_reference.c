@@ -213,6 +213,33 @@ static void test_unmatched(void **state) {
     problem_free(ctx, &p);
 }
 
+/* Few training rows and a rare outcome: the ratios are calibrated all the same, however far off the first guess was. */
+static void test_rare(void **state) {
+    (void)state;
+    enum { TIMES = SANITIZED ? 2 : 12 };
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.02";
+    for (uint64_t seed = 1; seed <= TIMES; seed++) {
+        problem p = nodules(ctx, 60, seed), clinic = nodules_of(ctx, 6, 294, 0.01, 100 + seed);
+        pv_classifier *c = fit(ctx, &p, &options);
+        pv_dataset *people;
+        pv_prediction *said;
+        CHECK_OK(ctx, pv_schema_apply(ctx, c->schema, clinic.table, NULL, &people));
+        CHECK_OK(ctx, pv_predict_in(ctx, c, people, "unknown", &(pv_predict_options){.level = 0.9}, &said));
+        const pv_unknown_prevalence *t = said->inferred;
+        if (!t->slope)
+            fail_msg("seed %d: ratios were taken as right", (int)seed);
+        assert_true(t->lo[1] >= 0 && t->lo[1] <= t->value[1] && t->value[1] <= t->hi[1] && t->hi[1] <= 1);
+        for (size_t i = 0; i < said->rows; i++)
+            assert_true(said->lo[2 * i + 1] <= said->p[2 * i + 1] && said->p[2 * i + 1] <= said->hi[2 * i + 1]);
+        pv_prediction_free(ctx, said);
+        pv_dataset_free(ctx, people);
+        pv_classifier_free(ctx, c);
+        problem_free(ctx, &p);
+        problem_free(ctx, &clinic);
+    }
+}
+
 /* Where there is none: networks, the plug-in, few rows. */
 static void test_none(void **state) {
     (void)state;
@@ -308,9 +335,10 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_prior),    cmocka_unit_test(test_often),
-        cmocka_unit_test(test_performance), cmocka_unit_test(test_of_fit),   cmocka_unit_test(test_unmatched),
-        cmocka_unit_test(test_none),        cmocka_unit_test(test_bad_rows), cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale), cmocka_unit_test(test_prior),
+                                       cmocka_unit_test(test_often),     cmocka_unit_test(test_performance),
+                                       cmocka_unit_test(test_of_fit),    cmocka_unit_test(test_unmatched),
+                                       cmocka_unit_test(test_rare),      cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_bad_rows),  cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all cuda check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -12,6 +12,18 @@ all: $(BUILD)/CMakeCache.txt
 $(BUILD)/CMakeCache.txt:
 	@command -v cmake >/dev/null || { echo "make: cmake is missing; 'make setup' installs what is needed" >&2; exit 1; }
 	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF $(CMAKE_FLAGS)
+
+# With the plug-in for NVIDIA GPUs, which needs nvcc and cuDNN 9's headers (docs/gpu.md).
+cuda:
+	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF -DPV_CUDA=ON $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+# The tests that need a GPU, and nothing else; where there is none they are skipped, and that is said.
+check-cuda:
+	@scripts/check-cuda
+
+bench-cuda:
+	@scripts/check-cuda bench
 
 # What building needs; what the tests need beside it; what the benchmarks compare with.
 setup:

@@ -51,6 +51,7 @@ static const pv_option option_table[] = {
         predict_options, running.json,
         "Print one JSON object about the population; the predictions go to --output, which is needed then."),
     CLI_OPTION_THREADS(predict_options, running.threads),
+    CLI_OPTIONS_DEVICE(predict_options, running),
     CLI_OPTION_QUIET(predict_options, running.quiet),
     CLI_OPTION_END};
 

@@ -37,6 +37,8 @@ static int run(cli_call *call) {
                                 {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
     enum { ROOM = 8 };
     pv_library libraries[ROOM];
+    const char *device;
+    bool found = pv_ctx_device(call->ctx, &device);
     size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM);
     if (options->running.json) {
         json_t *object = cli_json_object(), *cpu = cli_json_object(), *versions = cli_json_object();
@@ -50,6 +52,7 @@ static int run(cli_call *call) {
         cli_json_set(object, "cpu", cpu);
         cli_json_set(object, "kernels", cli_json_text(pv_kernels()));
         cli_json_set(object, "convolutions", cli_json_text(pv_convolution_isa()));
+        cli_json_set(object, "device", found ? cli_json_text(device) : json_null());
         cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
         cli_json_set(object, "libraries", versions);
         cli_json_print(object);
@@ -65,6 +68,7 @@ static int run(cli_call *call) {
         printf("networks   none: built without images\n");
     else
         printf("networks   oneDNN with %s\n", pv_convolution_isa());
+    printf("device     %s%s\n", found ? "" : "none: ", device);
     printf("threads    %d\n", pv_ctx_threads(call->ctx));
     printf("libraries  ");
     for (size_t i = 0; i < known; i++)
@@ -83,13 +87,14 @@ const cli_command cli_version = {
     .usage = "[--json]",
     .text =
         "Shows the version, the compiler, the processor's vector instructions with the kernels chosen for them, the "
-        "instruction set that oneDNN uses for networks, the number of threads used by default and the versions of "
+        "instruction set that oneDNN uses for networks, the GPU that runs them or why there is none, the number of "
+        "threads used by default and the versions of "
         "libraries.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(version_options),
-    .output =
-        "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
-        "convolutions (oneDNN's instruction set; none: built without images), threads, libraries (name: version).",
+    .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
+              "convolutions (oneDNN's instruction set; none: built without images), device (the GPU; null: none), "
+              "threads, libraries (name: version).",
     .examples = examples,
     .run = run};

@@ -82,6 +82,7 @@ struct cli_call {
 /* Options that several commands have under the same name. */
 typedef struct cli_running {
     int64_t threads;
+    int device, precision;
     bool json;
     bool quiet;
 } cli_running;
@@ -92,6 +93,21 @@ typedef struct cli_running {
     {                                                                                                                  \
         "threads", PV_OPTION_INT, offsetof(type, field), "0", 0, 1024, NULL, "T",                                      \
             "Threads to use; 0: as many as the machine has. Results do not depend on it."                              \
+    }
+#define CLI_OPTIONS_DEVICE(type, field)                                                                                \
+    {"device",                                                                                                         \
+     PV_OPTION_CHOICE,                                                                                                 \
+     offsetof(type, field.device),                                                                                     \
+     "auto",                                                                                                           \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     "auto|cpu|cuda",                                                                                                  \
+     NULL,                                                                                                             \
+     "What networks of images run on; auto: a GPU, where the plug-in and a driver for it are there, else the "         \
+     "processor."},                                                                                                    \
+    {                                                                                                                  \
+        "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
+            "How a GPU computes: with products of 10 bits, with numbers of 8 bits, or in single precision."            \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \
     { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }

@@ -318,6 +318,12 @@ int cli_start(cli_call *call) {
     pv_status status = pv_ctx_new(&options, &call->ctx);
     if (status != PV_OK)
         return cli_fail(call, status);
+    const int *device = cli_value(call, "device"), *precision = cli_value(call, "precision");
+    if (device && precision) {
+        status = pv_ctx_set_device(call->ctx, (pv_device)*device, (pv_precision)*precision);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
     call->redrawn = now_seconds(); /* short work shows no line */
     running_ctx = call->ctx;
     interrupted_at = 0;

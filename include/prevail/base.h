@@ -182,6 +182,32 @@ void pv_ctx_set_progress(pv_ctx *ctx, pv_progress_call progress, void *state);
 void pv_ctx_set_poll(pv_ctx *ctx, pv_poll_call poll, void *state);
 void pv_ctx_set_threads(pv_ctx *ctx, int threads); /* 0: as many as the machine has */
 
+/* What networks of images run on. `auto`, the default: a GPU where the plug-in for it and a driver are there, else the
+ * processor. `cuda` is refused (PV_ERR_USAGE) with the reason where it cannot be had; `cpu` looks for nothing. To be
+ * called before work begins. */
+typedef enum pv_device { PV_DEVICE_AUTO, PV_DEVICE_CPU, PV_DEVICE_CUDA } pv_device;
+#define PV_DEVICE_LIST(X)                                                                                              \
+    X(AUTO, "auto")                                                                                                    \
+    X(CPU, "cpu")                                                                                                      \
+    X(CUDA, "cuda")
+const char *pv_device_name(pv_device device);
+bool pv_device_find(const char *name, pv_device *device);
+
+/* How a device computes: `tf32` has products rounded to 10 bits and sums in single precision; `bf16` also keeps
+ * activations and their slopes in 8 bits, parameters in single precision; `fp32` is single precision throughout. */
+typedef enum pv_precision { PV_PRECISION_TF32, PV_PRECISION_BF16, PV_PRECISION_FP32 } pv_precision;
+#define PV_PRECISION_LIST(X)                                                                                           \
+    X(TF32, "tf32")                                                                                                    \
+    X(BF16, "bf16")                                                                                                    \
+    X(FP32, "fp32")
+const char *pv_precision_name(pv_precision precision);
+bool pv_precision_find(const char *name, pv_precision *precision);
+
+PV_MUST_USE pv_status pv_ctx_set_device(pv_ctx *ctx, pv_device device, pv_precision precision);
+/* Whether there is a device beside the processor. *text: what it is, with its libraries, or why it cannot be had.
+ * Borrowed. */
+bool pv_ctx_device(pv_ctx *ctx, const char **text);
+
 /* Asks whatever runs in this context to stop at its next step, and what is started later as well, until it is cleared.
  * Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);

@@ -39,6 +39,12 @@ struct pv_ctx {
     double kept;                                          /* when this context last kept a state */
     const struct pv__engine_kind *engine[PV_ENGINES_MAX]; /* of plug-ins (compute/engines.c); of the root */
     int engines;
+    struct {
+        int kind, precision;             /* pv_device, pv_precision */
+        const struct pv__plugin *plugin; /* NULL: there is none, or not yet */
+        bool tried;
+        char text[288]; /* what it is, or why it cannot be had */
+    } device;           /* of the root (compute/device.c) */
 };
 
 /* The parent's checkpoint, with the scope of one of its jobs. */

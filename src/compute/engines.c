@@ -1,7 +1,7 @@
 /* Which engine runs networks: by its name, among those built in and those that plug-ins have added to the context. */
 #include <string.h>
 
-#include "compute/graph.h"
+#include "compute/device.h"
 
 enum { BUILT_IN = 2 };
 
@@ -14,6 +14,10 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
     const pv_ctx *root = ctx->root;
     const char *name = root->options.engine;
     char names[256] = "";
+    if (!name && pv__engine_best() && pv__device_plugin(ctx)) {
+        *kind = &pv__engine_device;
+        return PV_OK;
+    }
     for (int i = 0; i < BUILT_IN + root->engines; i++) {
         *kind = engine_at(root, i);
         if (!*kind) /* built without images: networks are refused before they ask for an engine */

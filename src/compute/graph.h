@@ -9,38 +9,8 @@
 #define PV_SRC_GRAPH_H
 
 #include "base/base.h"
+#include "compute/nodes.h"
 #include "prevail/core.h"
-
-enum { PV_NODES_MAX = 64, PV_NODE_INPUTS = 4 };
-
-typedef enum pv__node_kind {
-    PV_NODE_CONV,    /* y = relu(w * x + b) */
-    PV_NODE_MAXPOOL, /* the largest of a window; what lies outside does not count */
-    PV_NODE_CONCAT   /* channels of several tensors after each other */
-} pv__node_kind;
-
-typedef struct pv__shape {
-    size_t channels, height, width;
-} pv__shape;
-
-typedef struct pv__node {
-    pv__node_kind kind;
-    int input[PV_NODE_INPUTS], inputs;
-    size_t kernel, stride, padding;
-    double dropout;      /* after it, in training: zero with this probability, else divided by 1 - dropout. Only where
-                            the output is not negative */
-    size_t weight, bias; /* conv: offsets of [channels][in][kernel][kernel] and [channels] */
-    pv__shape out;
-} pv__node;
-
-typedef struct pv__graph {
-    pv__shape input;
-    pv__node node[PV_NODES_MAX];
-    int nodes;
-    int low;           /* the first so many nodes are the low-level module */
-    size_t low_params; /* and the first so many parameters its own */
-    size_t params;
-} pv__graph;
 
 /* Each appends a node and returns its tensor. */
 int pv__graph_conv(pv__graph *graph, int from, size_t channels, size_t kernel, size_t stride, size_t padding,
@@ -54,13 +24,6 @@ static inline size_t pv__shape_size(pv__shape s) {
 
 /* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
-/* Which draws a part takes. */
-typedef struct pv__dropout {
-    bool on;
-    uint64_t seed;
-    uint64_t first; /* number of the part's first image, in all of training */
-} pv__dropout;
-
 /* keep [size] of one image, in the order [channels][height][width]: one stream for each image and node. */
 void pv__dropout_mask(const pv__dropout *dropout, size_t image, int node, double probability, size_t size, bool *keep);
 
@@ -70,6 +33,7 @@ typedef struct pv__engine pv__engine; /* each backend's own */
 
 typedef struct pv__engine_kind {
     const char *name;
+    bool whole; /* takes a batch as one part */
     /* Room for parts of so many images; lanes: how many parts may be worked on at a time. */
     pv_status (*open)(pv_ctx *ctx, const pv__graph *graph, size_t images, size_t parts, int lanes, pv__engine **engine);
     void (*close)(pv_ctx *ctx, pv__engine *engine);

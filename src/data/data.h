@@ -58,6 +58,17 @@ PV_MUST_USE pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const 
 void pv__image_encoding_free(pv_ctx *ctx, pv_image_encoding *image);
 PV_MUST_USE pv_status pv__image_encoding_copy(pv_ctx *ctx, const pv_image_encoding *from, pv_image_encoding **to);
 
+/* ---- views (views.c) --------------------------------------------------------------------------------------------- */
+
+enum { PV_VIEWS_MAX = 256 };
+/* Steps of one field along rows and columns of a view, and where its centre is moved; z, y, x. */
+typedef struct pv__view_plane {
+    double a[3], b[3];
+    double shift[3];
+} pv__view_plane;
+/* The planes [views] of an image that is not of ready views; rng NULL: the fixed ones. */
+void pv__views_planes(const pv_image_encoding *e, pv_image_layout layout, pv_rng *rng, pv__view_plane *planes);
+
 /* ---- populations (population.c) ---------------------------------------------------------------------------------- */
 
 /* Nodes and weights of Gauss and Legendre's quadrature on [low, high]. */

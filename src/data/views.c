@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "data/archive.h"
+#include "data/data.h"
 
-typedef struct plane {
-    double a[3], b[3]; /* steps of one field along rows and columns of the view, z, y, x */
-    double shift[3];
-} plane;
+typedef pv__view_plane plane;
 
 /* ---- directions -------------------------------------------------------------------------------------------------- */
 
@@ -156,8 +154,15 @@ static void cut_plane(const pv_image_encoding *e, const pv_images *images, size_
         }
 }
 
+void pv__views_planes(const pv_image_encoding *e, pv_image_layout layout, pv_rng *rng, pv__view_plane *planes) {
+    memset(planes, 0, e->views * sizeof *planes);
+    if (layout == PV_IMAGES_VOLUMES)
+        volume_planes(e, rng, planes);
+    else
+        flat_planes(e, rng, planes);
+}
+
 void pv_views_cut(const pv_image_encoding *e, const pv_images *images, size_t row, pv_rng *rng, double *x) {
-    enum { VIEWS_MAX = 256 };
     size_t area = e->size * e->size, bytes = images->planes * images->height * images->width * images->pixels.element;
     if (images->layout == PV_IMAGES_VIEWS) {
         source s = source_of(e, images, row);
@@ -166,11 +171,8 @@ void pv_views_cut(const pv_image_encoding *e, const pv_images *images, size_t ro
         pv__images_touched(images, bytes);
         return;
     }
-    plane planes[VIEWS_MAX] = {0};
-    if (images->layout == PV_IMAGES_VOLUMES)
-        volume_planes(e, rng, planes);
-    else
-        flat_planes(e, rng, planes);
+    plane planes[PV_VIEWS_MAX];
+    pv__views_planes(e, images->layout, rng, planes);
     for (size_t v = 0; v < e->views; v++)
         cut_plane(e, images, row, &planes[v], x + v * area);
     pv__images_touched(images, bytes);

@@ -55,6 +55,7 @@ struct pv__batches {
     int shown;              /* which is this one */
     pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
     bool ahead;             /* it has been given one */
+    bool uncut;             /* views are cut elsewhere */
     uint64_t *saved;        /* for checkpoints: taken, extra, ahead; of each class count, dealt, shuffles */
     uint64_t *before;       /* images: the same before the last batch was taken, to go back to; NULL: no way back */
     size_t *store_before;   /* and the decks' rows */
@@ -313,7 +314,8 @@ static void describe(const pv__batches *b, slot *s, uint64_t first) {
 /* The rows of the slot that is not shown are dealt: gives its views to the loader. */
 static void load_ahead(pv__batches *b, uint64_t first) {
     describe(b, &b->slots[!b->shown], first);
-    pv__background_start(b->loader);
+    if (!b->uncut)
+        pv__background_start(b->loader);
     b->ahead = true;
 }
 
@@ -363,7 +365,7 @@ pv__batch pv__batches_next(pv__batches *b) {
         deal_batch(b, b->slots[b->shown].rows);
         describe(b, &b->slots[b->shown], b->taken);
         b->taken += b->size;
-        if (b->problem->data)
+        if (b->problem->data && !b->uncut)
             cut_now(b, &b->slots[b->shown]);
     }
     if (b->loader) {
@@ -378,7 +380,11 @@ pv__batch pv__batches_next(pv__batches *b) {
                           .frequency = s->frequency,
                           .weight = b->problem->targets.weight ? s->weight : NULL,
                           .stratum = s->sampled};
-    return (pv__batch){targets, s->stratum, s->x, s->rows};
+    return (pv__batch){targets, s->stratum, s->x, s->rows, s->first};
+}
+
+void pv__batches_uncut(pv__batches *batches) {
+    batches->uncut = true;
 }
 
 size_t pv__batches_size(const pv__batches *batches) {
@@ -502,6 +508,10 @@ static pv_status class_variance(pv_ctx *ctx, const pv__batches *b, const pv__pro
         square_of_sum += p->sum[j] * p->sum[j];
     *variance = fmax(squares - square_of_sum / PROBE_ROWS, 0) / (PROBE_ROWS - 1);
     return PV_OK;
+}
+
+bool pv__batches_optimised(const pv__batches *batches) {
+    return batches->kind == OPTIMAL;
 }
 
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *problem, const double *w,

@@ -318,6 +318,7 @@ static inline double pv__known_strength(const pv__problem *problem) {
 typedef struct pv__batches pv__batches;
 
 pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches **batches);
+void pv__batches_uncut(pv__batches *batches); /* somebody else cuts views: x of the batches means nothing */
 void pv__batches_free(pv_ctx *ctx, pv__batches *batches);
 /* One batch: targets, and x [n][inputs]. Lent until the next is taken. */
 typedef struct pv__batch {
@@ -325,6 +326,7 @@ typedef struct pv__batch {
     const int32_t *stratum; /* [n], what each row was drawn from; NULL: its label */
     const double *x;
     const size_t *row; /* [n], of the data */
+    uint64_t first;    /* rows that were drawn before, in all batches: the stream of the first one's views */
 } pv__batch;
 pv__batch pv__batches_next(pv__batches *batches);
 /* Images: the batch that was taken last has not been: it comes next, also for a checkpoint. Once for each. */
@@ -336,8 +338,26 @@ pv_batch_loss pv__batches_loss(const pv__batches *batches);
 size_t pv__batches_fields(pv__batches *batches, pv_field *field /* [3] */);
 pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *batches);
 /* The counts of `optimal`, from the variance within classes of each row's own gradient. */
+bool pv__batches_optimised(const pv__batches *batches); /* counts are estimated anew each epoch */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
+
+/* ---- training on a device (aboard.c) ----------------------------------------------------------------------------- */
+
+typedef struct pv__aboard pv__aboard;
+/* *aboard NULL: the processor trains. */
+pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard);
+void pv__aboard_free(pv_ctx *ctx, pv__aboard *aboard);
+bool pv__aboard_cuts(const pv__aboard *aboard); /* views too */
+/* Log-likelihoods of a batch; the gradient for the loss's slopes; the prior and Adam's step, of a number from 1. */
+pv_status pv__aboard_forward(pv_ctx *ctx, pv__aboard *aboard, const pv__batch *batch, int64_t step, double *loglik);
+pv_status pv__aboard_backward(pv_ctx *ctx, pv__aboard *aboard, const double *dloglik);
+pv_status pv__aboard_learn(pv_ctx *ctx, pv__aboard *aboard, double rate, int64_t step);
+/* Parameters, moments and the parameters that were marked, [params] each; get: NULL is not wanted. */
+pv_status pv__aboard_put(pv_ctx *ctx, pv__aboard *aboard, const double *w, const double *mean, const double *square,
+                         const double *marked);
+pv_status pv__aboard_get(pv_ctx *ctx, pv__aboard *aboard, double *w, double *mean, double *square, double *marked);
+pv_status pv__aboard_mark(pv_ctx *ctx, pv__aboard *aboard);
 
 /* ---- the marginal as it moves (follow.c) ------------------------------------------------------------------------- */
 

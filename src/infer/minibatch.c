@@ -21,8 +21,10 @@ typedef struct trainer {
     pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
-    bool of_design; /* the loss takes no population, and no marginal */
-    pv_model_work *work;
+    bool of_design;      /* the loss takes no population, and no marginal */
+    pv_model_work *work; /* NULL: aboard has what it would */
+    pv__aboard *aboard;  /* parameters, moments and steps on a device; NULL: here */
+    bool behind;         /* w and the moments have not been fetched from there since the last step */
     size_t params, classes, size;
     double *w;                                /* the solution's */
     double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
@@ -41,6 +43,14 @@ typedef struct trainer {
         double score, best_score;   /* of the validation rows, after the last epoch and the best */
     } at;
 } trainer;
+
+/* Brings w, and for a checkpoint all that it keeps, back from a device. */
+static pv_status fetch(trainer *t, bool all) {
+    if (!t->aboard || !(t->behind || all))
+        return PV_OK;
+    t->behind = false;
+    return pv__aboard_get(t->ctx, t->aboard, t->w, all ? t->mean : NULL, all ? t->square : NULL, all ? t->good : NULL);
+}
 
 static double rate_factor(const trainer *t) {
     double steps = (double)t->epoch;
@@ -64,14 +74,22 @@ static void step_chunk(trainer *t, size_t chunk) {
 /* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
 static pv_status evaluate(trainer *t, const pv__batch *batch) {
     const pv_model *model = t->problem->model;
-    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
-                         t->problem->options->freeze_low);
-    pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
-    PV_TRY(pv__model_work_check(t->ctx, t->work));
+    if (t->aboard) {
+        PV_TRY(pv__aboard_forward(t->ctx, t->aboard, batch, t->at.step, t->loglik));
+        if (t->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR) /* whose network takes w */
+            PV_TRY(fetch(t, false));
+    } else {
+        pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
+                             t->problem->options->freeze_low);
+        pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
+        PV_TRY(pv__model_work_check(t->ctx, t->work));
+    }
     if (t->auxiliary)
         pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
     PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
+    if (t->aboard)
+        return pv__aboard_backward(t->ctx, t->aboard, t->dloglik);
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch->x, t->loglik, t->dloglik, t->dw);
     return pv__model_work_check(t->ctx, t->work);
@@ -95,7 +113,12 @@ static pv_status train_step(trainer *t, bool *interrupted) {
     if (t->auxiliary)
         pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
     t->at.rate = t->problem->options->rate * rate_factor(t);
-    PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
+    if (t->aboard) {
+        PV_TRY(pv__aboard_learn(t->ctx, t->aboard, t->at.rate, t->at.step + 1));
+        t->behind = true;
+    } else {
+        PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
+    }
     t->at.step++;
     return PV_OK;
 }
@@ -121,7 +144,11 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->size = pv__batches_size(t->batches);
     t->epoch = (int64_t)((problem->n + t->size - 1) / t->size);
     t->steps = problem->options->epochs * t->epoch;
-    PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
+    PV_TRY(pv__aboard_new(ctx, problem, t->size, &t->aboard));
+    if (!t->aboard)
+        PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
+    else if (pv__aboard_cuts(t->aboard))
+        pv__batches_uncut(t->batches);
     PV_TRY(pv__alloc(ctx, t->params, 5 * sizeof(double), &t->dw));
     t->mean = t->dw + t->params;
     t->square = t->mean + t->params;
@@ -152,6 +179,7 @@ static void trainer_free(trainer *t) {
     pv_auxiliary_free(t->ctx, t->auxiliary);
     pv__follower_free(t->ctx, t->follower);
     pv_model_work_free(t->ctx, t->work);
+    pv__aboard_free(t->ctx, t->aboard);
     pv__free(t->ctx, t->dw);
     pv__free(t->ctx, t->loglik);
     pv__free(t->ctx, t->log_q);
@@ -177,6 +205,7 @@ static size_t fields_of(trainer *t, pv_field *field) {
 
 static pv_status keep(trainer *t) {
     pv_field field[FIELDS];
+    PV_TRY(fetch(t, true));
     size_t n = fields_of(t, field);
     if (t->trace)
         PV_TRY(pv__trace_keep(t->ctx, t->trace));
@@ -200,8 +229,13 @@ static pv_status recall(trainer *t) {
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static pv_status begin_epoch(trainer *t) {
-    memcpy(t->good, t->w, t->params * sizeof *t->w);
     t->at.busy = 0;
+    if (t->aboard)
+        PV_TRY(pv__aboard_mark(t->ctx, t->aboard));
+    else
+        memcpy(t->good, t->w, t->params * sizeof *t->w);
+    if (pv__batches_optimised(t->batches))
+        PV_TRY(fetch(t, false));
     return pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q);
 }
 
@@ -255,6 +289,8 @@ static pv_status validate_epoch(trainer *t) {
 }
 
 static pv_status end_epoch(trainer *t, bool *enough) {
+    if (t->holdout || t->trace)
+        PV_TRY(fetch(t, false));
     if (t->holdout)
         PV_TRY(validate_epoch(t));
     *enough = patience_ended(t);
@@ -316,8 +352,10 @@ static pv_status train(trainer *t, pv_stop *stop) {
             return t->at.step > 0 ? keep(t) : PV_OK;
         }
         if (has_diverged(t)) {
-            memcpy(t->w, t->good, t->params * sizeof *t->w);
             *stop = PV_STOP_DIVERGED;
+            if (t->aboard)
+                return pv__aboard_get(t->ctx, t->aboard, NULL, NULL, NULL, t->w);
+            memcpy(t->w, t->good, t->params * sizeof *t->w);
             return PV_OK;
         }
         if (t->at.step % t->epoch == 0)
@@ -335,6 +373,7 @@ static pv_status train(trainer *t, pv_stop *stop) {
             return PV_OK;
         }
     }
+    PV_TRY(fetch(t, false));
     if (t->ctx->checkpoint)
         PV_TRY(keep(t));
     *stop = enough ? PV_STOP_EARLY : PV_STOP_COMPLETED;
@@ -406,6 +445,8 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
     pv_status status = trainer_new(ctx, problem, solution, &t);
     if (status == PV_OK)
         status = recall(&t);
+    if (status == PV_OK && t.aboard)
+        status = pv__aboard_put(ctx, t.aboard, t.w, t.mean, t.square, t.good);
     if (status == PV_OK)
         status = train(&t, &solution->stop);
     solution->iterations = t.at.step;

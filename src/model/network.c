@@ -69,6 +69,16 @@ size_t pv__network_part_views(const pv__network *network) {
     return network->views < PART_IMAGES ? PART_IMAGES / network->views * network->views : network->views;
 }
 
+static size_t part_rows(const pv__network *network, size_t rows) {
+    size_t most = pv__network_part_views(network) / network->views;
+    return rows > 0 && rows < most ? rows : most;
+}
+
+size_t pv__network_step_views(const pv__network *network, size_t rows) {
+    size_t part = part_rows(network, rows);
+    return (rows + part - 1) / part * part * network->views;
+}
+
 /* ---- work -------------------------------------------------------------------------------------------------------- */
 
 static void work_free(pv_ctx *ctx, pv_model_work *work) {
@@ -88,9 +98,9 @@ static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__
     const pv__network *net = model->network;
     n->ctx = ctx;
     n->threads = pv_ctx_threads(ctx);
-    n->part_rows = pv__network_part_views(net) / net->views;
-    n->part_rows = rows > 0 && rows < n->part_rows ? rows : n->part_rows;
+    n->part_rows = n->kind->whole && rows > 0 ? rows : part_rows(net, rows);
     n->parts = (rows + n->part_rows - 1) / n->part_rows;
+    n->step_views = pv__network_step_views(net, rows);
     size_t lanes = n->parts < (size_t)n->threads ? n->parts : (size_t)n->threads;
     size_t images = n->part_rows * net->views, all = n->parts * images * net->features;
     PV_TRY(n->kind->open(ctx, &net->graph, images, n->parts, (int)lanes, &n->engine));
@@ -210,7 +220,7 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
     schedule(dynamic)
     for (size_t p = 0; p < parts; p++) {
         pv__dropout dropout = {work->training, work->seed,
-                               work->step * work->parts * images + p * images}; /* one number for each view ever seen */
+                               work->step * work->step_views + p * images}; /* one number for each view ever seen */
         work->kind->forward(work->engine, p, omp_get_thread_num(), part_input(model, work, p, n, x), &dropout,
                             work->features + p * images * F);
     }

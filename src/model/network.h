@@ -25,6 +25,10 @@ double pv__network_row_floats(const pv__network *network);
 /* Views that are worked on at a time, of whole rows. */
 size_t pv__network_part_views(const pv__network *network);
 
+/* Views of a training step of so many rows, as the streams of dropout count them: those that fill the last part
+ * included, the same for every engine. */
+size_t pv__network_step_views(const pv__network *network, size_t rows);
+
 /* What a network's work holds besides. */
 typedef struct pv__network_work {
     pv_ctx *ctx;
@@ -32,6 +36,7 @@ typedef struct pv__network_work {
     pv__engine *engine;
     int threads;
     size_t part_rows, parts;
+    size_t step_views;            /* of a step, those that fill the last part included: the same for every engine */
     double *padded;               /* [part_rows][inputs], the last part where it is not full */
     double *features, *dfeatures; /* [parts part_rows][views][features] */
     double *pooled;               /* [rows][features] */

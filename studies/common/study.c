@@ -21,6 +21,7 @@ const pv_option study_option_table[] = {
      "another study is refused; those of the same study are replaced."},
     CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_THREADS(study_options, running.threads),
+    CLI_OPTIONS_DEVICE(study_options, running),
     CLI_OPTION_JSON(study_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(study_options, running.quiet),
     CLI_OPTION_END};

@@ -1,0 +1,146 @@
+/* plugins/cuda/cuda.h: what the plug-in's files share.
+ *
+ * Tensors are [images][height][width][channels], in single precision or bf16. Parameters are in single precision, in
+ * the device's order: weights of a convolution [out][kernel][kernel][in] where the host has [out][in][kernel][kernel].
+ * All sums are taken in an order that depends on sizes alone: the same input gives the same bytes.
+ */
+#ifndef PV_PLUGIN_CUDA_H
+#define PV_PLUGIN_CUDA_H
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <cudnn_graph.h>
+
+#include "compute/plugin.h"
+
+typedef __nv_bfloat16 bf16;
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+pv__plugin_code cuda_failed(char *why, cudaError_t error, const char *what);
+
+#define CUDA_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        cudaError_t cuda_try_error = (call);                                                                           \
+        if (cuda_try_error != cudaSuccess)                                                                             \
+            return cuda_failed(why, cuda_try_error, #call);                                                            \
+    } while (0)
+#define CODE_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        pv__plugin_code code_try = (call);                                                                             \
+        if (code_try != PV_PLUGIN_OK)                                                                                  \
+            return code_try;                                                                                           \
+    } while (0)
+
+/* ---- convolutions by cuDNN (convolution.cu) ---------------------------------------------------------------------- */
+
+struct Conv {
+    int images, in, height, width;          /* of the input */
+    int out, out_height, out_width;         /* of the output */
+    int kernel, stride, padding;
+    pv_precision precision;
+};
+
+enum Pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS, PASSES };
+
+/* One pass of one convolution, on fixed buffers. */
+struct Plan {
+    cudnnBackendDescriptor_t plan, pack;
+    size_t workspace;
+};
+
+/* The cuDNN that was found; NULL and why: none. */
+const char *cudnn_text(char *why);
+pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why);
+void cudnn_close(cudnnHandle_t handle);
+/* false: cuDNN has no way to do it that this precision allows and that is the same every time. */
+bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, Plan *plan);
+bool plan_bind(Plan *plan, void *x, void *w, void *y, void *workspace);
+pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why);
+void plan_free(Plan *plan);
+
+/* ---- kernels (layers.cu, rows.cu) -------------------------------------------------------------------------------- */
+
+enum { BLOCKS = 528, THREADS = 256, TAPS = 9 };
+
+/* What changes from step to step, in the device's memory, so that a captured graph need not. */
+struct Draws {
+    unsigned long long seed, first;
+};
+
+/* Dropout's draws: a bit for each element of an image, in the host's order [channels][height][width]. */
+void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability, int images, size_t size,
+                uint8_t *mask);
+size_t mask_bytes(size_t size);
+
+/* y = relu(y + bias), then dropout where mask is not NULL. */
+void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
+               float scale, void *y);
+/* dy = scale dy where y > 0, else 0; dbias its sum over images and plane (NULL: none). partial has room for BLOCKS
+ * times channels. */
+void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
+          float *partial, float *dbias);
+void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum);
+
+/* The first layer: one channel in, 3x3, stride 1, padding 1, channels in eights; ReLU included. */
+bool first_fits(const Conv *conv);
+void first_forward(cudaStream_t s, bool half, const Conv *conv, const float *x, const float *w, const float *bias,
+                   void *y);
+/* From the slope of its output, not yet gated; dw [out][9], and the biases' after it. partial: BLOCKS * out * 10. */
+void first_backward(cudaStream_t s, bool half, const Conv *conv, const float *x, const void *y, const void *dy,
+                    float *partial, float *dw);
+
+/* Any convolution, slowly: where cuDNN has none. float_x: the input is in single precision whatever the rest is. */
+void any_forward(cudaStream_t s, bool half, bool float_x, const Conv *conv, const void *x, const void *w, void *y);
+void any_data(cudaStream_t s, bool half, const Conv *conv, const void *dy, const void *w, void *dx);
+void any_weights(cudaStream_t s, bool half, bool float_x, const Conv *conv, const void *x, const void *dy, float *dw);
+
+void maxpool_forward(cudaStream_t s, bool half, const Conv *conv, const void *x, void *y, uint8_t *from);
+void maxpool_backward(cudaStream_t s, bool half, const Conv *conv, const void *dy, const uint8_t *from, void *dx);
+/* Channels [at, at + part) of wide tensors, there and back. */
+void channels_in(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *x, void *y);
+void channels_out(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *dy, void *dx);
+
+void narrow(cudaStream_t s, size_t n, const double *from, float *to);
+/* Parameters: host [n] is the host's number of each of the device's, -1: of none. */
+void scatter_in(cudaStream_t s, size_t n, const int *host, const double *from, float *to);
+void scatter_out(cudaStream_t s, size_t n, const int *host, const float *from, double *to);
+void to_half(cudaStream_t s, size_t n, const float *from, bf16 *to);
+void from_half(cudaStream_t s, size_t n, const bf16 *from, float *to);
+/* A tensor in the host's order and precision, there and back. */
+void tensor_out(cudaStream_t s, bool half, int images, int plane, int channels, const void *from, double *to);
+void tensor_in(cudaStream_t s, bool half, int images, int plane, int channels, const double *from, void *to);
+
+/* Rows: views pooled, output layer [features][classes] and its biases, log-softmax. */
+struct Head {
+    int rows, views, features, classes, pool;
+};
+void head_forward(cudaStream_t s, bool half, const Head *head, const void *features, const float *w, float *pooled,
+                  unsigned short *chosen, double *loglik);
+void head_backward(cudaStream_t s, bool half, const Head *head, const float *pooled, const unsigned short *chosen,
+                   const float *w, const double *loglik, const double *dloglik, double *dlogits, void *dfeatures,
+                   float *dw);
+
+struct Where { /* a row's image and its size of a pixel */
+    unsigned long long volume;
+    double spacing[3];
+};
+void cut_views(cudaStream_t s, int rows, int views, const pv__cut *cut, const pv__volumes *volumes, const Where *where,
+               const pv__plane *plane, float *x);
+
+struct Adam {
+    float scale, unbias; /* rate / (1 - 0.9^t), 1 / (1 - 0.999^t) */
+    pv__slope prior, intercept;
+};
+void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const unsigned char *bias, const float *centre,
+               const float *gradient, float *mean, float *square, float *w, bf16 *half);
+
+struct pv__volumes {
+    pv__volumes_spec spec;
+    const void *key; /* the host's pixels */
+    void *pixels;
+    int users;
+    pv__volumes *next;
+};
+
+#endif

@@ -1,0 +1,483 @@
+/* A network on the device: its memory, its layers, and its passes for the engine of the host. */
+#include <mutex>
+#include <new>
+#include <stdio.h>
+#include <string.h>
+
+#include "net.h"
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static size_t rounded(size_t n) {
+    return (n + 7) / 8 * 8;
+}
+
+static pv__shape shape_of(const pv__graph *g, int tensor) {
+    return tensor == 0 ? g->input : g->node[tensor - 1].out;
+}
+
+static size_t size_of(pv__shape s) {
+    return s.channels * s.height * s.width;
+}
+
+template <typename T> static pv__plugin_code take(pv__net *net, size_t count, T **block, char *why) {
+    void *made;
+    CUDA_TRY(cudaMalloc(&made, (count ? count : 1) * sizeof(T)));
+    net->blocks.push_back(made);
+    CUDA_TRY(cudaMemsetAsync(made, 0, (count ? count : 1) * sizeof(T), net->stream));
+    *block = static_cast<T *>(made);
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code take_tensor(pv__net *net, size_t count, void **block, char *why) {
+    char *made;
+    CODE_TRY(take(net, count * (net->half ? sizeof(bf16) : sizeof(float)), &made, why));
+    *block = made;
+    return PV_PLUGIN_OK;
+}
+
+static Conv conv_of(const pv__net *net, int t) {
+    const pv__node *node = &net->graph.node[t];
+    pv__shape in = shape_of(&net->graph, node->input[0]);
+    Conv c = {};
+    c.images = net->images;
+    c.in = (int)in.channels;
+    c.height = (int)in.height;
+    c.width = (int)in.width;
+    c.out = (int)node->out.channels;
+    c.out_height = (int)node->out.height;
+    c.out_width = (int)node->out.width;
+    c.kernel = (int)node->kernel;
+    c.stride = (int)node->stride;
+    c.padding = (int)node->padding;
+    c.precision = net->spec.precision;
+    return c;
+}
+
+/* Where each parameter lies; the host has weights [out][in][kernel][kernel]. */
+static pv__plugin_code place_parameters(pv__net *net, char *why) {
+    const pv__graph *g = &net->graph;
+    size_t outputs = net->spec.classes ? (size_of(g->node[g->nodes - 1].out) + 1) * net->spec.classes : 0;
+    std::vector<int> host;
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        Layer *layer = &net->layer[t];
+        if (node->kind != PV_NODE_CONV)
+            continue;
+        layer->weight = host.size();
+        size_t in = shape_of(g, node->input[0]).channels, taps = node->kernel * node->kernel;
+        for (size_t o = 0; o < node->out.channels; o++)
+            for (size_t r = 0; r < taps; r++)
+                for (size_t c = 0; c < in; c++)
+                    host.push_back((int)(node->weight + (o * in + c) * taps + r));
+        host.resize(rounded(host.size()), -1);
+        layer->bias = host.size();
+        for (size_t o = 0; o < node->out.channels; o++)
+            host.push_back((int)(node->bias + o));
+        host.resize(rounded(host.size()), -1);
+    }
+    net->output = host.size();
+    for (size_t i = 0; i < outputs; i++)
+        host.push_back((int)(g->params + i));
+    host.resize(rounded(host.size()), -1);
+    net->params = g->params + outputs;
+    net->room = host.size();
+    CODE_TRY(take(net, net->room, &net->host, why));
+    CUDA_TRY(cudaMemcpyAsync(net->host, host.data(), net->room * sizeof(int), cudaMemcpyHostToDevice, net->stream));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code make_layers(pv__net *net, char *why) {
+    const pv__graph *g = &net->graph;
+    size_t images = (size_t)net->images, largest = 0, sums = 1, workspace = 0;
+    float *x;
+    CODE_TRY(take(net, images * size_of(g->input), &x, why));
+    net->value[0] = x;
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        Layer *layer = &net->layer[t];
+        size_t size = size_of(node->out);
+        largest = size > largest ? size : largest;
+        CODE_TRY(take_tensor(net, images * size, &net->value[t + 1], why));
+        CODE_TRY(take_tensor(net, images * size, &net->slope[t + 1], why));
+        if (node->dropout > 0)
+            CODE_TRY(take(net, images * mask_bytes(size), &layer->mask, why));
+        layer->conv = conv_of(net, t);
+        if (node->kind == PV_NODE_MAXPOOL)
+            CODE_TRY(take(net, images * size, &layer->from, why));
+        if (node->kind != PV_NODE_CONV)
+            continue;
+        layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
+        size_t own = node->out.channels * (layer->first ? TAPS + 1 : 1);
+        sums = own > sums ? own : sums;
+        for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
+            layer->planned[pass] = plan_make(net->handle, &layer->conv, (Pass)pass, &layer->plan[pass]);
+            if (layer->planned[pass] && layer->plan[pass].workspace > workspace)
+                workspace = layer->plan[pass].workspace;
+        }
+    }
+    char *space;
+    CODE_TRY(take(net, workspace, &space, why));
+    net->workspace = space;
+    CODE_TRY(take_tensor(net, images * largest, &net->spare, why));
+    return take(net, sums * BLOCKS, &net->partial, why);
+}
+
+static void *weights_of(pv__net *net, int t) {
+    size_t at = net->layer[t].weight;
+    return net->half ? (void *)(net->w_half + at) : (void *)(net->w + at);
+}
+
+/* The buffers that cuDNN's passes are for. The gradient by an input goes to the spare tensor where others add to it:
+ * two plans' worth, of which the pack is made when it is known. */
+static pv__plugin_code bind_plans(pv__net *net, char *why) {
+    const pv__graph *g = &net->graph;
+    int users[PV_NODES_MAX + 1] = {0};
+    for (int t = g->nodes - 1; t >= 0; t--) {
+        const pv__node *node = &g->node[t];
+        Layer *layer = &net->layer[t];
+        int x = node->input[0];
+        for (int pass = 0; pass < PASSES; pass++) {
+            Plan *plan = &layer->plan[pass];
+            if (!layer->planned[pass])
+                continue;
+            void *from = pass == PASS_DATA ? (users[x] ? net->spare : net->slope[x]) : net->value[x];
+            void *dw = net->half ? (void *)(net->gradient_half + layer->weight)
+                                 : (void *)(net->gradient + layer->weight);
+            void *w = pass == PASS_WEIGHTS ? dw : weights_of(net, t);
+            void *y = pass == PASS_FORWARD ? net->value[t + 1] : net->slope[t + 1];
+            if (!plan_bind(plan, from, w, y, net->workspace)) {
+                snprintf(why, PV_PLUGIN_TEXT, "cuDNN refused the buffers of a convolution");
+                return PV_PLUGIN_FAILED;
+            }
+        }
+        for (int i = 0; i < node->inputs; i++)
+            users[node->input[i]]++;
+    }
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code make_rows(pv__net *net, char *why) {
+    const pv__net_spec *spec = &net->spec;
+    if (!spec->classes)
+        return PV_PLUGIN_OK;
+    net->rows = (int)(spec->images / spec->views);
+    size_t rows = (size_t)net->rows, features = size_of(net->graph.node[net->graph.nodes - 1].out);
+    net->where_at = sizeof(Draws);
+    net->planes_at = net->where_at + rows * sizeof(Where);
+    net->dloglik_at = net->planes_at + spec->images * sizeof(pv__plane);
+    net->loglik_at = net->dloglik_at + rows * spec->classes * sizeof(double);
+    net->sent_size = net->loglik_at + rows * spec->classes * sizeof(double);
+    CODE_TRY(take(net, net->sent_size, &net->sent, why));
+    CUDA_TRY(cudaHostAlloc((void **)&net->pinned, net->sent_size, cudaHostAllocDefault));
+    memset(net->pinned, 0, net->sent_size);
+    CODE_TRY(take(net, rows * features, &net->pooled, why));
+    CODE_TRY(take(net, rows * features, &net->chosen, why));
+    CODE_TRY(take(net, rows * spec->classes, &net->dlogits, why));
+    CODE_TRY(take(net, net->room, &net->mean, why));
+    CODE_TRY(take(net, net->room, &net->square, why));
+    CODE_TRY(take(net, net->room, &net->marked, why));
+    CODE_TRY(take(net, net->room, &net->centre, why));
+    return take(net, net->room, &net->is_bias, why);
+}
+
+static pv__plugin_code net_make(pv__net *net, char *why) {
+    CUDA_TRY(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
+    CODE_TRY(cudnn_open(&net->handle, net->stream, why));
+    CODE_TRY(place_parameters(net, why));
+    CODE_TRY(take(net, net->room, &net->w, why));
+    CODE_TRY(take(net, net->room, &net->gradient, why));
+    if (net->half) {
+        CODE_TRY(take(net, net->room, &net->w_half, why));
+        CODE_TRY(take(net, net->room, &net->gradient_half, why));
+    }
+    CODE_TRY(take(net, 1, &net->draws, why));
+    CODE_TRY(make_layers(net, why));
+    size_t x = net->images * size_of(net->graph.input), y = net->images * size_of(shape_of(&net->graph, net->graph.nodes));
+    net->staged = net->params > x ? net->params : x;
+    net->staged = y > net->staged ? y : net->staged;
+    CODE_TRY(take(net, net->staged, &net->stage, why));
+    CODE_TRY(make_rows(net, why));
+    return bind_plans(net, why);
+}
+
+static void net_free(pv__net *net) {
+    if (net->stream)
+        cudaStreamSynchronize(net->stream);
+    for (int i = 0; i < 2; i++) {
+        if (net->forward[i].graph)
+            cudaGraphExecDestroy(net->forward[i].graph);
+        if (net->backward[i].graph)
+            cudaGraphExecDestroy(net->backward[i].graph);
+    }
+    for (int t = 0; t < net->graph.nodes; t++)
+        for (int pass = 0; pass < PASSES; pass++)
+            plan_free(&net->layer[t].plan[pass]);
+    for (void *block : net->blocks)
+        cudaFree(block);
+    if (net->pinned)
+        cudaFreeHost(net->pinned);
+    cudnn_close(net->handle);
+    if (net->stream)
+        cudaStreamDestroy(net->stream);
+    (void)cudaGetLastError(); /* of a device that was lost: told of already */
+    delete net;
+}
+
+/* Nets that were closed wait for the next of their kind: a fit opens some for each epoch, and making one takes longer
+ * than an epoch. */
+static std::mutex waiting_lock;
+static pv__net *waiting;
+enum { WAITING_MOST = 6 };
+
+static bool alike(const pv__net *net, const pv__net_spec *spec) {
+    return net->spec.images == spec->images && net->spec.precision == spec->precision &&
+           net->spec.views == spec->views && net->spec.classes == spec->classes && net->spec.pool == spec->pool &&
+           memcmp(&net->graph, spec->graph, sizeof net->graph) == 0;
+}
+
+static pv__net *take_waiting(const pv__net_spec *spec) {
+    std::lock_guard<std::mutex> held(waiting_lock);
+    for (pv__net **at = &waiting; *at; at = &(*at)->next)
+        if (alike(*at, spec)) {
+            pv__net *found = *at;
+            *at = found->next;
+            found->next = NULL;
+            return found;
+        }
+    return NULL;
+}
+
+pv__plugin_code net_open(const pv__net_spec *spec, pv__net **made, char *why) {
+    *made = take_waiting(spec);
+    if (*made)
+        return PV_PLUGIN_OK;
+    pv__net *net = new (std::nothrow) pv__net{};
+    if (!net) {
+        snprintf(why, PV_PLUGIN_TEXT, "out of memory");
+        return PV_PLUGIN_MEMORY;
+    }
+    net->spec = *spec;
+    net->graph = *spec->graph;
+    net->spec.graph = &net->graph;
+    net->half = spec->precision == PV_PRECISION_BF16;
+    net->images = (int)spec->images;
+    pv__plugin_code code = net_make(net, why);
+    if (code == PV_PLUGIN_OK)
+        *made = net;
+    else
+        net_free(net);
+    return code;
+}
+
+void net_close(pv__net *net) {
+    if (!net)
+        return;
+    bool well = cudaStreamSynchronize(net->stream) == cudaSuccess;
+    pv__net *oldest = NULL;
+    net->volumes = NULL;
+    {
+        std::lock_guard<std::mutex> held(waiting_lock);
+        int count = 0;
+        if (well) {
+            net->next = waiting;
+            waiting = net;
+        }
+        for (pv__net **at = &waiting; *at; at = &(*at)->next)
+            if (++count > WAITING_MOST) {
+                oldest = *at;
+                *at = NULL;
+                break;
+            }
+    }
+    if (oldest)
+        net_free(oldest);
+    if (!well)
+        net_free(net);
+}
+
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
+
+static float scale_of(const pv__node *node, bool dropout) {
+    return dropout && node->dropout > 0 ? (float)(1 / (1 - node->dropout)) : 1.0f;
+}
+
+static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why) {
+    const pv__node *node = &net->graph.node[t];
+    Layer *layer = &net->layer[t];
+    const Conv *c = &layer->conv;
+    void *x = net->value[node->input[0]], *y = net->value[t + 1];
+    if (layer->first) {
+        first_forward(net->stream, net->half, c, (const float *)x, net->w + layer->weight, net->w + layer->bias, y);
+        return PV_PLUGIN_OK;
+    }
+    if (layer->planned[PASS_FORWARD])
+        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_FORWARD], why));
+    else
+        any_forward(net->stream, net->half, node->input[0] == 0, c, x, weights_of(net, t), y);
+    bias_relu(net->stream, net->half, net->images, c->out_height * c->out_width, c->out, net->w + layer->bias,
+              dropout ? layer->mask : NULL, scale_of(node, dropout), y);
+    return PV_PLUGIN_OK;
+}
+
+static void concat_forward(pv__net *net, int t, bool dropout) {
+    const pv__node *node = &net->graph.node[t];
+    int plane = (int)(node->out.height * node->out.width), whole = (int)node->out.channels, at = 0;
+    for (int i = 0; i < node->inputs; i++) {
+        int part = (int)shape_of(&net->graph, node->input[i]).channels;
+        channels_in(net->stream, net->half, (size_t)net->images * plane, part, at, whole, net->value[node->input[i]],
+                    net->value[t + 1]);
+        at += part;
+    }
+    if (dropout && node->dropout > 0)
+        bias_relu(net->stream, net->half, net->images, plane, whole, NULL, net->layer[t].mask, scale_of(node, true),
+                  net->value[t + 1]);
+}
+
+pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
+    const pv__graph *g = &net->graph;
+    for (int t = 0; t < g->nodes; t++)
+        if (dropout && g->node[t].dropout > 0)
+            draw_masks(net->stream, net->draws, t, g->node[t].dropout, net->images, size_of(g->node[t].out),
+                       net->layer[t].mask);
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        if (node->kind == PV_NODE_CONV)
+            CODE_TRY(conv_forward(net, t, dropout, why));
+        else if (node->kind == PV_NODE_MAXPOOL)
+            maxpool_forward(net->stream, net->half, &net->layer[t].conv, net->value[node->input[0]], net->value[t + 1],
+                            net->layer[t].from);
+        else
+            concat_forward(net, t, dropout);
+    }
+    CUDA_TRY(cudaGetLastError());
+    net->dropped = dropout;
+    return PV_PLUGIN_OK;
+}
+
+/* The slope through dropout and ReLU, and the gradient by the node's parameters. */
+static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
+    const pv__node *node = &net->graph.node[t];
+    Layer *layer = &net->layer[t];
+    const Conv *c = &layer->conv;
+    float scale = scale_of(node, net->dropped);
+    bool conv = node->kind == PV_NODE_CONV;
+    void *x = net->value[node->input[0]], *y = net->value[t + 1], *dy = net->slope[t + 1];
+    if (layer->first) {
+        first_backward(net->stream, net->half, c, (const float *)x, y, dy, net->partial, net->gradient + layer->weight);
+        return PV_PLUGIN_OK;
+    }
+    if (conv || scale != 1.0f)
+        gate(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
+             scale, y, dy, net->partial, conv ? net->gradient + layer->bias : NULL);
+    if (!conv)
+        return PV_PLUGIN_OK;
+    if (!layer->planned[PASS_WEIGHTS]) {
+        any_weights(net->stream, net->half, node->input[0] == 0, c, x, dy, net->gradient + layer->weight);
+        return PV_PLUGIN_OK;
+    }
+    CODE_TRY(plan_run(net->handle, &layer->plan[PASS_WEIGHTS], why));
+    if (net->half)
+        from_half(net->stream, layer->bias - layer->weight, net->gradient_half + layer->weight,
+                  net->gradient + layer->weight);
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, void *target, char *why) {
+    const pv__node *node = &net->graph.node[t];
+    Layer *layer = &net->layer[t];
+    void *dy = net->slope[t + 1];
+    if (node->kind == PV_NODE_CONCAT)
+        channels_out(net->stream, net->half, (size_t)net->images * node->out.height * node->out.width,
+                     (int)shape_of(&net->graph, node->input[i]).channels, at, (int)node->out.channels, dy, target);
+    else if (node->kind == PV_NODE_MAXPOOL)
+        maxpool_backward(net->stream, net->half, &layer->conv, dy, layer->from, target);
+    else if (layer->planned[PASS_DATA])
+        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_DATA], why));
+    else
+        any_data(net->stream, net->half, &layer->conv, dy, weights_of(net, t), target);
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
+    const pv__graph *g = &net->graph;
+    bool reached[PV_NODES_MAX + 1] = {false};
+    int first = low ? 0 : g->low;
+    for (int t = g->nodes - 1; t >= first; t--) {
+        const pv__node *node = &g->node[t];
+        CODE_TRY(own_gradient(net, t, why));
+        int at = 0;
+        for (int i = 0; i < node->inputs; i++) {
+            int x = node->input[i];
+            pv__shape in = shape_of(g, x);
+            if (x > first) {
+                CODE_TRY(input_gradient(net, t, i, at, reached[x] ? net->spare : net->slope[x], why));
+                if (reached[x])
+                    add(net->stream, net->half, net->images * size_of(in), net->spare, net->slope[x]);
+                reached[x] = true;
+            }
+            at += (int)in.channels;
+        }
+    }
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
+}
+
+/* ---- for the host's engine --------------------------------------------------------------------------------------- */
+
+pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why) {
+    CUDA_TRY(cudaMemcpyAsync(net->stage, from, net->params * sizeof(double), cudaMemcpyHostToDevice, net->stream));
+    scatter_in(net->stream, net->room, net->host, net->stage, to);
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code params_out(pv__net *net, const float *from, double *to, char *why) {
+    scatter_out(net->stream, net->room, net->host, from, net->stage);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaMemcpyAsync(to, net->stage, net->params * sizeof(double), cudaMemcpyDeviceToHost, net->stream));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code net_load(pv__net *net, const double *w, char *why) {
+    CODE_TRY(params_in(net, w, net->w, why));
+    if (net->half)
+        to_half(net->stream, net->room, net->w, net->w_half);
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code net_forward(pv__net *net, size_t images, const double *x, const pv__dropout *dropout, double *features,
+                            char *why) {
+    pv__shape last = shape_of(&net->graph, net->graph.nodes);
+    size_t in = images * size_of(net->graph.input), out = images * size_of(last);
+    const Draws draws = {dropout->seed, dropout->first};
+    CUDA_TRY(cudaMemcpyAsync(net->draws, &draws, sizeof draws, cudaMemcpyHostToDevice, net->stream));
+    CUDA_TRY(cudaMemcpyAsync(net->stage, x, in * sizeof *x, cudaMemcpyHostToDevice, net->stream));
+    narrow(net->stream, in, net->stage, (float *)net->value[0]);
+    CODE_TRY(layers_forward(net, dropout->on, why));
+    tensor_out(net->stream, net->half, (int)images, (int)(last.height * last.width), (int)last.channels,
+               net->value[net->graph.nodes], net->stage);
+    CUDA_TRY(cudaMemcpyAsync(features, net->stage, out * sizeof *features, cudaMemcpyDeviceToHost, net->stream));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, char *why) {
+    pv__shape last = shape_of(&net->graph, net->graph.nodes);
+    size_t out = (size_t)net->images * size_of(last);
+    CUDA_TRY(cudaMemcpyAsync(net->stage, dfeatures, out * sizeof *dfeatures, cudaMemcpyHostToDevice, net->stream));
+    tensor_in(net->stream, net->half, net->images, (int)(last.height * last.width), (int)last.channels, net->stage,
+              net->slope[net->graph.nodes]);
+    return layers_backward(net, low, why);
+}
+
+pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why) {
+    std::vector<double> found(net->params);
+    CODE_TRY(params_out(net, net->gradient, found.data(), why));
+    for (size_t i = begin; i < net->params; i++)
+        dw[i] += found[i];
+    return PV_PLUGIN_OK;
+}

@@ -1,0 +1,110 @@
+/* plugins/cuda/net.h: a network on the device. */
+#ifndef PV_PLUGIN_NET_H
+#define PV_PLUGIN_NET_H
+
+#include <vector>
+
+#include "cuda.h"
+
+struct Layer {
+    Conv conv;           /* of maxpool too */
+    bool first;          /* by the first layer's own kernels */
+    bool planned[PASSES]; /* by cuDNN; else by the kernels for any */
+    Plan plan[PASSES];
+    size_t weight, bias; /* in the device's order */
+    uint8_t *mask, *from;
+};
+
+/* Work that is captured when it comes the second time, and replayed from then on. */
+struct Captured {
+    cudaGraphExec_t graph;
+    int runs;
+};
+
+struct pv__net {
+    pv__net_spec spec;
+    pv__graph graph;
+    bool half;
+    int images;
+    size_t params, room; /* of the host; of the device, where arrays begin at multiples of eight */
+    size_t output;       /* the output layer, among the latter */
+    cudaStream_t stream;
+    cudnnHandle_t handle;
+    std::vector<void *> blocks; /* all device memory */
+    Layer layer[PV_NODES_MAX];
+    void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace;
+    float *w, *gradient, *mean, *square, *marked, *centre, *partial; /* [room], but the last */
+    bf16 *w_half, *gradient_half;
+    unsigned char *is_bias;
+    int *host; /* [room], the host's number of each parameter; -1: none */
+    double *stage;
+    size_t staged; /* doubles that it has room for */
+    Draws *draws;
+
+    /* rows */
+    int rows;
+    char *sent, *pinned; /* the same block here and there: Draws, Where [rows], planes, dloglik, loglik */
+    size_t where_at, planes_at, dloglik_at, loglik_at, sent_size;
+    float *pooled;
+    unsigned short *chosen;
+    double *dlogits;
+    bool pulled;
+    pv__slope prior, intercept;
+    bool dropped; /* the last forward had dropout */
+    pv__cut cut;
+    const pv__volumes *volumes;
+    Captured forward[2], backward[2]; /* views sent or cut; without the low-level module or with */
+
+    pv__net *next; /* among those that wait for their next use */
+};
+
+/* Runs body, or the graph that was captured of it. */
+template <typename Body> pv__plugin_code replay(pv__net *net, Captured *captured, char *why, Body body) {
+    if (captured->graph) {
+        CUDA_TRY(cudaGraphLaunch(captured->graph, net->stream));
+        return PV_PLUGIN_OK;
+    }
+    if (captured->runs++ == 0) /* libraries load what they need */
+        return body();
+    cudaGraph_t graph = NULL;
+    CUDA_TRY(cudaStreamBeginCapture(net->stream, cudaStreamCaptureModeThreadLocal));
+    pv__plugin_code code = body();
+    cudaError_t ended = cudaStreamEndCapture(net->stream, &graph);
+    if (code == PV_PLUGIN_OK)
+        CUDA_TRY(ended);
+    if (code == PV_PLUGIN_OK) {
+        CUDA_TRY(cudaGraphInstantiate(&captured->graph, graph, 0));
+        CUDA_TRY(cudaGraphLaunch(captured->graph, net->stream));
+    }
+    if (graph)
+        cudaGraphDestroy(graph);
+    return code;
+}
+
+pv__plugin_code net_open(const pv__net_spec *spec, pv__net **net, char *why);
+void net_close(pv__net *net);
+
+/* Layers, on what is in value[0]; and back, from what is in the last slope. */
+pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why);
+pv__plugin_code layers_backward(pv__net *net, bool low, char *why);
+
+pv__plugin_code net_load(pv__net *net, const double *w, char *why);
+pv__plugin_code net_forward(pv__net *net, size_t images, const double *x, const pv__dropout *dropout, double *features,
+                            char *why);
+pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, char *why);
+pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why);
+
+pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why);
+pv__plugin_code rows_backward(pv__net *net, const double *dloglik, bool low, char *why);
+pv__plugin_code rows_put(pv__net *net, const double *w, const double *mean, const double *square, const double *marked,
+                         char *why);
+pv__plugin_code rows_get(pv__net *net, double *w, double *mean, double *square, double *marked, char *why);
+pv__plugin_code rows_mark(pv__net *net, char *why);
+pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why);
+pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, char *why);
+
+/* The host's parameters into one of the device's arrays, and back. */
+pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why);
+pv__plugin_code params_out(pv__net *net, const float *from, double *to, char *why);
+
+#endif

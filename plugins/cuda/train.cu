@@ -1,0 +1,158 @@
+/* Training with everything on the device: rows forward, rows backward, and the step of the parameters.
+ *
+ * The host sends what it drew (which volumes, the planes of their views, the streams of dropout), receives the rows'
+ * log-likelihoods, and answers with the loss's slopes: a few kilobytes, in one captured graph each way. The losses and
+ * marginals are the host's own code, so that every one of them works here as there.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net.h"
+
+static void forget(Captured *captured) {
+    if (captured->graph)
+        cudaGraphExecDestroy(captured->graph);
+    *captured = Captured{};
+}
+
+static bool same_cut(const pv__cut *a, const pv__cut *b) {
+    return a->size == b->size && a->field == b->field && a->low == b->low && a->high == b->high && a->mean == b->mean &&
+           a->spread == b->spread;
+}
+
+static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *why) {
+    Draws *draws = (Draws *)net->pinned;
+    Where *where = (Where *)(net->pinned + net->where_at);
+    *draws = Draws{rows->dropout.seed, rows->dropout.first};
+    if (rows->x) {
+        size_t in = (size_t)net->images * net->graph.input.height * net->graph.input.width;
+        CUDA_TRY(cudaMemcpyAsync(net->stage, rows->x, in * sizeof *rows->x, cudaMemcpyHostToDevice, net->stream));
+        narrow(net->stream, in, net->stage, (float *)net->value[0]);
+        return PV_PLUGIN_OK;
+    }
+    for (int i = 0; i < net->rows; i++) {
+        where[i].volume = rows->volume[i];
+        memcpy(where[i].spacing, rows->spacing + 3 * i, sizeof where[i].spacing);
+    }
+    memcpy(net->pinned + net->planes_at, rows->plane, net->spec.images * sizeof *rows->plane);
+    return PV_PLUGIN_OK;
+}
+
+static Head head_of(const pv__net *net) {
+    return Head{net->rows, (int)net->spec.views, (int)net->graph.node[net->graph.nodes - 1].out.channels,
+                (int)net->spec.classes, net->spec.pool};
+}
+
+static pv__plugin_code run_forward(pv__net *net, bool cut, bool dropout, char *why) {
+    const Head head = head_of(net);
+    size_t length = cut ? net->dloglik_at : sizeof(Draws), back = net->sent_size - net->loglik_at;
+    CUDA_TRY(cudaMemcpyAsync(net->sent, net->pinned, length, cudaMemcpyHostToDevice, net->stream));
+    CUDA_TRY(cudaMemcpyAsync(net->draws, net->sent, sizeof(Draws), cudaMemcpyDeviceToDevice, net->stream));
+    if (cut)
+        cut_views(net->stream, net->rows, (int)net->spec.views, &net->cut, net->volumes,
+                  (const Where *)(net->sent + net->where_at), (const pv__plane *)(net->sent + net->planes_at),
+                  (float *)net->value[0]);
+    CODE_TRY(layers_forward(net, dropout, why));
+    head_forward(net->stream, net->half, &head, net->value[net->graph.nodes], net->w + net->output, net->pooled,
+                 net->chosen, (double *)(net->sent + net->loglik_at));
+    CUDA_TRY(cudaMemcpyAsync(net->pinned + net->loglik_at, net->sent + net->loglik_at, back, cudaMemcpyDeviceToHost,
+                             net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
+    bool cut = !rows->x;
+    if (rows->n != (size_t)net->rows || !rows->dropout.on) {
+        snprintf(why, PV_PLUGIN_TEXT, "a step takes %d rows, and not %zu", net->rows, rows->n);
+        return PV_PLUGIN_FAILED;
+    }
+    if (cut && (net->volumes != rows->volumes || !same_cut(&net->cut, &rows->cut))) {
+        forget(&net->forward[1]);
+        net->volumes = rows->volumes;
+        net->cut = rows->cut;
+    }
+    CODE_TRY(send_rows(net, rows, why));
+    CODE_TRY(replay(net, &net->forward[cut], why, [&] { return run_forward(net, cut, true, why); }));
+    net->dropped = true;
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    memcpy(loglik, net->pinned + net->loglik_at, net->sent_size - net->loglik_at);
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code run_backward(pv__net *net, bool low, char *why) {
+    const Head head = head_of(net);
+    CUDA_TRY(cudaMemcpyAsync(net->sent + net->dloglik_at, net->pinned + net->dloglik_at,
+                             net->loglik_at - net->dloglik_at, cudaMemcpyHostToDevice, net->stream));
+    head_backward(net->stream, net->half, &head, net->pooled, net->chosen, net->w + net->output,
+                  (const double *)(net->sent + net->loglik_at), (const double *)(net->sent + net->dloglik_at),
+                  net->dlogits, net->slope[net->graph.nodes], net->gradient + net->output);
+    return layers_backward(net, low, why);
+}
+
+pv__plugin_code rows_backward(pv__net *net, const double *dloglik, bool low, char *why) {
+    memcpy(net->pinned + net->dloglik_at, dloglik, net->loglik_at - net->dloglik_at);
+    return replay(net, &net->backward[low], why, [&] { return run_backward(net, low, why); });
+}
+
+pv__plugin_code rows_put(pv__net *net, const double *w, const double *mean, const double *square, const double *marked,
+                         char *why) {
+    CODE_TRY(net_load(net, w, why));
+    CODE_TRY(params_in(net, mean, net->mean, why));
+    CODE_TRY(params_in(net, square, net->square, why));
+    CODE_TRY(params_in(net, marked, net->marked, why));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_get(pv__net *net, double *w, double *mean, double *square, double *marked, char *why) {
+    const float *from[] = {net->w, net->mean, net->square, net->marked};
+    double *to[] = {w, mean, square, marked};
+    for (int i = 0; i < 4; i++)
+        if (to[i])
+            CODE_TRY(params_out(net, from[i], to[i], why));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_mark(pv__net *net, char *why) {
+    CUDA_TRY(cudaMemcpyAsync(net->marked, net->w, net->room * sizeof(float), cudaMemcpyDeviceToDevice, net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
+    net->pulled = pull != NULL;
+    if (!pull)
+        return PV_PLUGIN_OK;
+    std::vector<int> host(net->room);
+    std::vector<unsigned char> bias(net->room);
+    CODE_TRY(params_in(net, pull->centre, net->centre, why));
+    CUDA_TRY(cudaMemcpyAsync(host.data(), net->host, net->room * sizeof(int), cudaMemcpyDeviceToHost, net->stream));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    for (size_t i = 0; i < net->room; i++)
+        bias[i] = host[i] >= 0 && pull->is_bias[host[i]];
+    CUDA_TRY(cudaMemcpyAsync(net->is_bias, bias.data(), net->room, cudaMemcpyHostToDevice, net->stream));
+    CUDA_TRY(cudaStreamSynchronize(net->stream));
+    net->prior = pull->prior;
+    net->intercept = pull->intercept;
+    return PV_PLUGIN_OK;
+}
+
+/* The first parameter of the device that is not before the host's `begin`: whole layers. */
+static size_t device_begin(const pv__net *net, size_t begin) {
+    for (int t = 0; t < net->graph.nodes; t++)
+        if (net->graph.node[t].kind == PV_NODE_CONV && net->graph.node[t].weight >= begin)
+            return net->layer[t].weight;
+    return net->output;
+}
+
+pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, char *why) {
+    Adam adam = {};
+    adam.scale = (float)(rate / (1 - pow(0.9, (double)step)));
+    adam.unbias = (float)(1 / (1 - pow(0.999, (double)step)));
+    adam.prior = net->prior;
+    adam.intercept = net->intercept;
+    adam_step(net->stream, device_begin(net, begin), net->room, &adam, net->pulled ? net->is_bias : NULL, net->centre,
+              net->gradient, net->mean, net->square, net->w, net->w_half);
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
+}

@@ -1,0 +1,131 @@
+/* src/compute/plugin.h: what the plug-in of a device exports: one table, `pv_plugin`, with a version.
+ *
+ * In C and in C++. A plug-in links with nothing of this library, and this library with nothing of it: all that is
+ * shared is here. Functions return a pv__plugin_code; what went wrong is in words in `why` [PV_PLUGIN_TEXT]. Calls for
+ * one net come one at a time, those for several from several threads.
+ */
+#ifndef PV_SRC_PLUGIN_H
+#define PV_SRC_PLUGIN_H
+
+#include "compute/nodes.h"
+#include "prevail/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PV_PLUGIN_VERSION = 1, PV_PLUGIN_TEXT = 256 };
+
+typedef enum pv__plugin_code {
+    PV_PLUGIN_OK,
+    PV_PLUGIN_MEMORY, /* the device has too little */
+    PV_PLUGIN_FAILED  /* anything else: no driver, a device that was lost */
+} pv__plugin_code;
+
+typedef struct pv__device_about {
+    char device[128];    /* "NVIDIA H200" */
+    char libraries[128]; /* "CUDA 13.0, cuDNN 9.14.0": versions in use */
+} pv__device_about;
+
+typedef struct pv__net pv__net;         /* a network on the device; the plug-in's own */
+typedef struct pv__volumes pv__volumes; /* images in its memory */
+
+typedef struct pv__net_spec {
+    const pv__graph *graph; /* copied */
+    size_t images;          /* room for so many views at a time */
+    pv_precision precision;
+    size_t views, classes; /* rows of so many views, pooled; classes 0: no output layer, the graph alone */
+    int pool;              /* 0 max, 1 min, 2 mean */
+} pv__net_spec;
+
+typedef enum pv__pixel_type { PV_PIXEL_U8, PV_PIXEL_I16, PV_PIXEL_F32 } pv__pixel_type;
+
+typedef struct pv__volumes_spec {
+    const void *pixels; /* [count][planes][height][width], in the order of the machine */
+    pv__pixel_type type;
+    size_t count, planes, height, width;
+} pv__volumes_spec;
+
+/* A view's plane in a volume: pixel (i, j) at the centre + shift + (i - (S-1)/2) h a + (j - (S-1)/2) h b, h = field/S;
+ * axes z, y, x. */
+typedef struct pv__plane {
+    double a[3], b[3];
+    double shift[3];
+} pv__plane;
+
+typedef struct pv__cut {
+    size_t size;         /* S */
+    double field;        /* of a view's side, in the unit of the spacing */
+    double low, high;    /* values are moved into this range */
+    double mean, spread; /* then standardised */
+} pv__cut;
+
+/* Rows to go forward: pixels x, or planes to be cut out of volumes. */
+typedef struct pv__rows {
+    size_t n;
+    const double *x; /* [n][views][size][size]; NULL: cut them */
+    const pv__volumes *volumes;
+    pv__cut cut;
+    const size_t *volume;   /* [n] */
+    const double *spacing;  /* [n][3] */
+    const pv__plane *plane; /* [n][views] */
+    pv__dropout dropout;
+} pv__rows;
+
+/* A prior of one parameter: 0 none, 1 normal, 2 student, 3 laplace, as prevail/infer.h has them. */
+typedef struct pv__slope {
+    int kind;
+    double scale, df;
+} pv__slope;
+
+/* The prior of all parameters; intercept for those that are biases. */
+typedef struct pv__pull {
+    pv__slope prior, intercept;
+    const bool *is_bias;  /* [params] */
+    const double *centre; /* [params] */
+} pv__pull;
+
+typedef struct pv__plugin {
+    uint32_t version; /* PV_PLUGIN_VERSION, the first field for ever */
+    uint32_t size;    /* of this table */
+    const char *name; /* "cuda" */
+    /* What device there is, or why there is none. */
+    pv__plugin_code (*about)(pv__device_about *about, char *why);
+
+    pv__plugin_code (*open)(const pv__net_spec *spec, pv__net **net, char *why);
+    void (*close)(pv__net *net); /* NULL is fine */
+    /* Takes over all parameters: the graph's, then the output layer's. */
+    pv__plugin_code (*load)(pv__net *net, const double *w, char *why);
+    /* features [images][size of the last tensor] of x [images][size of the input]. */
+    pv__plugin_code (*forward)(pv__net *net, size_t images, const double *x, const pv__dropout *dropout,
+                               double *features, char *why);
+    /* After it: the gradient for dfeatures, kept on the device. low: of the low-level module too. */
+    pv__plugin_code (*backward)(pv__net *net, const double *dfeatures, bool low, char *why);
+    /* Adds the last gradient to dw, from the parameter `begin` on. */
+    pv__plugin_code (*gradient)(pv__net *net, size_t begin, double *dw, char *why);
+
+    /* Training with everything on the device. loglik [n][classes] of rows; then the gradient for dloglik. */
+    pv__plugin_code (*rows_forward)(pv__net *net, const pv__rows *rows, double *loglik, char *why);
+    pv__plugin_code (*rows_backward)(pv__net *net, const double *dloglik, bool low, char *why);
+    /* Parameters, Adam's moments and the parameters that were marked, [params] each. get: NULL is not wanted. */
+    pv__plugin_code (*put)(pv__net *net, const double *w, const double *mean, const double *square,
+                           const double *marked, char *why);
+    pv__plugin_code (*get)(pv__net *net, double *w, double *mean, double *square, double *marked, char *why);
+    pv__plugin_code (*mark)(pv__net *net, char *why); /* the parameters as they are */
+    /* The prior that learn takes; NULL: none. */
+    pv__plugin_code (*pull)(pv__net *net, const pv__pull *pull, char *why);
+    /* The prior's slope and Adam's step number `step`, from 1, by the last gradient; parameters before `begin` stay. */
+    pv__plugin_code (*learn)(pv__net *net, size_t begin, double rate, int64_t step, char *why);
+
+    /* Images into the device's memory; the same pixels are there once, however often they are asked for. */
+    pv__plugin_code (*volumes_open)(const pv__volumes_spec *spec, pv__volumes **volumes, char *why);
+    void (*volumes_close)(pv__volumes *volumes);
+} pv__plugin;
+
+/* The plug-in's one symbol. */
+#define PV_PLUGIN_SYMBOL "pv_plugin"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -107,7 +107,8 @@ typedef struct cli_running {
      "processor."},                                                                                                    \
     {                                                                                                                  \
         "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
-            "How a GPU computes: with products of 10 bits, with numbers of 8 bits, or in single precision."            \
+            "How a GPU computes: tf32, products of 10 bits and sums in single precision; bf16, numbers of 8 bits but " \
+            "for the parameters, and faster; fp32, single precision throughout, and slow."                             \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \
     { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }

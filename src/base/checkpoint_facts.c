@@ -1,4 +1,5 @@
-/* Facts of a checkpoint: what the work of a scope is, in lines NAME=VALUE, compared before a state is taken up. */
+/* Facts of a checkpoint: what the work of a scope is, in lines NAME=VALUE, compared before a state is taken up. A line
+ * that begins with ~ may differ, which is told; one that begins with ? is compared where both have it. */
 #include <string.h>
 
 #include "base.h"
@@ -20,6 +21,15 @@ static const char *value_of(const char *facts, const char *name, size_t length, 
 
 enum { SHOWN = 120 }; /* of a value */
 
+static void tell(pv_ctx *ctx, const char *name, int length, const char *own, int own_size, const char *there,
+                 int size) {
+    pv__log(
+        ctx, PV_LOG_WARNING,
+        "%.*s is %.*s here and was %.*s when the checkpoint was begun: the work goes on, to numbers that may differ "
+        "from those of either alone by what rounding does",
+        length, name, own_size, own, size, there);
+}
+
 static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
     size_t size = 0;
     const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
@@ -40,12 +50,18 @@ static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool s
         bool same = there && (swapped || (size == own_size && memcmp(own, there, size) == 0));
         bool command = name == strlen(COMMAND) && strncmp(line, COMMAND, name) == 0;
         char what[3 * SHOWN + 64];
+        if (*line == '~' && !same && there && !options)
+            tell(ctx, line + 1, (int)name - 1, own, (int)own_size, there, (int)size);
+        same = same || *line == '~' || (*line == '?' && !there);
         if (!same && !command && (*line == '`') == options) {
             int shown = (int)(own_size < SHOWN ? own_size : SHOWN), theirs = (int)(size < SHOWN ? size : SHOWN);
+            const char *shown_name = line + (*line == '?');
+            int length = (int)(name - (*line == '?'));
             if (swapped)
-                pv__format(what, sizeof what, "%.*s was %.*s there and is not given here", (int)name, line, shown, own);
+                pv__format(what, sizeof what, "%.*s was %.*s there and is not given here", length, shown_name, shown,
+                           own);
             else
-                pv__format(what, sizeof what, "%.*s is %.*s here and was %.*s there", (int)name, line, shown, own,
+                pv__format(what, sizeof what, "%.*s is %.*s here and was %.*s there", length, shown_name, shown, own,
                            there ? theirs : 9, there ? there : "not given");
             return refuse(ctx, swapped ? one : other, what);
         }

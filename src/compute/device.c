@@ -35,7 +35,7 @@ static bool folder_of(char *path) {
 static bool own_folder(char *folder) {
     Dl_info info;
     if (dladdr(FILE_NAME, &info) && info.dli_fname && info.dli_fname[0] == '/' && strlen(info.dli_fname) < PATH_SIZE) {
-        strcpy(folder, info.dli_fname);
+        pv__format(folder, PATH_SIZE, "%s", info.dli_fname);
         return folder_of(folder);
     }
     ssize_t length = readlink("/proc/self/exe", folder, PATH_SIZE - 1);

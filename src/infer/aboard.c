@@ -51,6 +51,20 @@ static pv_status load_volumes(pv_ctx *ctx, pv__aboard *a, size_t batch) {
     return pv__alloc(ctx, batch * data->image->views, sizeof *a->plane, &a->plane);
 }
 
+static pv__slope slope_of(const pv_prior *prior) {
+    return (pv__slope){.kind = (int)prior->kind, .scale = prior->scale, .df = prior->df};
+}
+
+static pv_status send_prior(pv_ctx *ctx, pv__aboard *a) {
+    const pv__problem *problem = a->problem;
+    pv__resident *r = &a->resident;
+    const pv__pull pull = {.prior = slope_of(&problem->prior),
+                           .intercept = slope_of(&problem->intercept_prior),
+                           .is_bias = problem->is_bias,
+                           .centre = problem->centre};
+    return pv__device_checked(ctx, r->plugin->pull(r->net, problem->map ? &pull : NULL, r->why), r->why);
+}
+
 pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard) {
     *aboard = NULL;
     pv__aboard *a;
@@ -59,18 +73,8 @@ pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, 
     pv_status status = pv__resident_new(ctx, problem->model, batch, &a->resident);
     if (status == PV_OK && a->resident.net)
         status = load_volumes(ctx, a, batch);
-    if (status == PV_OK && a->resident.net && problem->map) {
-        const pv__pull pull = {.prior = {(int)problem->prior.kind, problem->prior.scale, problem->prior.df},
-                               .intercept = {(int)problem->intercept_prior.kind, problem->intercept_prior.scale,
-                                             problem->intercept_prior.df},
-                               .is_bias = problem->is_bias,
-                               .centre = problem->centre};
-        status =
-            pv__device_checked(ctx, a->resident.plugin->pull(a->resident.net, &pull, a->resident.why), a->resident.why);
-    } else if (status == PV_OK && a->resident.net) {
-        status =
-            pv__device_checked(ctx, a->resident.plugin->pull(a->resident.net, NULL, a->resident.why), a->resident.why);
-    }
+    if (status == PV_OK && a->resident.net)
+        status = send_prior(ctx, a);
     if (status == PV_OK && a->resident.net)
         *aboard = a;
     else
@@ -113,7 +117,8 @@ static void place_views(pv__aboard *a, const pv__batch *batch, pv__rows *rows) {
     rows->volume = a->volume;
     rows->spacing = a->spacing;
     rows->plane = a->plane;
-    rows->cut = (pv__cut){e->size, e->field, e->low, e->high, e->mean, e->sd};
+    rows->cut =
+        (pv__cut){.size = e->size, .field = e->field, .low = e->low, .high = e->high, .mean = e->mean, .spread = e->sd};
 }
 
 pv_status pv__aboard_forward(pv_ctx *ctx, pv__aboard *a, const pv__batch *batch, int64_t step, double *loglik) {

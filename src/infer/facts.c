@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "infer/infer.h"
+#include "model/resident.h"
 
 static void hash_block(XXH3_state_t *state, const void *data, size_t size) {
     if (data && size)
@@ -52,11 +53,20 @@ static void write_options(FILE *stream, const pv_option *table, const void *opti
     }
 }
 
-/* What rounds a network's numbers: another version or instruction set of oneDNN continues to other bytes. */
-static void write_convolutions(FILE *stream) {
+/* What rounds a network's numbers: another version or instruction set of oneDNN continues to other bytes. A device may
+ * have been lost: its work may be gone on with elsewhere. */
+static void write_convolutions(pv_ctx *ctx, FILE *stream) {
     pv_library first;
+    const char *device;
+    if (pv__device_plugin(ctx)) {
+        (void)pv_ctx_device(ctx, &device);
+        pv__print(stream, "~what networks run on (`device`)=%s, %s\n", device,
+                  pv_precision_name(pv__device_precision(ctx)));
+        return;
+    }
+    pv__print(stream, "~what networks run on (`device`)=the processor\n");
     (void)pv_libraries(&first, 1); /* oneDNN leads the list */
-    pv__print(stream, "the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name,
+    pv__print(stream, "?the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name,
               pv_convolution_isa(), first.version);
 }
 
@@ -116,7 +126,7 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     pv__print(stream, "version=%s\n%s", PV_VERSION, first);
     write_options(stream, pv_fit_option_table, options, &usual);
     if (data->images) {
-        write_convolutions(stream);
+        write_convolutions(ctx, stream);
         write_image(stream, data->image);
     }
     write_data(stream, state, data, held, options->sample);

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The command on a GPU: what it learns there predicts as what the processor learns. usage: tests/cuda/device.sh PREVAIL
+set -u
+prevail=$1
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+check() { # what, then a command that must succeed
+    local what=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+    fi
+}
+metric() { # file, name
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"][sys.argv[2]]["value"])' "$1" "$2"
+}
+near() { # a, b, tolerance
+    awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a - b <= t && b - a <= t) }'
+}
+
+"$prevail" simulate ct-nodules --cases 200 --controls 200 --prevalence 0.1 --seed 3 -o learn.npz
+"$prevail" simulate ct-nodules --cases 300 --controls 300 --prevalence 0.1 --seed 4 -o test.npz
+model=convnet:views=3,size=24,low=16,channels=16-32-32,features=32
+fit=(fit learn.npz --model $model --prevalence 0.1 --batch 32 --epochs 15 --rate 0.001 --quiet)
+
+# The spread of seeds on the processor, then each precision within it.
+for seed in 1 2 3; do
+    "$prevail" "${fit[@]}" --seed $seed --device cpu -o cpu$seed.model >/dev/null
+    "$prevail" eval cpu$seed.model test.npz --device cpu --json >cpu$seed.json
+    nll[seed]=$(metric cpu$seed.json holdout_nll)
+done
+mean=$(awk -v a="${nll[1]}" -v b="${nll[2]}" -v c="${nll[3]}" 'BEGIN { print (a + b + c) / 3 }')
+spread=$(awk -v a="${nll[1]}" -v b="${nll[2]}" -v c="${nll[3]}" -v m="$mean" \
+    'BEGIN { s = sqrt(((a-m)^2 + (b-m)^2 + (c-m)^2) / 2); print 3 * s + 0.01 }')
+echo "held-out NLL on the processor, three seeds: ${nll[1]} ${nll[2]} ${nll[3]}"
+for precision in fp32 tf32 bf16; do
+    "$prevail" "${fit[@]}" --seed 1 --device cuda --precision $precision -o $precision.model >/dev/null
+    "$prevail" "${fit[@]}" --seed 1 --device cuda --precision $precision -o again.model >/dev/null
+    check "$precision: the same bytes twice" cmp $precision.model again.model
+    "$prevail" eval $precision.model test.npz --device cuda --precision $precision --json >$precision.json
+    "$prevail" eval $precision.model test.npz --device cpu --json >there.json
+    echo "$precision: $(metric $precision.json holdout_nll), by the processor $(metric there.json holdout_nll)"
+    check "$precision learns as the processor does" near "$(metric $precision.json holdout_nll)" "$mean" "$spread"
+    check "$precision predicts as the processor does" near "$(metric $precision.json holdout_nll)" "$(metric there.json holdout_nll)" 0.005
+done
+
+# Interrupted and continued on the device: the same bytes.
+"$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint c.ckpt --checkpoint-every 0.01 -o whole.model >/dev/null
+"$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint d.ckpt --checkpoint-every 0.01 -o part.model >/dev/null 2>&1 &
+sleep 1.2
+kill -INT $! 2>/dev/null
+wait $!
+[ -e d.ckpt ] && "$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint d.ckpt --checkpoint-every 0.01 --resume -o part.model >/dev/null
+check "interrupted and continued" cmp <(grep -av command whole.model) <(grep -av command part.model)
+
+# Several fits at once, each on a stream of its own: the same bytes as one after the other.
+for threads in 1 4; do
+    "$prevail" cv learn.npz --model $model --prevalence 0.1 --batch 32 --epochs 3 --folds 4 --seed 1 --device cuda --threads $threads \
+        --json --quiet >cv$threads.json
+done
+check "folds at once" diff <(grep -v -e seconds -e '"command"' cv1.json) <(grep -v -e seconds -e '"command"' cv4.json)
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What --device says where a GPU cannot be had, and what becomes of one that fails. usage: tests/cuda/run.sh PREVAIL PRETEND.so [PLUGIN.so]
+#
+# PRETEND.so is tests/cuda/pretend.c; PLUGIN.so, where it was built, is tried too: without a driver it must say so, and the
+# command go on. Nothing here needs a GPU.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+prevail=$1 pretend=$2 plugin=${3:-}
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/none" "$scratch/pretend" "$scratch/broken" "$scratch/other"
+cp "$pretend" "$scratch/pretend/libprevail-cuda.so"
+echo "not a library" >"$scratch/broken/libprevail-cuda.so"
+cp "$(ldd "$prevail" | awk '/libz\.so/ { print $3 }')" "$scratch/other/libprevail-cuda.so"
+data=$here/../arrays/discs.npz
+small=(--model convnet:views=1,size=8,low=2,channels=4,features=4 --prevalence 0.1 --batch 16 --epochs 2 --seed 1 --quiet)
+
+check() { # what, then a command that must succeed
+    local what=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+    fi
+}
+# One line that holds the text, and this exit code.
+says() { # code, text, folder of plug-ins, arguments
+    local code=$1 text=$2 folder=$3 got
+    shift 3
+    PREVAIL_PLUGINS=$folder "$prevail" "$@" >"$scratch/out" 2>"$scratch/err"
+    got=$?
+    [ "$got" -eq "$code" ] && [ "$(wc -l <"$scratch/err")" -eq 1 ] && grep -qF -e "$text" "$scratch/err" && return
+    echo "exit code $got; $(cat "$scratch/err")"
+    return 1
+}
+fit() { # how it pretends, folder, then options
+    PRETEND=$1 PREVAIL_PLUGINS=$2 "$prevail" fit "$data" "${small[@]}" "${@:3}"
+}
+
+cannot='--device cuda cannot be had: '
+for command in fit predict eval cv sweep; do
+    arguments=("$data")
+    [ $command = predict ] || [ $command = eval ] && arguments=(no.model "$data")
+    check "$command --device cuda without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" \
+        $command "${arguments[@]}" --device cuda
+done
+check "study --device cuda without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" study nodules --device cuda
+check "a file that is no library" says 2 "$cannot" "$scratch/broken" fit "$data" --device cuda
+check "another library" says 2 'is no plug-in of prevail: build both together' "$scratch/other" fit "$data" --device cuda
+export PRETEND
+PRETEND=version check "a plug-in of another version" says 2 'is of another version of prevail' "$scratch/pretend" fit "$data" --device cuda
+PRETEND=absent check "no device" says 2 "${cannot}there is no device but in pretence" "$scratch/pretend" fit "$data" --device cuda
+PRETEND=memory check "no memory on it" says 1 'the device has too little memory: pretended' "$scratch/pretend" fit "$data" "${small[@]}" \
+    --device cuda
+unset PRETEND
+check "version names the device" grep -q '^device     Pretend 1, none$' <(PREVAIL_PLUGINS=$scratch/pretend "$prevail" version)
+check "version says why there is none" grep -q '^device     none: there is no libprevail-cuda.so' <(PREVAIL_PLUGINS=$scratch/none "$prevail" version)
+
+# auto goes on without, to the bytes of cpu.
+fit none "$scratch/none" --device cpu --json >"$scratch/cpu"
+PRETEND=absent fit absent "$scratch/pretend" --json >"$scratch/auto"
+check "auto without a device" diff <(grep -v seconds "$scratch/cpu" | grep -v '"command"') <(grep -v seconds "$scratch/auto" | grep -v '"command"')
+
+# A device that is lost: the checkpoint stays, and the processor takes it up.
+fit lost "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --checkpoint-every 0.001 >"$scratch/out" 2>"$scratch/err"
+check "a lost device fails" test $? -eq 1
+check "a lost device is told of" grep -q 'the device failed: it fell off the bus; a --checkpoint can be continued with --device cpu' "$scratch/err"
+check "its checkpoint is there" test -s "$scratch/lost.ckpt"
+fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device cpu >"$scratch/out" 2>"$scratch/err"
+check "the processor goes on" test $? -eq 0
+check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
+
+# The real one, where it was built, without a driver.
+if [ -n "$plugin" ] && [ -f "$plugin" ]; then
+    mkdir "$scratch/real"
+    cp "$plugin" "$scratch/real/libprevail-cuda.so"
+    if PREVAIL_PLUGINS=$scratch/real "$prevail" version | grep -q '^device     none: '; then
+        check "no driver" says 2 "${cannot}there is no GPU, or no driver for it" "$scratch/real" fit "$data" --device cuda
+        fit none "$scratch/real" --json >"$scratch/auto"
+        check "auto without a driver" diff <(grep -v seconds "$scratch/cpu" | grep -v '"command"') <(grep -v seconds "$scratch/auto" | grep -v '"command"')
+    fi
+    check "it exports one table" test "$(nm -D --defined-only "$plugin" | awk '{ print $3 }')" = pv_plugin
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

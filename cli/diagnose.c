@@ -16,8 +16,7 @@ typedef struct diagnose_options {
 } diagnose_options;
 
 static const pv_option option_table[] = {
-    CLI_OPTION_THREADS(diagnose_options, running.threads),
-    CLI_OPTIONS_DEVICE(diagnose_options, running),
+    CLI_OPTION_THREADS(diagnose_options, running.threads), CLI_OPTIONS_DEVICE(diagnose_options, running),
     CLI_OPTION_JSON(diagnose_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(diagnose_options, running.quiet), CLI_OPTION_END};
 

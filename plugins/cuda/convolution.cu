@@ -1,8 +1,8 @@
 /* Convolutions by cuDNN's graph interface, which is loaded when the first is asked for: without it the plug-in still
  * says what is missing.
  *
- * Of the ways that cuDNN proposes, the first is taken that is the same every time and that the precision allows. None is
- * timed: the choice, and so the result, depends on the device and the library alone.
+ * Of the ways that cuDNN proposes, the first is taken that is the same every time and that the precision allows. None
+ * is timed: the choice, and so the result, depends on the device and the library alone.
  */
 #include <dlfcn.h>
 #include <mutex>
@@ -135,9 +135,9 @@ static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision)
     Made engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0;
     cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-    if (!engine.good || dnn.f_cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
-                                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
-                                                       &engine.d) != CUDNN_STATUS_SUCCESS)
+    if (!engine.good ||
+        dnn.f_cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
+                                       &engine.d) != CUDNN_STATUS_SUCCESS)
         return false;
     if (dnn.f_cudnnBackendGetAttribute(engine.d, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                        CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, note) != CUDNN_STATUS_SUCCESS)

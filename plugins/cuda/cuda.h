@@ -35,8 +35,8 @@ pv__plugin_code cuda_failed(char *why, cudaError_t error, const char *what);
 /* ---- convolutions by cuDNN (convolution.cu) ---------------------------------------------------------------------- */
 
 struct Conv {
-    int images, in, height, width;          /* of the input */
-    int out, out_height, out_width;         /* of the output */
+    int images, in, height, width;  /* of the input */
+    int out, out_height, out_width; /* of the output */
     int kernel, stride, padding;
     pv_precision precision;
 };

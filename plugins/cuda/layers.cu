@@ -24,9 +24,7 @@ static int blocks_for(size_t n) {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < (n); i += (size_t)gridDim.x * blockDim.x)
 
 /* V neighbours as one access. */
-template <typename T, int V> struct alignas(sizeof(T) * V) Pack {
-    T at[V];
-};
+template <typename T, int V> struct alignas(sizeof(T) * V) Pack { T at[V]; };
 
 /* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
@@ -55,7 +53,8 @@ static __global__ void draw_kernel(const Draws *draws, int node, unsigned thresh
     uint2 key = make_uint2((unsigned)draws->seed, (unsigned)(draws->seed >> 32));
     EACH(i, images * bytes) {
         unsigned long long index = (draws->first + i / bytes) * PV_NODES_MAX + (unsigned)node;
-        uint4 r = philox(make_uint4((unsigned)(i % bytes), STREAM_DROPOUT, (unsigned)index, (unsigned)(index >> 32)), key);
+        uint4 r =
+            philox(make_uint4((unsigned)(i % bytes), STREAM_DROPOUT, (unsigned)index, (unsigned)(index >> 32)), key);
         const unsigned word[4] = {r.y, r.x, r.w, r.z};
         unsigned bits = 0;
 #pragma unroll
@@ -115,11 +114,11 @@ void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, c
     if (!bias)
         DISPATCH(half, (drop_kernel<T><<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, mask, scale, (T *)y)));
     else if (channels % 8 == 0)
-        DISPATCH(half, (bias_relu_kernel<T, 8><<<blocks_for(n / 8), THREADS, 0, s>>>(n / 8, plane, channels, bias, mask,
-                                                                                     scale, (T *)y)));
+        DISPATCH(half, (bias_relu_kernel<T, 8>
+                        <<<blocks_for(n / 8), THREADS, 0, s>>>(n / 8, plane, channels, bias, mask, scale, (T *)y)));
     else
-        DISPATCH(half, (bias_relu_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, bias, mask, scale,
-                                                                                 (T *)y)));
+        DISPATCH(half, (bias_relu_kernel<T, 1>
+                        <<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, bias, mask, scale, (T *)y)));
 }
 
 /* out[i] = sum over blocks of partial[block][n]. */
@@ -175,9 +174,11 @@ void gate(cudaStream_t s, bool half, int images, int plane, int channels, float 
     dim3 grid(BLOCKS, (unsigned)((groups + THREADS - 1) / THREADS));
     float *to = dbias ? partial : NULL;
     if (width == 8)
-        DISPATCH(half, (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
+        DISPATCH(half,
+                 (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
     else
-        DISPATCH(half, (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
+        DISPATCH(half,
+                 (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
     if (dbias)
         sum_blocks(s, (size_t)channels, partial, dbias);
 }
@@ -194,7 +195,8 @@ void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum) {
 /* ---- the first layer --------------------------------------------------------------------------------------------- */
 
 bool first_fits(const Conv *c) {
-    return c->in == 1 && c->kernel == 3 && c->stride == 1 && c->padding == 1 && c->out % 8 == 0 && c->out <= 8 * THREADS;
+    return c->in == 1 && c->kernel == 3 && c->stride == 1 && c->padding == 1 && c->out % 8 == 0 &&
+           c->out <= 8 * THREADS;
 }
 
 /* The nine pixels around one; zero outside. */
@@ -242,8 +244,8 @@ static __global__ void first_kernel(size_t pixels, int height, int width, int ch
 void first_forward(cudaStream_t s, bool half, const Conv *c, const float *x, const float *w, const float *bias,
                    void *y) {
     size_t pixels = (size_t)c->images * c->height * c->width;
-    DISPATCH(half, (first_kernel<T><<<2 * BLOCKS, THREADS, 0, s>>>(pixels, c->height, c->width, c->out, x, w, bias,
-                                                                   (T *)y)));
+    DISPATCH(half,
+             (first_kernel<T><<<2 * BLOCKS, THREADS, 0, s>>>(pixels, c->height, c->width, c->out, x, w, bias, (T *)y)));
 }
 
 /* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], dy where y is above 0. */
@@ -299,8 +301,7 @@ void first_backward(cudaStream_t s, bool half, const Conv *c, const float *x, co
 
 /* ---- any convolution --------------------------------------------------------------------------------------------- */
 
-template <typename T, typename X>
-static __global__ void any_forward_kernel(Conv c, const X *x, const T *w, T *y) {
+template <typename T, typename X> static __global__ void any_forward_kernel(Conv c, const X *x, const T *w, T *y) {
     EACH(i, (size_t)c.images * c.out_height * c.out_width * c.out) {
         int k = (int)(i % c.out), q = (int)(i / c.out % c.out_width), p = (int)(i / c.out / c.out_width % c.out_height);
         size_t image = i / c.out / c.out_width / c.out_height;
@@ -366,7 +367,8 @@ static __global__ void any_weights_kernel(Conv c, const X *x, const T *dy, float
 void any_forward(cudaStream_t s, bool half, bool float_x, const Conv *c, const void *x, const void *w, void *y) {
     int blocks = blocks_for((size_t)c->images * c->out_height * c->out_width * c->out);
     if (float_x)
-        DISPATCH(half, (any_forward_kernel<T, float><<<blocks, THREADS, 0, s>>>(*c, (const float *)x, (const T *)w, (T *)y)));
+        DISPATCH(half,
+                 (any_forward_kernel<T, float><<<blocks, THREADS, 0, s>>>(*c, (const float *)x, (const T *)w, (T *)y)));
     else
         DISPATCH(half, (any_forward_kernel<T, T><<<blocks, THREADS, 0, s>>>(*c, (const T *)x, (const T *)w, (T *)y)));
 }
@@ -379,7 +381,8 @@ void any_data(cudaStream_t s, bool half, const Conv *c, const void *dy, const vo
 void any_weights(cudaStream_t s, bool half, bool float_x, const Conv *c, const void *x, const void *dy, float *dw) {
     unsigned weights = (unsigned)c->out * (unsigned)(c->kernel * c->kernel * c->in);
     if (float_x)
-        DISPATCH(half, (any_weights_kernel<T, float><<<weights, THREADS, 0, s>>>(*c, (const float *)x, (const T *)dy, dw)));
+        DISPATCH(half,
+                 (any_weights_kernel<T, float><<<weights, THREADS, 0, s>>>(*c, (const float *)x, (const T *)dy, dw)));
     else
         DISPATCH(half, (any_weights_kernel<T, T><<<weights, THREADS, 0, s>>>(*c, (const T *)x, (const T *)dy, dw)));
 }
@@ -448,13 +451,13 @@ static __global__ void channels_kernel(size_t pixels, int part, int at, int whol
 }
 
 void channels_in(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *x, void *y) {
-    DISPATCH(half, (channels_kernel<T><<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)x,
-                                                                                     (T *)y, true)));
+    DISPATCH(half, (channels_kernel<T>
+                    <<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)x, (T *)y, true)));
 }
 
 void channels_out(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *dy, void *dx) {
-    DISPATCH(half, (channels_kernel<T><<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)dx,
-                                                                                     (T *)dy, false)));
+    DISPATCH(half, (channels_kernel<T>
+                    <<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)dx, (T *)dy, false)));
 }
 
 /* ---- between host and device ------------------------------------------------------------------------------------- */
@@ -514,5 +517,6 @@ void tensor_out(cudaStream_t s, bool half, int images, int plane, int channels, 
 
 void tensor_in(cudaStream_t s, bool half, int images, int plane, int channels, const double *from, void *to) {
     size_t n = (size_t)images * plane * channels;
-    DISPATCH(half, (tensor_kernel<T><<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, (T *)to, (double *)from, false)));
+    DISPATCH(half,
+             (tensor_kernel<T><<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, (T *)to, (double *)from, false)));
 }

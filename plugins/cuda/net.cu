@@ -143,8 +143,8 @@ static pv__plugin_code bind_plans(pv__net *net, char *why) {
             if (!layer->planned[pass])
                 continue;
             void *from = pass == PASS_DATA ? (users[x] ? net->spare : net->slope[x]) : net->value[x];
-            void *dw = net->half ? (void *)(net->gradient_half + layer->weight)
-                                 : (void *)(net->gradient + layer->weight);
+            void *dw =
+                net->half ? (void *)(net->gradient_half + layer->weight) : (void *)(net->gradient + layer->weight);
             void *w = pass == PASS_WEIGHTS ? dw : weights_of(net, t);
             void *y = pass == PASS_FORWARD ? net->value[t + 1] : net->slope[t + 1];
             if (!plan_bind(plan, from, w, y, net->workspace)) {
@@ -194,7 +194,8 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
     }
     CODE_TRY(take(net, 1, &net->draws, why));
     CODE_TRY(make_layers(net, why));
-    size_t x = net->images * size_of(net->graph.input), y = net->images * size_of(shape_of(&net->graph, net->graph.nodes));
+    size_t x = net->images * size_of(net->graph.input),
+           y = net->images * size_of(shape_of(&net->graph, net->graph.nodes));
     net->staged = net->params > x ? net->params : x;
     net->staged = y > net->staged ? y : net->staged;
     CODE_TRY(take(net, net->staged, &net->stage, why));

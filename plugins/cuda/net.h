@@ -7,8 +7,8 @@
 #include "cuda.h"
 
 struct Layer {
-    Conv conv;           /* of maxpool too */
-    bool first;          /* by the first layer's own kernels */
+    Conv conv;            /* of maxpool too */
+    bool first;           /* by the first layer's own kernels */
     bool planned[PASSES]; /* by cuDNN; else by the kernels for any */
     Plan plan[PASSES];
     size_t weight, bias; /* in the device's order */

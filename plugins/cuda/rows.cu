@@ -137,8 +137,8 @@ static __global__ void head_kernel(Head h, const T *features, const float *w, fl
 
 void head_forward(cudaStream_t s, bool half, const Head *head, const void *features, const float *w, float *pooled,
                   unsigned short *chosen, double *loglik) {
-    DISPATCH(half, (head_kernel<T><<<(unsigned)head->rows, THREADS, 0, s>>>(*head, (const T *)features, w, pooled, chosen,
-                                                                            loglik)));
+    DISPATCH(half, (head_kernel<T>
+                    <<<(unsigned)head->rows, THREADS, 0, s>>>(*head, (const T *)features, w, pooled, chosen, loglik)));
 }
 
 template <typename T>

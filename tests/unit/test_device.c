@@ -196,7 +196,7 @@ static size_t count_astray(size_t n, const double *moved, const double *wanted) 
     for (size_t i = 0; i < n; i++)
         longest = fmax(longest, fabs(wanted[i]));
     for (size_t i = 0; i < n; i++)
-        count += !(fabs(moved[i] - wanted[i]) <= 1e-3 * longest);
+        count += fabs(moved[i] - wanted[i]) <= 1e-3 * longest ? 0 : 1;
     return count;
 }
 

@@ -95,6 +95,11 @@ for name, base in {"torchvision": 0, "caffe": 4}.items():
         content += bytes([base + 2 + i, 3, 1, 2]) + struct.pack("<2d", 0.5, -0.5)
     put("pretrained", name, content)
 
+# Columns and batches, then formats, then what the producer of target_arrow.c makes of bytes.
+for i in range(25):
+    put("arrow", str(i), bytes([2, 2, i, 0, (i + 3) % 25, i % 2, i, (i + 7) % 25, 0]) + bytes((j * (i + 5)) % 13 + 11 * (j % 7 == 0) for j in range(300)))
+    put("arrow", f"codes{i}", bytes([0, 1, 5, 1, i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0]) + bytes((j * j + i) % 3 for j in range(200)))
+
 # ---- models ----------------------------------------------------------------------------------------------------------
 models = {
     "linear": ["builtin:contingency", "--target", "y", "--weights", "count", "--prevalence", "0.01"],

@@ -371,6 +371,9 @@ PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const 
  * and levels match by bytes, else as numbers ("1" and "1.0"). The caller frees *dataset. */
 PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
                                       const pv_roles *roles, pv_dataset **dataset);
+/* Rows to be predicted: the features alone, missing cells and unseen levels as the schema learned to treat them. */
+PV_MUST_USE pv_status pv_dataset_of_table(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
+                                          pv_dataset **dataset);
 /* Target, weights and group as in training, borrowed; missing cells as the model learned; all else as 0. */
 pv_roles pv_schema_roles(const pv_schema *schema);
 /* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply.

@@ -91,6 +91,7 @@
  * The rest of these headers is a second tier, for those who need it:
  *
  *   base.h       option tables, settings by name, checkpoints, jobs, output files
+ *   arrow.h      tables from data frames of other libraries, by Arrow's C stream interface
  *   images.h     arrays from NPZ, NPY and IDX; images with labels or votes
  *   model.h      architectures over one flat block of parameters
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
@@ -106,6 +107,7 @@
 #ifndef PREVAIL_H
 #define PREVAIL_H
 
+#include "prevail/arrow.h"
 #include "prevail/assess.h"
 #include "prevail/diagnose.h"
 #include "prevail/images.h"

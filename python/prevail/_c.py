@@ -64,34 +64,6 @@ class pv_option(Structure):
     ]
 
 
-class pv_roles(Structure):
-    _fields_ = [
-        ("target", c_char_p),
-        ("weights", c_char_p),
-        ("id", c_char_p),
-        ("group", c_char_p),
-        ("cluster", c_char_p),
-        ("weights_are", c_int),
-        ("matched", c_char_p),
-        ("strata", c_char_p),
-        ("exclude", c_char_p),
-        ("features", c_char_p),
-        ("categorical", c_char_p),
-        ("positive", c_char_p),
-        ("reference", c_char_p),
-        ("prevalence", c_char_p),
-        ("missing", c_int),
-        ("unseen", c_int),
-        ("collinear", c_int),
-        ("constant", c_int),
-        ("terms", c_char_p),
-        ("image", c_void_p),
-    ]
-
-
-MISSING_MODEL = 4  # pv_missing: cells are treated as the model learned
-
-
 class pv_shift_check(Structure):
     _fields_ = [
         ("distance", c_double),
@@ -278,8 +250,11 @@ class pv_summary(Structure):
     _fields_ = [
         ("level", c_double),
         ("classes", c_int),
+        ("equations", c_size_t),
+        ("intercepts", c_size_t),
         ("terms", c_size_t),
         ("coefficient", POINTER(pv_coefficient)),
+        ("threshold_names", c_void_p),
         ("marginal", POINTER(pv_spread)),
         ("has_errors", c_bool),
         ("has_tests", c_bool),
@@ -352,12 +327,13 @@ CALLS = {
         c_size_t,
         POINTER(c_uint8),
     ],
+    "pv_table_of_arrow": [c_char_p, c_void_p, _out],
     "pv_archive_new": [c_char_p, _out],
     "pv_archive_add": [_handle, c_char_p, c_int, c_int, POINTER(c_size_t), c_void_p],
     "pv_table_of": [_handle, c_void_p, _out],
     "pv_learn_table": [_handle, _handle, _out],
     "pv_learn_sampled": [_handle, _handle, _handle, _out],
-    "pv_schema_apply": [_handle, _handle, POINTER(pv_roles), _out],
+    "pv_dataset_of_table": [_handle, _handle, _out],
     "pv_classifier_summary": [_handle, c_double, POINTER(POINTER(pv_summary))],
     "pv_classifier_coefficients": [_handle, _doubles],
     "pv_classifier_draw_coefficients": [_handle, c_size_t, _doubles],

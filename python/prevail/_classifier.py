@@ -149,6 +149,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         positive=None,
         model="linear",
         loss="ig",
+        iw_total=0.0,
         infer="map",
         prior="normal:2.5",
         prevalence_n="auto",
@@ -215,6 +216,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         self.positive = positive
         self.model = model
         self.loss = loss
+        self.iw_total = iw_total
         self.infer = infer
         self.prior = prior
         self.prevalence_n = prevalence_n
@@ -475,17 +477,22 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def coef_(self):
-        return self._by_feature(self._linear()[:, 1:])
+        return self._by_feature(self._linear()[1])
 
     @property
     def intercept_(self):
-        return self._linear()[:, 0]
+        return self._linear()[0]
 
     def _linear(self):
-        self._fitted()
-        if self._model.text("model") != "linear":
-            raise AttributeError(f"a model {self._model.text('model')!r} has no coefficients")
-        return self._coefficients()
+        """(intercepts, coefficients); of ordinal models the thresholds, and one row for all labels."""
+        model = self._fitted()
+        if model.ordinal:
+            found = model.coefficients()
+            return found[0, : len(self.classes_) - 1], found[:, len(self.classes_) - 1 :]
+        if model.text("model") != "linear":
+            raise AttributeError(f"a model {model.text('model')!r} has no coefficients")
+        found = self._coefficients()
+        return found[:, 0], found[:, 1:]
 
     @property
     def odds_ratios_(self):
@@ -494,13 +501,13 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
     def odds_ratios(self, level=0.9):
         """Odds ratios per unit of each feature, with intervals: a data frame."""
         self._linear()
-        rows = [row for row in self._model.summary(level)[0] if row["term"] != "(Intercept)"]
+        rows = [row for row in self._model.summary(level)[0] if not np.isnan(row["odds_ratio"])]
         columns = {
             "odds_ratio": [row["odds_ratio"] for row in rows],
             "lo": [row["odds_ratio_lo"] for row in rows],
             "hi": [row["odds_ratio_hi"] for row in rows],
         }
-        if len(self.classes_) > 2:
+        if len(self.classes_) > 2 and not self._model.ordinal:
             columns = {"label": [row["label"] for row in rows], **columns}
         return frame(columns, index=[row["term"] for row in rows])
 
@@ -527,14 +534,13 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
     # ---- predicting -------------------------------------------------------------------------------------------------
 
     def _dataset(self, ctx, X):
-        roles = _c.pv_roles(missing=_c.MISSING_MODEL)
         if self._of_images:
             table = _Archive(ctx, _arrays(X)).table()
         else:
             _, names, X = self._checked(X, reset=False)
             table = _table(ctx, "X", X, names).handle
         schema = lib.pv_classifier_schema(self._model.handle)
-        return ctx.new("pv_schema_apply", schema, table, ctypes.byref(roles), free="pv_dataset_free")
+        return ctx.new("pv_dataset_of_table", schema, table, free="pv_dataset_free")
 
     def _population_text(self, population):
         if population is None:
@@ -731,9 +737,7 @@ def _check_classes(classes, codes, weights):
 
 def _table(ctx, source, X, names):
     if is_frame(X):
-        table = Table(ctx, source, frame_shape(X)[0])
-        table.add_frame(X)
-        return table
+        return Table.of_frame(ctx, source, X)
     table = Table(ctx, source, X.shape[0])
     table.add_matrix(names, X)
     return table

@@ -75,6 +75,7 @@ class Context:
         self._resumed = False
         self._warnings = []
         self._cleanup = []
+        self._kept = []
         self._bar = None
         handle = ctypes.c_void_p()
         if lib.pv_ctx_new(None, ctypes.byref(handle)) != 0:
@@ -134,6 +135,10 @@ class Context:
         """Has an object freed with the context, the last one first."""
         self._cleanup.append((free, made))
         return made
+
+    def keep(self, *borrowed):
+        """Has objects live as long as the context: the library borrows their memory."""
+        self._kept.extend(borrowed)
 
     def warn(self, text):
         """A warning of the library's, told at the end."""

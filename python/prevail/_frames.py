@@ -102,11 +102,31 @@ def frame_shape(X):
 class Table:
     """A table of the library, filled column by column. Lives as long as its context."""
 
-    def __init__(self, ctx, source, rows):
+    def __init__(self, ctx, source, rows=None, stream=None):
         self.ctx, self.source, self.names = ctx, source, []
         ctx.names[source] = self.names
-        self.handle = ctx.new("pv_table_new", encode(source), rows, free="pv_table_free")
-        self._keep = []
+        if stream is None:
+            self.handle = ctx.new("pv_table_new", encode(source), rows, free="pv_table_free")
+        else:
+            self.handle = ctx.new("pv_table_of_arrow", encode(source), stream, free="pv_table_free")
+
+    @classmethod
+    def of_frame(cls, ctx, source, X):
+        """The columns of a data frame, as a CSV file with them would be read."""
+        names = frame_names(X)
+        repeated = [name for name in map(str, names) if list(map(str, names)).count(name) > 1]
+        if repeated:
+            raise InputError(f"two columns are named {repeated[0]!r}; rename one", "input", column=repeated[0])
+        ctx.names[source] = [str(name) for name in names]
+        capsule = _stream(X)
+        if capsule is not None:
+            table = cls(ctx, source, stream=_PyCapsule_GetPointer(capsule, b"arrow_array_stream"))
+            table.names.extend(str(name) for name in names)
+            return table
+        table = cls(ctx, source, rows=frame_shape(X)[0])
+        for i, name in enumerate(names):
+            table.add_column(name, X.iloc[:, i] if hasattr(X, "iloc") else X[name])
+        return table
 
     def _named(self, name):
         name = str(name)
@@ -116,7 +136,7 @@ class Table:
     def add_numbers(self, name, values, missing=None):
         values = numbers(values)
         mask = None if missing is None else np.ascontiguousarray(missing, dtype=np.uint8)
-        self._keep += [values, mask]
+        self.ctx.keep(values, mask)
         self.ctx.call(
             "pv_table_add_numbers",
             self.handle,
@@ -130,7 +150,7 @@ class Table:
 
     def add_matrix(self, names, values):
         values = numbers(values)
-        self._keep.append(values)
+        self.ctx.keep(values)
         named = [str(name) for name in names]
         self.names.extend(named)
         self.ctx.call(
@@ -162,11 +182,6 @@ class Table:
             len(levels),
             None,
         )
-
-    def add_frame(self, X):
-        """The columns of a data frame, as a CSV file with them would be read."""
-        for name, column in zip(frame_names(X), _columns(X)):
-            self.add_column(name, column)
 
     def add_column(self, name, column):
         dtype = getattr(column, "dtype", None)
@@ -227,11 +242,23 @@ class Table:
         self.add_texts(name, [None if missing[i] else str(value) for i, value in enumerate(values)])
 
 
-def _columns(X):
-    names = frame_names(X)
-    if len(set(map(str, names))) != len(names):
-        repeated = next(name for name in names if [str(n) for n in names].count(str(name)) > 1)
-        raise InputError(f"two columns are named {str(repeated)!r}; rename one", "input", column=str(repeated))
-    if hasattr(X, "iloc"):
-        return [X.iloc[:, i] for i in range(len(names))]
-    return [X[name] for name in names]
+
+_PyCapsule_GetPointer = ctypes.pythonapi.PyCapsule_GetPointer
+_PyCapsule_GetPointer.restype = ctypes.c_void_p
+_PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def _stream(X):
+    """The frame's Arrow stream, a capsule; None where it has none.
+
+    pandas needs pyarrow for one, takes its index for a column unless that is a plain count, and refuses columns of
+    mixed objects, of which our own message says more.
+    """
+    if not hasattr(X, "__arrow_c_stream__"):
+        return None
+    if not hasattr(X, "iloc"):
+        return X.__arrow_c_stream__()
+    try:
+        return X.reset_index(drop=True).__arrow_c_stream__()
+    except (ImportError, ValueError, TypeError, NotImplementedError):
+        return None

@@ -96,19 +96,28 @@ class Model:
         """The prevalence or the design, in the order of the labels; None where there is none."""
         return array(getattr(lib, f"pv_classifier_{name}")(self.handle), len(self.labels))
 
+    @property
+    def ordinal(self):
+        return self.text("model").startswith("ordinal")
+
+    def _coefficient_shape(self):
+        """Linear: a row for each label but the first, the intercept first; ordinal: thresholds, then slopes."""
+        labels, features = len(self.labels), len(self.features)
+        return (1, labels - 1 + features) if self.ordinal else (labels - 1, 1 + features)
+
     def coefficients(self):
-        """[classes - 1][1 + features], the intercept first."""
-        made = np.empty((len(self.labels) - 1, 1 + len(self.features)))
+        """On the scale of the table, intercepts first."""
+        made = np.empty(self._coefficient_shape())
         with Context() as ctx:
             ctx.call("pv_classifier_coefficients", self.handle, made.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
         return made
 
     def draws(self):
-        """[draws][classes - 1][1 + features] of the posterior; None where there is none."""
+        """The same of each draw of the posterior; None where there is none."""
         count = ctypes.c_size_t()
         if not lib.pv_classifier_draws(self.handle, ctypes.byref(count)):
             return None
-        made = np.empty((count.value, len(self.labels) - 1, 1 + len(self.features)))
+        made = np.empty((count.value, *self._coefficient_shape()))
         with Context() as ctx:
             for i in range(count.value):
                 ctx.call(
@@ -126,7 +135,7 @@ class Model:
                 "pv_classifier_summary", self.handle, level, kind=ctypes.POINTER(_c.pv_summary), free="pv_summary_free"
             ).contents
             rows = []
-            for i in range((made.classes - 1) * made.terms):
+            for i in range(made.equations * made.terms):
                 c = made.coefficient[i]
                 rows.append(
                     {

@@ -170,6 +170,16 @@ def test_three_classes():
         prevail.PrevalenceClassifier(0.1).fit(X, y)
 
 
+def test_ordered_classes():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2))
+    y = np.digitize(X[:, 0] + rng.logistic(size=300), [-1, 1])
+    model = prevail.PrevalenceClassifier([0.5, 0.3, 0.2], model="ordinal").fit(X, y)
+    assert model.coef_.shape == (1, 2) and model.intercept_.shape == (2,) and model.coef_[0, 0] > 0.5
+    assert list(model.odds_ratios_.index) == ["x0", "x1"]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
 def test_constant_and_missing():
     X, y = sample(60, 60)
     X = np.column_stack([X, np.full(len(y), 7.0)])

@@ -41,6 +41,20 @@ size_t pv__table_lookup(const pv_table *table, const char *name);
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size);
 bool pv__cell_missing(const pv_column *column, size_t row);
 
+/* ---- columns of what is in memory (memory_table.c) --------------------------------------------------------------- */
+
+/* A column that is not yet the table's. The name NULL: x and its number. */
+PV_MUST_USE pv_status pv__table_begin(pv_ctx *ctx, const pv_table *table, const char *name, pv_column_type type,
+                                      pv_column *column);
+/* The column is the table's from here on; a failure frees it. */
+PV_MUST_USE pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column);
+void pv__column_drop(pv_ctx *ctx, pv_column *column); /* frees what it holds */
+/* Numbers of any type that lie stride bytes apart, anywhere in memory. */
+void pv__numbers_convert(pv_array_type type, const unsigned char *from, ptrdiff_t stride, size_t n, double *to);
+/* The code of a text in a column that is being made; -1 where it means that there is none. */
+PV_MUST_USE pv_status pv__column_code(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text,
+                                      size_t length, int32_t *code);
+
 /* The options of a reader, with lists of columns in the place of roles and schema (schema.c). Borrows from them. */
 typedef struct pv__reading {
     pv_csv_options options;

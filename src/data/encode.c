@@ -367,6 +367,11 @@ done:
     return status;
 }
 
+pv_status pv_dataset_of_table(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, pv_dataset **dataset) {
+    const pv_roles features_alone = {.missing = PV_MISSING_MODEL};
+    return pv_schema_apply(ctx, schema, table, &features_alone, dataset);
+}
+
 pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
                           pv_dataset **dataset) {
     const pv_roles features_alone = {0};

@@ -31,8 +31,8 @@ static pv_status check_name(pv_ctx *ctx, const pv_table *table, const char *name
     return PV_OK;
 }
 
-/* A column that is not yet the table's. The name NULL: x and its number. */
-static pv_status begin(pv_ctx *ctx, const pv_table *table, const char *name, pv_column_type type, pv_column *column) {
+pv_status pv__table_begin(pv_ctx *ctx, const pv_table *table, const char *name, pv_column_type type,
+                          pv_column *column) {
     char number[32];
     *column = (pv_column){.type = type};
     pv__format(number, sizeof number, "x%zu", table->columns + 1);
@@ -40,7 +40,7 @@ static pv_status begin(pv_ctx *ctx, const pv_table *table, const char *name, pv_
     return pv__strdup(ctx, name ? name : number, &column->name);
 }
 
-static void drop(pv_ctx *ctx, pv_column *column) {
+void pv__column_drop(pv_ctx *ctx, pv_column *column) {
     pv__free(ctx, column->name);
     pv__free(ctx, column->borrowed ? NULL : column->number);
     pv__free(ctx, column->code);
@@ -54,10 +54,10 @@ static uint64_t hash_with(const pv_table *table, pv_column *column) {
     return XXH3_64bits(both, sizeof both);
 }
 
-static pv_status append(pv_ctx *ctx, pv_table *table, pv_column *column) {
+pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column) {
     pv_status status = pv__resize(ctx, table->columns + 1, sizeof *table->column, &table->column);
     if (status != PV_OK) {
-        drop(ctx, column);
+        pv__column_drop(ctx, column);
         return status;
     }
     table->hash = hash_with(table, column);
@@ -77,7 +77,7 @@ static pv_status append(pv_ctx *ctx, pv_table *table, pv_column *column) {
         }                                                                                                              \
     } while (0)
 
-static void convert(pv_array_type type, const unsigned char *from, ptrdiff_t stride, size_t n, double *to) {
+void pv__numbers_convert(pv_array_type type, const unsigned char *from, ptrdiff_t stride, size_t n, double *to) {
     switch (type) {
     case PV_ARRAY_BOOL:
         for (size_t i = 0; i < n; i++)
@@ -156,19 +156,19 @@ pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, p
                                ptrdiff_t stride, const uint8_t *missing, bool borrow) {
     pv_column column;
     PV_TRY(check_type(ctx, table, type));
-    PV_TRY(begin(ctx, table, name, PV_COLUMN_NUMBER, &column));
+    PV_TRY(pv__table_begin(ctx, table, name, PV_COLUMN_NUMBER, &column));
     stride = or_packed(type, stride);
     borrow = borrow && can_borrow(type, cells, stride, missing);
     pv_status status = place_numbers(ctx, table->rows, borrow ? cells : NULL, &column);
     if (status != PV_OK) {
-        drop(ctx, &column);
+        pv__column_drop(ctx, &column);
         return status;
     }
     if (!borrow) {
-        convert(type, cells, stride, table->rows, column.number);
+        pv__numbers_convert(type, cells, stride, table->rows, column.number);
         mask(missing, table->rows, column.number);
     }
-    return append(ctx, table, &column);
+    return pv__table_append(ctx, table, &column);
 }
 
 /* A matrix whose rows lie together goes into its columns by blocks of rows, so that each cache line is read once. */
@@ -178,15 +178,15 @@ static void copy_block(const pv_table *table, size_t first, size_t columns, pv_a
     for (size_t row = 0; row < table->rows; row += BLOCK) {
         size_t n = table->rows - row < BLOCK ? table->rows - row : BLOCK;
         for (size_t c = 0; c < columns; c++)
-            convert(type, cells + (ptrdiff_t)row * row_stride + (ptrdiff_t)c * column_stride, row_stride, n,
-                    table->column[first + c].number + row);
+            pv__numbers_convert(type, cells + (ptrdiff_t)row * row_stride + (ptrdiff_t)c * column_stride, row_stride, n,
+                                table->column[first + c].number + row);
     }
 }
 
 /* Takes away the columns from first on. */
 static void cut_back(pv_ctx *ctx, pv_table *table, size_t first) {
     while (table->columns > first)
-        drop(ctx, &table->column[--table->columns]);
+        pv__column_drop(ctx, &table->column[--table->columns]);
 }
 
 pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *names, size_t columns,
@@ -205,7 +205,7 @@ pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *n
     PV_GOTO(fail, pv__resize(ctx, first + columns, sizeof *table->column, &table->column));
     for (size_t c = 0; c < columns; c++) {
         pv_column *column = &table->column[first + c];
-        status = begin(ctx, table, names ? names[c] : NULL, PV_COLUMN_NUMBER, column);
+        status = pv__table_begin(ctx, table, names ? names[c] : NULL, PV_COLUMN_NUMBER, column);
         table->columns += status == PV_OK || column->name;
         if (status == PV_OK)
             status = place_numbers(ctx, table->rows,
@@ -225,9 +225,9 @@ fail:
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static pv_status code_of(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text, int32_t *code) {
+pv_status pv__column_code(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, const char *text, size_t length,
+                          int32_t *code) {
     uint64_t hash;
-    size_t length = strlen(text);
     *code = -1;
     if (pv__text_missing(text, length))
         return PV_OK;
@@ -242,19 +242,19 @@ pv_status pv_table_add_texts(pv_ctx *ctx, pv_table *table, const char *name, con
                              const uint8_t *missing) {
     pv_column column;
     pv__dictionary dictionary = {0};
-    PV_TRY(begin(ctx, table, name, PV_COLUMN_TEXT, &column));
+    PV_TRY(pv__table_begin(ctx, table, name, PV_COLUMN_TEXT, &column));
     pv_status status;
     PV_GOTO(done, pv__resize(ctx, table->rows, sizeof *column.code, &column.code));
     for (size_t i = 0; i < table->rows; i++) {
         column.code[i] = -1;
         if (cells[i] && !(missing && missing[i]))
-            PV_GOTO(done, code_of(ctx, &dictionary, &column, cells[i], &column.code[i]));
+            PV_GOTO(done, pv__column_code(ctx, &dictionary, &column, cells[i], strlen(cells[i]), &column.code[i]));
     }
 done:
     pv__dictionary_free(ctx, &dictionary);
     if (status == PV_OK)
-        return append(ctx, table, &column);
-    drop(ctx, &column);
+        return pv__table_append(ctx, table, &column);
+    pv__column_drop(ctx, &column);
     return status;
 }
 
@@ -262,7 +262,7 @@ done:
 static bool read_code(pv_array_type type, const unsigned char *codes, ptrdiff_t stride, int64_t first, size_t levels,
                       size_t i, int64_t *code) {
     double value;
-    convert(type, codes + (ptrdiff_t)i * stride, stride, 1, &value);
+    pv__numbers_convert(type, codes + (ptrdiff_t)i * stride, stride, 1, &value);
     *code = -1;
     if (isnan(value) || value < (double)first)
         return true;
@@ -279,7 +279,7 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
     pv__dictionary dictionary = {0};
     int32_t *known = NULL; /* of each level given: its code here + 2; 0: not yet seen */
     PV_TRY(check_type(ctx, table, type));
-    PV_TRY(begin(ctx, table, name, PV_COLUMN_TEXT, &column));
+    PV_TRY(pv__table_begin(ctx, table, name, PV_COLUMN_TEXT, &column));
     stride = or_packed(type, stride);
     pv_status status;
     PV_GOTO(done, pv__resize(ctx, table->rows, sizeof *column.code, &column.code));
@@ -298,7 +298,7 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
         if (known[code] == 0) {
             int32_t made = -1;
             if (levels[code])
-                PV_GOTO(done, code_of(ctx, &dictionary, &column, levels[code], &made));
+                PV_GOTO(done, pv__column_code(ctx, &dictionary, &column, levels[code], strlen(levels[code]), &made));
             known[code] = made + 2;
         }
         column.code[i] = known[code] - 2;
@@ -307,7 +307,7 @@ done:
     pv__dictionary_free(ctx, &dictionary);
     pv__free(ctx, known);
     if (status == PV_OK)
-        return append(ctx, table, &column);
-    drop(ctx, &column);
+        return pv__table_append(ctx, table, &column);
+    pv__column_drop(ctx, &column);
     return status;
 }

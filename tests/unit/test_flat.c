@@ -144,8 +144,33 @@ static pv_status make_probs(pv_ctx *failing) {
     return status;
 }
 
+/* A table to be predicted, by a schema made by hand. */
+static pv_status make_rows(pv_ctx *failing) {
+    static const char *const feature[] = {"x"};
+    static const double x[] = {1, 2, (double)NAN};
+    pv_schema *schema = NULL;
+    pv_table *table = NULL;
+    pv_dataset *data = NULL;
+    pv_status status = pv_schema_new(failing, "y", labels, 2, feature, 1, &schema);
+    if (status == PV_OK)
+        status = pv_table_new(failing, "memory", 3, &table);
+    if (status == PV_OK)
+        status = pv_table_add_numbers(failing, table, "x", PV_ARRAY_F64, x, 0, NULL, true);
+    if (status == PV_OK) {
+        schema->missing = PV_MISSING_IMPUTE;
+        status = pv_dataset_of_table(failing, schema, table, &data);
+    }
+    if (status == PV_OK)
+        assert_true(data->rows == 3 && data->x[1] == 2 && data->x[2] == 0); /* the mean, which is 0 there */
+    pv_dataset_free(failing, data);
+    pv_table_free(failing, table);
+    pv_schema_free(failing, schema);
+    return status;
+}
+
 static void test_lack_of_memory(void **state) {
     (void)state;
+    sweep_memory(make_rows);
     sweep_memory(make_probs);
 }
 

@@ -175,7 +175,9 @@ as_cv() {
         exit n != 3 }'
 }
 check "study ratings --quick" ratings
-check "complete tables of ratings" complete_tables ratings/tables.md $((2 * (2 + 6)))
+check "complete tables of ratings" complete_tables ratings/tables.md $((2 * (2 + 6) + 2 * 6))
+check "and a fit of each cell with an ordinal output" [ "$(find ratings/cells -name 'convnet-ordinal_*.json' | wc -l)" -eq $((3 * (4 * 2 + 1))) ]
+check "histograms of the ordinal output" grep -q '</svg>' ratings/histograms_convnet-ordinal_balanced.svg
 says_itself() { grep -E '^ +([a-z]+) +\1$' "$1"; }
 check "the text says that it is quick" grep -q 'not to be compared with the paper' ratings.txt
 check "the legend explains the columns" grep -q '^  upper  nell_upper: nell plus' ratings.txt

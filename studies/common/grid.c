@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const grid_network[GRID_NETWORKS] = {"convnet", "inception"};
+const char *const grid_network[GRID_NETWORKS] = {"convnet", "inception", "convnet-ordinal", "inception-ordinal"};
 const char *const grid_design[GRID_DESIGNS] = {"balanced", "uniform"};
 const char *const grid_method[GRID_METHODS] = {"ig-constant", "ig-linear", "ig-profile", "iw", "plain", "truth"};
 const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear",       "ig, profile",
@@ -158,8 +158,11 @@ static int read_models(grid *g) {
     const char *sizes = g->options->sizes;
     for (size_t i = 0; i < g->networks.count; i++) {
         char *spec = g->model[g->networks.index[i]];
-        const char *name = grid_network[g->networks.index[i]];
-        int length = snprintf(spec, sizeof g->model[0], sizes && *sizes ? "%s:%s" : "%s", name, sizes);
+        bool ordinal = g->networks.index[i] >= GRID_NOMINAL;
+        const char *name = grid_network[g->networks.index[i] % GRID_NOMINAL];
+        const char *given = sizes && *sizes ? sizes : NULL;
+        int length = snprintf(spec, sizeof g->model[0], "%s%s%s%s%s", name, given || ordinal ? ":" : "",
+                              given ? given : "", given && ordinal ? "," : "", ordinal ? "output=ordinal" : "");
         if (length >= (int)sizeof g->model[0])
             return cli_error(g->call, PV_ERR_USAGE, NULL, "--sizes is too long");
         int64_t views, size;
@@ -282,7 +285,8 @@ void grid_defaults(const cli_call *call, grid_options *options, const char *prev
 
 int grid_begin(cli_call *call, const grid_options *options, const grid_kind *kind, grid *g) {
     *g = (grid){.call = call, .options = options, .study = kind->study};
-    int code = read_list(call, "networks", options->networks, grid_network, GRID_NETWORKS, &g->networks);
+    int code = read_list(call, "networks", options->networks, grid_network, kind->grades ? GRID_NETWORKS : GRID_NOMINAL,
+                         &g->networks);
     if (code == CLI_OK)
         code = read_list(call, "batches", options->batches, grid_design, GRID_DESIGNS, &g->designs);
     if (code == CLI_OK)

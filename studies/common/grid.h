@@ -12,7 +12,15 @@
 #include "tool/json.h"
 #include "tool/training.h"
 
-enum { GRID_CONVNET, GRID_INCEPTION, GRID_NETWORKS };
+/* The paper's two, and for grades the same with an ordinal output in the place of softmax. */
+enum {
+    GRID_CONVNET,
+    GRID_INCEPTION,
+    GRID_NOMINAL,
+    GRID_CONVNET_ORDINAL = GRID_NOMINAL,
+    GRID_INCEPTION_ORDINAL,
+    GRID_NETWORKS
+};
 enum { GRID_BALANCED, GRID_UNIFORM, GRID_DESIGNS };
 /* Up to plain they are fitted; the truth is that of simulated data. */
 enum { GRID_CONSTANT, GRID_LINEAR, GRID_PROFILE, GRID_IW, GRID_PLAIN, GRID_TRUTH, GRID_METHODS };

@@ -10,7 +10,8 @@
 #include "tool/console.h"
 #include "tool/json.h"
 
-static const char *const network_title[GRID_NETWORKS] = {"ConvNet", "Inception"};
+static const char *const network_title[GRID_NETWORKS] = {"ConvNet", "Inception", "ConvNet, ordinal output",
+                                                         "Inception, ordinal output"};
 static const char *const design_title[GRID_DESIGNS] = {"rebalanced batches", "batches without rebalancing"};
 static const char *const predictions_name[GRID_PREDICTIONS] = {"adapted", "own"};
 

@@ -178,8 +178,10 @@ static const pv_option option_table[] = {
     {"prevalences", PV_OPTION_TEXT, offsetof(grid_options, prevalences), NULL, 0, 0, NULL, "LIST",
      "Of the first grade, the others having equal shares of the rest, or 'observed', the shares of the data. Default: "
      "observed,0.9,0.999."},
-    {"networks", PV_OPTION_TEXT, offsetof(grid_options, networks), "convnet", 0, 0, NULL, "LIST",
-     "Of convnet, inception."},
+    {"networks", PV_OPTION_TEXT, offsetof(grid_options, networks), "convnet,convnet-ordinal", 0, 0, NULL, "LIST",
+     "Of convnet, inception, and convnet-ordinal, inception-ordinal, whose output is one number with thresholds for "
+     "the "
+     "grades."},
     {"batches", PV_OPTION_TEXT, offsetof(grid_options, batches), "balanced", 0, 0, NULL, "LIST",
      "Of balanced (as many rows of each label), uniform (rows as they come)."},
     CLI_OPTION_END};

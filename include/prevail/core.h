@@ -250,6 +250,12 @@ void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *opti
 double pv_auxiliary_train(pv_auxiliary *auxiliary, const double *w, const double *log_q, const double *log_target,
                           const pv_auxiliary_options *options, double rate_factor);
 
+/* The linear network's matrix and offset in the place of Adam: error [classes] is p-tilde/q - 1 at w, gain [classes]
+ * that with which the bias follows it, least_gain the offset's. The network's output at w stays as it is, up to the
+ * matrix's prior; where w moves from here on, the output moves with it. The constant one does nothing. */
+void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double *error, const double *gain,
+                         double least_gain, double sparsity);
+
 /* Parameters and gradients by name, for tests and for saving: bias [classes], offset [n_params], matrix
  * [n_params][classes]; NULL where the network has none. Borrowed. */
 typedef struct pv_auxiliary_view {

@@ -4,8 +4,9 @@
  *   linear     log q = logsoftmax(A^T (w - o) + b)
  *
  * trained by the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), p-hat and w constants,
- * by Adam with a rate of its own for each of b, o and A. A has a Laplace prior: a soft threshold after each step. The
- * main loss sees log q as a constant (loss_batch.c), so nothing leaks from one loss into the other.
+ * by Adam with a rate of its own for each of b, o and A (vi), or by steps that follow w (pv_auxiliary_follow). A has a
+ * Laplace prior: a soft threshold after each step. The main loss sees log q as a constant (loss_batch.c), so nothing
+ * leaks from one loss into the other.
  *
  * For a network of a million weights the time goes into reading o, A and their moments, so moments are in single
  * precision, and training takes one pass: the gradient of A is the outer product of w - o and a slope per class.
@@ -220,9 +221,68 @@ double pv_auxiliary_train(pv_auxiliary *auxiliary, const double *w, const double
     double loss = logit_slopes(auxiliary, log_q, log_target, 1);
     auxiliary->steps++;
     step_whole(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
-    PV__EACH_CHUNK(auxiliary->ctx, pv__chunks(auxiliary->offset.n), c,
-                   train_chunk(auxiliary, w, options, rate_factor, c););
+    if (options->rate_offset > 0 || options->rate_matrix > 0)
+        PV__EACH_CHUNK(auxiliary->ctx, pv__chunks(auxiliary->offset.n), c,
+                       train_chunk(auxiliary, w, options, rate_factor, c););
     return loss;
+}
+
+/* ---- following w -------------------------------------------------------------------------------------------------
+ * What is left over, e = p-tilde/q - 1, is what log p(y|w) has changed by since the bias last caught up: to first order
+ * (grad log p - A)^T (w - o), where o lags behind w as the bias does. A takes a normalised step towards explaining it
+ * (Widrow and Hoff's rule, normalised), which changes A^T (w - o) by gain times e whatever the number of parameters.
+ * Adam's step, which is as long for each of them, changes it by rate |w - o|_1: beyond any bound for a network.
+ */
+
+/* |w - o|^2 of a chunk. */
+static void chunk_away(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
+    size_t begin = chunk * PV_CHUNK, end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) {
+        double away = w[i] - auxiliary->offset.value[i];
+        sum += away * away;
+    }
+    auxiliary->partial[chunk * (size_t)auxiliary->classes] = sum;
+}
+
+/* A's step and its prior's threshold, then o's; partial: what A^T (w - o) has lost by them. */
+static void follow_chunk(pv_auxiliary *auxiliary, const double *w, const double *step, double threshold, double gain,
+                         size_t chunk) {
+    size_t k = (size_t)auxiliary->classes, begin = chunk * PV_CHUNK,
+           end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
+    double *lost = auxiliary->partial + chunk * k, *offset = auxiliary->offset.value;
+    memset(lost, 0, k * sizeof *lost);
+    for (size_t i = begin; i < end; i++) {
+        double away = w[i] - offset[i], left = (1 - gain) * away;
+        offset[i] += gain * away;
+        for (size_t y = 0; y < k; y++) {
+            double *a = &auxiliary->matrix.value[i * k + y], before = *a, moved = before + step[y] * away;
+            *a = copysign(fmax(fabs(moved) - threshold, 0), moved);
+            lost[y] += before * away - *a * left;
+        }
+    }
+}
+
+void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double *error, const double *gain,
+                         double least_gain, double sparsity) {
+    size_t k = (size_t)auxiliary->classes, chunks = pv__chunks(auxiliary->offset.n);
+    double norm = 0, mean = 0, most = 0, *step = auxiliary->slope;
+    if (auxiliary->kind != PV_MARGINAL_AUXILIARY_LINEAR)
+        return;
+    PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_away(auxiliary, w, c););
+    for (size_t c = 0; c < chunks; c++)
+        norm += auxiliary->partial[c * k];
+    for (size_t y = 0; y < k; y++)
+        mean += gain[y] * error[y] / (double)k;
+    for (size_t y = 0; y < k; y++) { /* logits mean nothing but their differences */
+        step[y] = norm > 0 ? (gain[y] * error[y] - mean) / norm : 0;
+        most = fmax(most, fabs(step[y]));
+    }
+    double threshold = sparsity * most * sqrt(norm / (double)auxiliary->n_params); /* a share of a typical step */
+    PV__EACH_CHUNK(auxiliary->ctx, chunks, c, follow_chunk(auxiliary, w, step, threshold, least_gain, c););
+    for (size_t c = 0; c < chunks; c++)
+        for (size_t y = 0; y < k; y++)
+            auxiliary->bias.value[y] += auxiliary->partial[c * k + y];
 }
 
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {

@@ -366,10 +366,11 @@ typedef struct pv__follower pv__follower;
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);
 void pv__follower_free(pv_ctx *ctx, pv__follower *follower);
 size_t pv__follower_fields(pv__follower *follower, pv_field *field); /* of a checkpoint */
-/* Moves the auxiliary network's bias [classes] by what a batch tells at the w of its log-likelihoods; log_q [classes]
- * is the network's output there, log_target [classes] what it should have been. */
+/* Moves the auxiliary network (its bias; the linear one's matrix and offset too) by what a batch tells at the w of its
+ * log-likelihoods; log_q [classes] is the network's output there, log_target [classes] what it should have been. */
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
-                            const double *loglik, const double *log_q, double *log_target, double *bias);
+                            const double *loglik, const double *w, const double *log_q, double *log_target,
+                            pv_auxiliary *auxiliary);
 
 /* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);

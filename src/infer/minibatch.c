@@ -30,6 +30,7 @@ typedef struct trainer {
     double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
     double *loglik, *dloglik;                 /* [size][classes] */
     double *log_q, *log_target;               /* [classes] */
+    double *error;                            /* [2 classes], for the auxiliary network */
     int64_t steps, epoch;                     /* in all; of one epoch */
     int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
     pv__schedule schedule;
@@ -95,6 +96,19 @@ static pv_status evaluate(trainer *t, const pv__batch *batch) {
     return pv__model_work_check(t->ctx, t->work);
 }
 
+/* The paper's way: the bias by Adam on the batch's own estimate, whose noise nobody knows, so that the linear network's
+ * matrix and offset follow at the least gain. */
+static void train_auxiliary(trainer *t) {
+    enum { SLOWLY = 50 }; /* steps */
+    double *error = t->error, *gain = t->error + t->classes;
+    for (size_t y = 0; y < t->classes; y++) {
+        error[y] = fmin(fmax(exp(t->log_target[y] - t->log_q[y]) - 1, -0.5), 0.5);
+        gain[y] = 1.0 / SLOWLY;
+    }
+    pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
+    pv_auxiliary_follow(t->auxiliary, t->w, error, gain, 1.0 / SLOWLY, t->auxiliary_rates.sparsity);
+}
+
 /* *interrupted: there was no step; all is as before it. */
 static pv_status train_step(trainer *t, bool *interrupted) {
     struct progress before = t->at;
@@ -108,10 +122,10 @@ static pv_status train_step(trainer *t, bool *interrupted) {
     }
     PV_TRY(status);
     if (t->follower)
-        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->log_q, t->log_target,
-                                 pv_auxiliary_parameters(t->auxiliary).bias));
-    if (t->auxiliary)
-        pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
+        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->w, t->log_q, t->log_target,
+                                 t->auxiliary));
+    else if (t->auxiliary)
+        train_auxiliary(t);
     t->at.rate = t->problem->options->rate * rate_factor(t);
     if (t->aboard) {
         PV_TRY(pv__aboard_learn(t->ctx, t->aboard, t->at.rate, t->at.step + 1));
@@ -156,8 +170,9 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->best = t->good + t->params;
     PV_TRY(pv__alloc(ctx, t->size, 2 * t->classes * sizeof(double), &t->loglik));
     t->dloglik = t->loglik + t->size * t->classes;
-    PV_TRY(pv__alloc(ctx, 2 * t->classes, sizeof(double), &t->log_q));
+    PV_TRY(pv__alloc(ctx, 4 * t->classes, sizeof(double), &t->log_q));
     t->log_target = t->log_q + t->classes;
+    t->error = t->log_target + t->classes;
     t->loss = pv__batches_loss(t->batches);
     for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
@@ -165,6 +180,7 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     if (pv__problem_form(problem) == PV_FORM_JOINT) {
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
+        t->auxiliary_rates.rate_offset = t->auxiliary_rates.rate_matrix = 0; /* they follow w */
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
         if (problem->options->auxiliary_rate == 0 && problem->options->infer != PV_INFER_VI) {
             t->auxiliary_rates.rate_bias = 0;

@@ -105,7 +105,9 @@ const pv_option pv_fit_option_table[] = {
      "bias "
      "follows the marginal of all rows, each as it was when last seen, which needs a pass over them at the start."},
     {"auxiliary-sparsity", PV_OPTION_REAL, AT(auxiliary_sparsity), "1e-3", 0, 1e6, NULL, NULL,
-     "Rate of the Laplace prior on the linear auxiliary network's matrix."},
+     "auxiliary:linear: each entry of its matrix is drawn towards zero by this share of a typical step. vi: the rate "
+     "of "
+     "its Laplace prior."},
     {"draws", PV_OPTION_INT, AT(draws), "2000", 100, 1e7, NULL, NULL,
      "Posteriors: draws kept with the model; hmc: in all chains together."},
     {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},

@@ -333,8 +333,6 @@ static const cli_common common[] = {
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 
-static const char *const without[] = {CLI_STRATA_OPTIONS, NULL};
-
 static const cli_example examples[] = {
     {"prevail cv study.csv --target cancer --prevalence 0.01", "Three folds, the default model."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
@@ -360,7 +358,6 @@ const cli_command cli_cv = {
     .groups = groups,
     .common = common,
     .hints = cli_training_hints,
-    .without = without,
     .options_size = sizeof(cv_options),
     .output =
         "A table: each metric of prevail eval pooled (all rows together, each predicted by the model that did not see "

@@ -23,7 +23,7 @@ const cli_hint cli_training_hints[] = {
     {"y", "target", NULL},
     {"formula", "terms", NULL},
     {"clogit", "matched", NULL},
-    {"strata", NULL, "strata are for prevail fit alone; --group COL keeps rows together here"},
+    {"strata", NULL, "strata are for prevail fit and cv; --group COL keeps rows together here"},
     {"header", "no-header", NULL},
     {"sep", "separator", NULL},
     {"delimiter", "separator", NULL},

@@ -82,6 +82,11 @@ typedef struct pv_assess_options {
     /* [classes], the population that the metrics are stated for: rows of label y are weighted by prevalence(y) over the
      * label's share, and holdout_nll adapts to it. NULL: the rows as they are, nell in pv_judged.prevalence. */
     const double *prevalence;
+    /* [strata][classes], the part of that population which is of stratum s and label y; prevalence, its sum over the
+     * strata, is then needed as well. Rows, whose targets have strata, are weighted by stratum and label, and drawn
+     * within these by the bootstrap. NULL: by label alone. */
+    const double *stratum_mass;
+    int strata;
     int positive;      /* the label that rates speak of; -1: the last */
     int64_t bootstrap; /* replicates of the stratified bootstrap; 0: no intervals; -1: as many as are worth the time */
     double level;      /* of the intervals */

@@ -56,6 +56,16 @@ PV_MUST_USE pv_status pv_judge_settings_new(pv_ctx *ctx, pv_settings **settings)
 /* The options in settings that have the table, borrowed from them; NULL: they have not. */
 const pv_judge_options *pv_judge_options_of(const pv_settings *settings);
 
+/* One stratum's rows, judged on their own. Borrowed from the judgement. */
+typedef struct pv_judged_stratum {
+    char *name;
+    size_t rows;      /* 0: none, and no metrics */
+    double share;     /* of the population of the predictions */
+    double *observed; /* [classes], label shares of its rows */
+    double *stated;   /* [classes], that its metrics are stated for */
+    pv_metrics value, lo, hi;
+} pv_judged_stratum;
+
 /* Read the fields; pv_judgement_free frees all. */
 typedef struct pv_judgement {
     int classes;
@@ -72,12 +82,15 @@ typedef struct pv_judgement {
     double offset;       /* log odds of the positive label's prevalence that the probabilities have in them; NaN: nobody
                             knows */
     pv_assessment found; /* the metrics with intervals, and the ranking for pv_curve_make */
+    int strata;          /* of the model, judged one by one; 0: it has none, or labels are soft or of two sides */
+    pv_judged_stratum *stratum; /* [strata] */
 } pv_judgement;
 
 /* Judges what was predicted for the rows of data, whose labels are the target, soft ones as well. said: of pv_predict
  * or pv_predict_probs with likelihood asked for, or of an ensemble. labels [said->classes] are its own. options may be
  * NULL. The caller frees *judgement. Refused: a label or a population that there is not; uncertain rows only; what
- * pv_assess_intervals refuses. */
+ * pv_assess_intervals refuses. Predictions of a model with strata are stated for a population by stratum and label, and
+ * judged stratum by stratum as well. */
 PV_MUST_USE pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
                                const pv_judge_options *options, pv_judgement **judgement);
 /* A classifier's predictions in a population named by its text, as in pv_population_new, and what they are worth. */

@@ -75,8 +75,8 @@ typedef struct pv_population {
 } pv_population;
 
 /* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse; of a model with
- * strata "known:FILE" too, a file as pv_stratified_read takes it, and no "unknown". Its strata are moved each to its
- * own prevalence by a file and by "design", by "known:P" all alike, as label shift of the whole population. unknown:
+ * strata "known:FILE" too, a file as pv_stratified_read takes it. Its strata are moved each to its own prevalence by a
+ * file, by "design" and by "unknown", by "known:P" all alike, as label shift of the whole population. unknown:
  * how an unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated
  * prevalence has no true population. The caller frees *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
@@ -103,6 +103,17 @@ typedef struct pv_predict_options {
 
 pv_predict_options pv_predict_options_default(void); /* neither */
 
+/* What a model with strata says of them in a population. */
+typedef struct pv_predicted_strata {
+    int strata;
+    char **name;          /* [strata] */
+    double *share;        /* [strata], of the population; of an unknown one, the rows' */
+    double *prevalence;   /* [strata][classes], there; NaN in an unknown one that has no rows of the stratum */
+    double *log_marginal; /* [strata][classes], log p(y|w) in the true population */
+    pv_unknown_prevalence **inferred; /* [strata], UNKNOWN: what its rows told; NULL: it has none. Else NULL */
+    bool *pooled; /* [strata], UNKNOWN: its rows say little of it, and the shift of all rows is its prior. Else NULL */
+} pv_predicted_strata;
+
 /* What a classifier says of some rows. With a posterior, probabilities are means over its draws. */
 typedef struct pv_prediction {
     size_t rows;
@@ -118,6 +129,7 @@ typedef struct pv_prediction {
                                         before output biases were matched to the true population */
     double *log_marginal;            /* [classes], log p(y) there; NULL with loglik, and with prevalence */
     bool elsewhere;                  /* the population is not the true one */
+    pv_predicted_strata *strata;     /* NULL: the model has none */
 } pv_prediction;
 
 /* Predicts. The model goes forward once over the rows, whatever is asked for; with a posterior and an unknown

@@ -47,6 +47,9 @@ typedef struct pv_validation {
                         population */
     pv_unknown_prevalence *
         *target;         /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
+    pv_predicted_strata **strata; /* [repeats][folds], of models with strata; else NULL */
+    double *stratum_mass;         /* [strata][classes], with them: the part of the population asked for that is of each
+                                     stratum and label, the mean over folds */
     pv_stop *stop;       /* [repeats][folds], why the fit stopped */
     pv_metrics *metrics; /* [repeats][folds] */
     pv_metrics *pooled;  /* [repeats], of all rows together, each predicted by its own fold's model */

@@ -64,6 +64,7 @@ static void state_masses(const double *prevalence, const pv_judged *judged, pv__
 pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged, const double *nell,
                         const pv_assess_options *options, pv__case *made) {
     *made = (pv__case){.targets = targets,
+                       .kinds = targets->classes,
                        .log_p = judged->log_p,
                        .loglik = judged->loglik ? judged->loglik : judged->log_p,
                        .log_marginal = judged->log_marginal,
@@ -79,7 +80,8 @@ pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged 
     made->factor = made->stated + classes;
     made->nell_share = made->factor + classes;
     made->offset = made->nell_share + classes;
-    pv_label_mass(targets, made->mass);
+    PV_TRY(pv__case_restate(ctx, options, made));
+    pv_label_mass(made->targets, made->mass);
     for (size_t y = 0; y < classes; y++)
         made->total += made->mass[y];
     if (!(made->total > 0))
@@ -91,6 +93,7 @@ pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged 
 
 void pv__case_clear(pv_ctx *ctx, pv__case *made) {
     pv__free(ctx, made->mass);
+    pv__free(ctx, made->weight);
     *made = (pv__case){0};
 }
 

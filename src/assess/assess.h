@@ -43,12 +43,27 @@ typedef struct pv__case {
     double *nell_share; /* [classes], label distribution of nell */
     double *offset;     /* [classes], log stated share - log marginal */
     bool missing;       /* a label of the stated population has no rows */
+    /* Strata: the targets with the weights that state them, and those they had (NULL: 1), which rows are drawn by. */
+    pv_targets restated;
+    const double *drawn;
+    double *weight; /* of restated; freed with the case */
+    int kinds; /* of rows, drawn each on its own: labels, or labels in strata */
 } pv__case;
+
+/* How many rows row n is drawn as, and within which: those of its label, or of its label and stratum. */
+static inline double pv__row_drawn(const pv__case *judged, size_t n, double mass) {
+    return !judged->restated.n ? mass : judged->drawn ? judged->drawn[n] : 1;
+}
+static inline int32_t pv__row_kind(const pv__case *judged, size_t n, int y) {
+    return judged->restated.n ? judged->restated.stratum[n] * judged->targets->classes + y : y;
+}
 
 /* nell NULL: log_p. The caller clears the case, whatever the status. */
 PV_MUST_USE pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged, const double *nell,
                                     const pv_assess_options *options, pv__case *made);
 void pv__case_clear(pv_ctx *ctx, pv__case *made);
+/* (strata.c) Weights rows to the population's strata, where the options have some. */
+PV_MUST_USE pv_status pv__case_restate(pv_ctx *ctx, const pv_assess_options *options, pv__case *made);
 
 /* ---- sums over rows (tally.c) ------------------------------------------------------------------------------------ */
 
@@ -147,9 +162,10 @@ PV_MUST_USE pv_status pv__ranking_make(pv_ctx *ctx, const pv__case *judged, cons
 /* What is drawn: rows of one label, alone or with their neighbours in rank. */
 typedef struct pv__cell {
     double rows;                 /* mass */
+    double drawn;                /* how many rows are drawn: the mass, unless rows are weighted to strata */
     double nell, nell_square;    /* sums of deviations from the label's mean, and of their squares */
     double holdout, gain, brier; /* sums */
-    int32_t y, decision;
+    int32_t y, decision, kind;
 } pv__cell;
 
 typedef struct pv__cells {

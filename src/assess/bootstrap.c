@@ -6,6 +6,8 @@
  * soft labels, many rows) Poisson counts of the cells' masses, scaled to the label's mass, of which the multinomial is
  * the case with the sum held.
  *
+ * Where metrics are stated for strata, rows are drawn within stratum and label, as many as there are of each.
+ *
  * Replicate r has a stream of its own, so the number of threads changes nothing. An interval needs a defined value and
  * half of the replicates defined; it is made of these, and has none where they all agree.
  *
@@ -31,27 +33,34 @@ static const double WORK = 5e7; /* cells drawn where the number of replicates is
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct strata {
-    size_t *first;    /* [classes + 1], into member; empty: Poisson */
+    int kinds;        /* labels, or labels in strata of the population */
+    size_t *first;    /* [kinds + 1], into member; empty: Poisson */
     uint32_t *member; /* cells, each as often as it has rows */
-    bool *counted;    /* [classes], whether the label's rows are drawn one by one */
+    bool *counted;    /* [kinds], whether its rows are drawn one by one */
+    double *rows;     /* [kinds] */
 } strata;
 
-static pv_status strata_new(pv_ctx *ctx, int classes, const pv__cells *cells, const double *mass, strata *made) {
-    PV_TRY(pv__alloc(ctx, (size_t)classes + 1, sizeof *made->first, &made->first));
-    PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *made->counted, &made->counted));
-    for (int y = 0; y < classes; y++)
-        made->counted[y] = mass[y] <= MEMBERS_MAX;
+static pv_status strata_new(pv_ctx *ctx, int kinds, const pv__cells *cells, strata *made) {
+    size_t count = (size_t)kinds;
+    made->kinds = kinds;
+    PV_TRY(pv__alloc(ctx, count + 1, sizeof *made->first, &made->first));
+    PV_TRY(pv__alloc(ctx, count, sizeof *made->counted, &made->counted));
+    PV_TRY(pv__alloc(ctx, count, sizeof *made->rows, &made->rows));
     for (size_t i = 0; i < cells->count; i++)
-        if (cells->cell[i].rows != floor(cells->cell[i].rows))
-            made->counted[cells->cell[i].y] = false;
-    for (int y = 0; y < classes; y++)
-        made->first[y + 1] = made->first[y] + (made->counted[y] ? (size_t)llround(mass[y]) : 0);
-    PV_TRY(pv__alloc(ctx, made->first[classes] + 1, sizeof *made->member, &made->member));
+        made->rows[cells->cell[i].kind] += cells->cell[i].drawn;
+    for (size_t y = 0; y < count; y++)
+        made->counted[y] = made->rows[y] <= MEMBERS_MAX;
+    for (size_t i = 0; i < cells->count; i++)
+        if (cells->cell[i].drawn != floor(cells->cell[i].drawn))
+            made->counted[cells->cell[i].kind] = false;
+    for (size_t y = 0; y < count; y++)
+        made->first[y + 1] = made->first[y] + (made->counted[y] ? (size_t)llround(made->rows[y]) : 0);
+    PV_TRY(pv__alloc(ctx, made->first[count] + 1, sizeof *made->member, &made->member));
     size_t *next;
-    PV_TRY(pv__alloc(ctx, (size_t)classes, sizeof *next, &next));
+    PV_TRY(pv__alloc(ctx, count, sizeof *next, &next));
     for (size_t i = 0; i < cells->count; i++) {
-        int y = cells->cell[i].y;
-        for (double r = 0; made->counted[y] && r < cells->cell[i].rows; r++)
+        int32_t y = cells->cell[i].kind;
+        for (double r = 0; made->counted[y] && r < cells->cell[i].drawn; r++)
             made->member[made->first[y] + next[y]++] = (uint32_t)i;
     }
     pv__free(ctx, next);
@@ -62,6 +71,7 @@ static void strata_clear(pv_ctx *ctx, strata *made) {
     pv__free(ctx, made->first);
     pv__free(ctx, made->member);
     pv__free(ctx, made->counted);
+    pv__free(ctx, made->rows);
 }
 
 /* By inversion; beyond a mean of 12 by the normal with a correction for skewness (Cornish and Fisher), rounded. */
@@ -78,13 +88,11 @@ static double draw_poisson(pv_rng *rng, double mean) {
     return count;
 }
 
-/* drawn [cells]: how many times its mass each cell counts. */
-static void draw(const pv__case *judged, const pv__cells *cells, const strata *from, pv_rng *rng, double *drawn,
-                 double *sums) {
-    int classes = judged->targets->classes;
+/* drawn [cells]: how many times its mass each cell counts. sums [kinds]: scratch. */
+static void draw(const pv__cells *cells, const strata *from, pv_rng *rng, double *drawn, double *sums) {
     memset(drawn, 0, cells->count * sizeof *drawn);
-    memset(sums, 0, (size_t)classes * sizeof *sums);
-    for (int y = 0; y < classes; y++) {
+    memset(sums, 0, (size_t)from->kinds * sizeof *sums);
+    for (int y = 0; y < from->kinds; y++) {
         size_t first = from->first[y], rows = from->first[y + 1] - first;
         for (size_t i = 0; i < rows; i++) {
             uint32_t at = from->member[first + pv_rng_below(rng, rows)];
@@ -93,13 +101,14 @@ static void draw(const pv__case *judged, const pv__cells *cells, const strata *f
     }
     for (size_t i = 0; i < cells->count; i++) {
         const pv__cell *cell = &cells->cell[i];
-        if (!from->counted[cell->y])
-            drawn[i] = draw_poisson(rng, cell->rows);
-        sums[cell->y] += drawn[i];
+        if (!from->counted[cell->kind])
+            drawn[i] = draw_poisson(rng, cell->drawn);
+        sums[cell->kind] += drawn[i];
     }
     for (size_t i = 0; i < cells->count; i++) {
-        double sum = sums[cells->cell[i].y];
-        drawn[i] *= sum > 0 ? judged->mass[cells->cell[i].y] / sum / cells->cell[i].rows : 0;
+        const pv__cell *cell = &cells->cell[i];
+        double sum = sums[cell->kind];
+        drawn[i] *= sum > 0 ? from->rows[cell->kind] / sum / cell->drawn : 0;
     }
 }
 
@@ -108,13 +117,15 @@ static void draw(const pv__case *judged, const pv__cells *cells, const strata *f
 typedef struct worker {
     double *drawn;   /* [cells] */
     double **mass;   /* [ladders][points][channels] */
-    double *scratch; /* [2 classes] */
+    double *scratch; /* [2 classes], or [kinds] */
     pv__tally tally;
 } worker;
 
-static pv_status worker_new(pv_ctx *ctx, int classes, const pv__cells *cells, const pv__ladder *ladders, worker *made) {
+static pv_status worker_new(pv_ctx *ctx, int classes, int kinds, const pv__cells *cells, const pv__ladder *ladders,
+                            worker *made) {
+    size_t scratch = (size_t)(kinds > 2 * classes ? kinds : 2 * classes);
     PV_TRY(pv__alloc(ctx, cells->count, sizeof *made->drawn, &made->drawn));
-    PV_TRY(pv__alloc(ctx, 2 * (size_t)classes, sizeof *made->scratch, &made->scratch));
+    PV_TRY(pv__alloc(ctx, scratch, sizeof *made->scratch, &made->scratch));
     PV_TRY(pv__alloc(ctx, (size_t)cells->ladders, sizeof *made->mass, &made->mass));
     for (int l = 0; l < cells->ladders; l++)
         PV_TRY(pv__alloc(ctx, ladders[l].points * (size_t)ladders[l].channels, sizeof(double), &made->mass[l]));
@@ -195,7 +206,7 @@ static void climb(const pv__case *judged, const pv__cells *cells, const pv__ladd
 static void replicate(const pv__case *judged, const pv__tally *all, const pv__cells *cells, const pv__ladder *ladders,
                       const strata *from, pv_rng rng, worker *own, pv_metrics *metrics) {
     int classes = judged->targets->classes;
-    draw(judged, cells, from, &rng, own->drawn, own->scratch);
+    draw(cells, from, &rng, own->drawn, own->scratch);
     tally_cells(all, cells, own->drawn, &own->tally);
     doubt(all, &rng, &own->tally);
     pv__tally_metrics(judged, &own->tally, metrics);
@@ -291,10 +302,10 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
     worker *workers = NULL;
     pv_status status;
     threads = (size_t)threads > count ? (int)count : threads;
-    PV_GOTO(done, strata_new(ctx, classes, cells, judged->mass, &drawn_from));
+    PV_GOTO(done, strata_new(ctx, judged->kinds, cells, &drawn_from));
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)
-        PV_GOTO(done, worker_new(ctx, classes, cells, ladders, &workers[t]));
+        PV_GOTO(done, worker_new(ctx, classes, judged->kinds, cells, ladders, &workers[t]));
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (threads > 1)
     for (int t = 0; t < threads; t++)
         for (size_t r = (size_t)t; r < count && !pv__interrupted(ctx); r += (size_t)threads)

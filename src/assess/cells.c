@@ -8,6 +8,8 @@
 
 static void add_row(const pv__tally *tally, const pv__row_view *view, int y, double mass, const pv__losses *losses,
                     pv__cell *cell) {
+    cell->kind = y;
+    cell->drawn += mass;
     double off = losses->nell - tally->nell_mean[y];
     cell->rows += mass;
     cell->nell += mass * off;
@@ -41,6 +43,8 @@ static void add_cell(const pv__cell *from, pv__cell *to) {
     if (from->rows == 0)
         return;
     to->rows += from->rows;
+    to->drawn += from->drawn;
+    to->kind = from->kind;
     to->nell += from->nell;
     to->nell_square += from->nell_square;
     to->holdout += from->holdout;
@@ -87,6 +91,8 @@ static pv_status single_rows(pv_ctx *ctx, const pv__case *judged, const pv__tall
                 continue;
             pv__losses losses = pv__row_losses(judged, &view, y);
             add_row(tally, &view, y, mass, &losses, &cells->cell[cells->count]);
+            cells->cell[cells->count].drawn = pv__row_drawn(judged, n, mass);
+            cells->cell[cells->count].kind = pv__row_kind(judged, n, y);
             for (size_t l = 0; l < width; l++)
                 cells->code[cells->count * width + l] = ladders[l].code[n];
             cells->count++;
@@ -99,7 +105,7 @@ pv_status pv__cells_new(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
                         pv__cells *cells) {
     int classes = judged->targets->classes;
     *cells = (pv__cells){.ladders = pv__ladders(classes)};
-    if (classes == 2 && judged->targets->n > PV_EXACT_ROWS)
+    if (classes == 2 && judged->targets->n > PV_EXACT_ROWS && !judged->restated.n)
         return join_rows(ctx, judged, tally, ladders, cells);
     return single_rows(ctx, judged, tally, ladders, cells);
 }

@@ -1,7 +1,8 @@
 /* Splits of rows into folds, and rows of a dataset taken out of it.
  *
  * Without groups: the rows of each class are shuffled and dealt to the folds in turn, one class after the other, so
- * that neither the folds' sizes nor their counts of any class differ by more than one. With groups: groups are taken in
+ * that neither the folds' sizes nor their counts of any class differ by more than one. With strata a class is a label in
+ * a stratum, and their counts do not differ by more than one. With groups: groups are taken in
  * order of falling size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 -
  * (c_fy/n_y)^2 is least; c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent
  * of the sum over folds and classes of squared class shares, least where all are equal. Of folds that are as good the
@@ -43,20 +44,66 @@ static pv__shown label_name(char *const *labels, size_t y) {
     return name;
 }
 
+static int32_t strata_of(const pv_dataset *data) {
+    int32_t strata = 1;
+    for (size_t n = 0; data->stratum && n < data->rows; n++)
+        strata = data->stratum[n] >= strata ? data->stratum[n] + 1 : strata;
+    return strata;
+}
+
+/* A fit needs rows of every label in every stratum, whichever fold is left out. */
+static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, int64_t folds,
+                              const int32_t *fold) {
+    if (!data->stratum)
+        return PV_OK;
+    size_t k = (size_t)data->classes, cells = (size_t)strata_of(data) * k, *count;
+    int32_t *first;
+    PV_TRY(pv__alloc(ctx, cells, sizeof *count, &count));
+    pv_status status = pv__alloc(ctx, cells, sizeof *first, &first);
+    for (size_t n = 0; status == PV_OK && n < data->rows; n++) {
+        if (data->stratum[n] < 0)
+            continue;
+        size_t cell = (size_t)data->stratum[n] * k + (size_t)data->label[n];
+        if (count[cell] == 0)
+            first[cell] = fold[n];
+        count[cell]++;
+        if (fold[n] != first[cell])
+            first[cell] = -1; /* in several */
+    }
+    for (size_t i = 0; i < cells && status == PV_OK; i++)
+        if (count[i] > 0 && first[i] >= 0)
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "stratum %s has %zu row%s with label %s, all in one of %lld folds: nothing would be left "
+                              "to learn it from; join it with another stratum, or leave its rows out",
+                              label_name(schema && schema->strata ? schema->strata->name : NULL, i / k).text, count[i],
+                              count[i] == 1 ? "" : "s", label_name(schema ? schema->labels : NULL, i % k).text,
+                              (long long)folds);
+    pv__free(ctx, count);
+    pv__free(ctx, first);
+    return status;
+}
+
 static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, uint64_t seed,
                            uint64_t repeat, int32_t *fold) {
     size_t *rows, next = 0;
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *rows, &rows));
     pv_status status = PV_OK;
+    int32_t strata = strata_of(data);
     for (int y = 0; y < data->classes && status == PV_OK; y++) {
         size_t count = 0;
         for (size_t n = 0; n < data->rows; n++)
-            if (data->label[n] == y)
-                rows[count++] = n;
+            count += data->label[n] == y;
         if (count > 0 && count < (size_t)folds)
             status = pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds; use fewer folds",
                               label_name(labels, (size_t)y).text, count, count == 1 ? "" : "s", (long long)folds);
-        pv_rng rng = stream(seed, repeat, y);
+    }
+    for (int cell = 0; cell < strata * data->classes && status == PV_OK; cell++) {
+        int y = cell % data->classes;
+        size_t count = 0;
+        for (size_t n = 0; n < data->rows; n++)
+            if (data->label[n] == y && (!data->stratum || data->stratum[n] == cell / data->classes))
+                rows[count++] = n;
+        pv_rng rng = stream(seed, repeat, cell);
         pv_rng_shuffle(&rng, count, rows);
         for (size_t i = 0; i < count; i++)
             fold[rows[i]] = (int32_t)(next++ % (size_t)folds);
@@ -198,8 +245,10 @@ pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
     char *const *labels = schema ? schema->labels : NULL;
     PV_TRY(check_folds(ctx, data, folds, data->group));
     if (data->group)
-        return deal_groups(ctx, data, labels, folds, data->group, seed, repeat, fold);
-    return deal_rows(ctx, data, labels, folds, seed, repeat, fold);
+        PV_TRY(deal_groups(ctx, data, labels, folds, data->group, seed, repeat, fold));
+    else
+        PV_TRY(deal_rows(ctx, data, labels, folds, seed, repeat, fold));
+    return check_strata(ctx, schema, data, folds, fold);
 }
 
 /* ---- rows of a dataset ------------------------------------------------------------------------------------------- */

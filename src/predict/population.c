@@ -119,10 +119,6 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted to matched sets, which give odds ratios and no risks: fit it again with "
                         "`prevalence` and `population-sample`");
-    if (c->stratified && kind == PV_POPULATION_UNKNOWN)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` unknown infers one prevalence, and the model has strata with one each: state "
-                        "them with `population` known:FILE");
     if (c->stratified && known && access(known, R_OK) == 0)
         return make_from_file(ctx, c, known, population);
     if (c->stratified && kind == PV_POPULATION_DESIGN)

@@ -33,6 +33,7 @@ void pv_prediction_free(pv_ctx *ctx, pv_prediction *made) {
     pv__free(ctx, made->loglik);
     pv__free(ctx, made->log_marginal);
     pv_unknown_prevalence_free(ctx, made->inferred);
+    pv__predicted_strata_free(ctx, made->strata);
     pv__free(ctx, made);
 }
 
@@ -204,9 +205,9 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
     return PV_OK;
 }
 
-static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_population *population,
-                         const pv_predict_options *options, pv_prediction **prediction) {
-    PV_TRY(check(ctx, c, population, options));
+/* Without strata, or with strata that are no unknown population's. */
+static pv_status fill(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_population *population,
+                      const pv_predict_options *options, pv_prediction *made) {
     pv_unknown_options how = population->unknown;
     if (options->level > 0)
         how.level = options->level;
@@ -217,14 +218,27 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     if (population->kind == PV_POPULATION_UNKNOWN)
         PV_TRY(pv__unknown_is_calibrated(ctx, c->schema->labels, c->schema->classes, &how, &calibrated));
     bool draws = c->posterior && !calibrated;
+    PV_TRY((draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
+    if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
+        pv__draws_output home = {.target = true_target(c), .log_p = made->loglik};
+        PV_TRY(pv__predict_draws(ctx, c, data, how.level, &home, 1));
+    }
+    return PV_OK;
+}
+
+pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                            const pv_population *population, const pv_predict_options *options,
+                            pv_prediction **prediction) {
+    PV_TRY(check(ctx, c, population, options));
     pv_prediction *made;
     PV_TRY(pv__prediction_new(ctx, data->rows, c->schema->classes, options, &made));
     pv_status status;
-    PV_GOTO(fail, (draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
-    if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
-        pv__draws_output home = {.target = true_target(c), .log_p = made->loglik};
-        PV_GOTO(fail, pv__predict_draws(ctx, c, data, how.level, &home, 1));
-    }
+    if (c->stratified)
+        PV_GOTO(fail, pv__predicted_strata_new(ctx, c, population, &made->strata));
+    if (c->stratified && population->kind == PV_POPULATION_UNKNOWN)
+        PV_GOTO(fail, pv__predict_unknown_strata(ctx, c, data, population, options, made));
+    else
+        PV_GOTO(fail, fill(ctx, c, data, population, options, made));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_SHARES, c, data, made->p));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->log_p));
     PV_GOTO(fail, pv__gate_predicted(ctx, PV__GATE_LOG, c, data, made->loglik));
@@ -255,7 +269,8 @@ pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_data
     if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_DESIGN))
         status = pv__unmatched(ctx, classifier, &view, &own);
     if (status == PV_OK)
-        status = predict(ctx, own, data, population ? population : home, options ? options : &none, prediction);
+        status =
+            pv__predict_plain(ctx, own, data, population ? population : home, options ? options : &none, prediction);
     pv__free(ctx, view.block);
     pv_population_free(ctx, home);
     return status;

@@ -25,6 +25,19 @@ typedef struct pv__draws_output {
 void pv__adapt_strata(const pv_population *population, size_t rows, const int32_t *stratum, const double *loglik,
                       const double *marginal, double *scratch, double *log_p);
 
+/* (strata.c) Room for what a model with strata says of them; names, shares, prevalences and marginals are set. */
+PV_MUST_USE pv_status pv__predicted_strata_new(pv_ctx *ctx, const pv_classifier *classifier,
+                                               const pv_population *population, pv_predicted_strata **made);
+void pv__predicted_strata_free(pv_ctx *ctx, pv_predicted_strata *strata); /* NULL is fine */
+/* (unknown_strata.c) One unknown prevalence for each stratum. made has room, and its strata. */
+PV_MUST_USE pv_status pv__predict_unknown_strata(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                                 const pv_population *population, const pv_predict_options *options,
+                                                 pv_prediction *made);
+/* (predict.c) As pv_predict, of a classifier taken as it is. */
+PV_MUST_USE pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                        const pv_population *population, const pv_predict_options *options,
+                                        pv_prediction **prediction);
+
 /* Fills the outputs, those that want nothing left alone, in one pass over the draws. level: of the intervals. */
 PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         double level, const pv__draws_output *output, size_t outputs);

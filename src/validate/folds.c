@@ -6,6 +6,7 @@
  * whatever the population asked for.
  */
 #include "validate.h"
+#include "predict/predict.h"
 
 #include <float.h>
 #include <math.h>
@@ -67,6 +68,10 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
     for (size_t i = 0; v->target && i < v->folds * v->repeats; i++)
         pv_unknown_prevalence_free(ctx, v->target[i]);
     pv__free(ctx, v->target);
+    for (size_t i = 0; v->strata && i < v->folds * v->repeats; i++)
+        pv__predicted_strata_free(ctx, v->strata[i]);
+    pv__free(ctx, v->strata);
+    pv__free(ctx, v->stratum_mass);
     pv__free(ctx, v);
 }
 
@@ -74,7 +79,7 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 
 /* The rows of one fold, or all of a repeat, side by side. */
 typedef struct part {
-    int32_t *label;
+    int32_t *label, *stratum;
     double *frequency;                             /* [n][classes] of soft labels; NULL: label */
     double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
                                                        population asked for; none: log 1, [classes] */
@@ -84,6 +89,8 @@ typedef struct part {
 static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
     size_t classes = (size_t)data->classes;
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
+    if (data->stratum)
+        PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->stratum, &p->stratum));
     if (data->frequency)
         PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
@@ -95,6 +102,7 @@ static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
 
 static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->label);
+    pv__free(ctx, p->stratum);
     pv__free(ctx, p->frequency);
     pv__free(ctx, p->weight);
     pv__free(ctx, p->loglik);
@@ -114,6 +122,8 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
         const double *loglik = v->loglik + (repeat * rows + i) * classes,
                      *marginal = v->log_marginal + (repeat * v->folds + own) * classes;
         p->label[p->n] = v->data->label[i];
+        if (p->stratum)
+            p->stratum[p->n] = v->data->stratum[i];
         if (p->frequency)
             memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
         p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
@@ -125,6 +135,36 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
                 v->elsewhere && v->population ? log_p[y] - log(v->population[y]) : loglik[y] - marginal[y];
         p->n++;
     }
+}
+
+/* Rows as they are: the gain of each over its own stratum's marginal, by the model of its own fold. */
+static pv_status take_strata(pv_ctx *ctx, const pv_validation *v, size_t repeat, size_t fold, part *p) {
+    size_t k = (size_t)v->data->classes, rows = v->data->rows, n = 0;
+    int strata = v->strata[0]->strata;
+    double *none;
+    if (p->frequency)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, (size_t)(strata + 1) * k, sizeof *none, &none));
+    for (size_t i = 0; i < rows; i++) {
+        size_t own = (size_t)v->fold[repeat * rows + i];
+        if (fold < v->folds && own != fold)
+            continue;
+        const pv_predicted_strata *of = v->strata[repeat * v->folds + own];
+        for (size_t y = 0; y < k && v->data->stratum[i] >= 0; y++) {
+            size_t cell = (size_t)v->data->stratum[i] * k + y;
+            p->gain[n * k + y] = v->elsewhere ? p->log_p[n * k + y] - log(of->prevalence[cell])
+                                              : p->loglik[n * k + y] - of->log_marginal[cell];
+        }
+        n++;
+    }
+    pv_targets targets = {.n = p->n,
+                          .classes = v->data->classes,
+                          .label = p->label,
+                          .weight = v->data->weight ? p->weight : NULL,
+                          .stratum = p->stratum};
+    pv_status status = pv__strata_gain(ctx, &targets, strata, none + k, none, p->gain);
+    pv__free(ctx, none);
+    return status;
 }
 
 static void take_nell(const pv_metrics *from, pv_metrics *to) {
@@ -139,7 +179,8 @@ static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, 
                           .classes = v->data->classes,
                           .label = p->frequency ? NULL : p->label,
                           .frequency = p->frequency,
-                          .weight = v->data->weight ? p->weight : NULL};
+                          .weight = v->data->weight ? p->weight : NULL,
+                          .stratum = p->stratum};
     const double *own = v->elsewhere ? v->population : v->prevalence;
     pv_judged judged = {.log_p = p->log_p, .prevalence = own, .loglik = p->gain, .log_marginal = p->none};
     PV_TRY(pv_assess_intervals(ctx, &targets, &judged, options, found));
@@ -168,11 +209,17 @@ pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap,
     pv_label_shares(&targets, v->observed);
     v->misleading = !v->stated && pv_shares_differ(v->data->classes, v->observed, v->population);
     PV_GOTO(done, part_new(ctx, v->data, &p));
+    if (v->strata && v->stated) {
+        options.stratum_mass = v->stratum_mass;
+        options.strata = v->strata[0]->strata;
+    }
     for (size_t r = 0; r < v->repeats; r++)
         for (size_t f = 0; f <= v->folds; f++) {
             bool pooled = f == v->folds;
             options.bootstrap = pooled ? bootstrap : 0;
             part_take(v, r, f, &p);
+            if (v->strata && !v->stated)
+                PV_GOTO(done, take_strata(ctx, v, r, f, &p));
             PV_GOTO(done, judge_part(ctx, v, &p, &options, &found));
             *(pooled ? &v->pooled[r] : &v->metrics[r * v->folds + f]) = found.value;
             v->lo[r] = found.lo;

@@ -97,6 +97,9 @@ typedef struct judged_case {
     pv_targets targets;
     const double *log_p, *loglik, *log_marginal, *prevalence;
     double *own;
+    double *mass;                  /* [strata][classes], where metrics are stated for strata; NULL: by label */
+    double *gain;                  /* [n][classes], rows of strata as they are; NULL: by the marginal of all */
+    const pv_predicted_strata *of; /* NULL: none */
 } judged_case;
 
 static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels, int classes, int *middle) {
@@ -187,13 +190,27 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
         memcpy(j->prevalence, it->prevalence, classes * sizeof *j->prevalence);
     }
     PV_TRY(find_positive(ctx, options->positive, j));
-    if (data->stratum && options->stated_for && strcmp(options->stated_for, "rows") != 0)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`stated-for` %s weights rows by their labels, and these have strata, whose prevalences differ: "
-            "judge a sample of the population as it is, with `stated-for` rows",
-            options->stated_for);
     return set_shares(ctx, options->stated_for, &it->targets, j);
+}
+
+/* The population's strata, where metrics are stated for them. population [strata][classes]: NULL, that of said. */
+static pv_status state_strata(pv_ctx *ctx, const pv_predicted_strata *of, const double *population, judged_case *it,
+                              const pv_judgement *j) {
+    size_t k = (size_t)j->classes, cells = (size_t)of->strata * k;
+    it->of = of;
+    if (j->as_rows)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, cells, sizeof *it->mass, &it->mass));
+    for (size_t i = 0; i < cells; i++)
+        it->mass[i] = population ? population[i] : of->share[i / k] > 0 ? of->share[i / k] * of->prevalence[i] : 0;
+    pv__strata_state(of->strata, j->classes, j->stated, it->mass);
+    return pv__strata_check_rows(ctx, &it->targets, of->name, j->labels, of->strata, it->mass, 1);
+}
+
+static void case_clear(pv_ctx *ctx, judged_case *it) {
+    pv__free(ctx, it->own);
+    pv__free(ctx, it->mass);
+    pv__free(ctx, it->gain);
 }
 
 /* What is gained over the prevalence is gained in the population of the predictions. */
@@ -201,15 +218,17 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
                         pv_judgement *j) {
     bool moved = elsewhere && j->prevalence;
     double *log_prevalence = NULL;
-    if (moved) {
+    if (moved || it->gain) {
         PV_TRY(pv__alloc(ctx, (size_t)j->classes, sizeof *log_prevalence, &log_prevalence));
         for (int y = 0; y < j->classes; y++)
-            log_prevalence[y] = log(j->prevalence[y]);
+            log_prevalence[y] = it->gain ? 0 : log(j->prevalence[y]);
     }
     const pv_judged judged = {.log_p = it->log_p,
-                              .loglik = moved ? it->log_p : it->loglik,
-                              .log_marginal = moved ? log_prevalence : it->log_marginal};
+                              .loglik = it->gain ? it->gain : moved ? it->log_p : it->loglik,
+                              .log_marginal = log_prevalence ? log_prevalence : it->log_marginal};
     const pv_assess_options how = {.prevalence = j->as_rows ? NULL : j->stated,
+                                   .stratum_mass = it->mass,
+                                   .strata = it->mass ? it->of->strata : 0,
                                    .positive = j->positive,
                                    .bootstrap = options->bootstrap,
                                    .level = options->level,
@@ -224,6 +243,35 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
     return status;
 }
 
+/* Strata of the population, gains over their own marginals, and the metrics of each. */
+static pv_status judge_strata(pv_ctx *ctx, const pv_prediction *said, const pv_judge_options *options, judged_case *it,
+                              pv_judgement *j) {
+    bool hard = it->targets.label && !options->binarise;
+    if (!hard && !j->as_rows)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "votes and `binarise` know no strata: state metrics for the rows, with `stated-for` rows");
+    if (!hard)
+        return PV_OK;
+    PV_TRY(state_strata(ctx, said->strata, NULL, it, j));
+    if (j->as_rows && said->loglik) {
+        size_t count = said->rows * (size_t)said->classes;
+        double *logs = NULL;
+        PV_TRY(pv__alloc(ctx, count, sizeof *it->gain, &it->gain));
+        memcpy(it->gain, said->elsewhere ? said->log_p : said->loglik, count * sizeof *it->gain);
+        PV_TRY(pv__strata_logs(ctx, said, &logs));
+        pv_status status = pv__strata_gain(ctx, &it->targets, said->strata->strata, logs + said->classes, logs, it->gain);
+        pv__free(ctx, logs);
+        PV_TRY(status);
+    }
+    const pv__strata_case by = {.targets = &it->targets,
+                                .log_p = it->log_p,
+                                .loglik = it->loglik,
+                                .of = said->strata,
+                                .elsewhere = said->elsewhere,
+                                .mass = it->mass};
+    return pv__strata_judge(ctx, &by, options, j);
+}
+
 pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
                    const pv_judge_options *options, pv_judgement **judgement) {
     const pv_judge_options asked = options ? *options : pv_judge_options_default();
@@ -233,11 +281,13 @@ pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, con
     *judgement = NULL;
     PV_TRY(pv__alloc(ctx, 1, sizeof *j, &j));
     PV_GOTO(done, make_case(ctx, data, labels, said, &asked, &it, j));
+    if (said->strata && data->stratum)
+        PV_GOTO(done, judge_strata(ctx, said, &asked, &it, j));
     PV_GOTO(done, assess(ctx, &it, said->elsewhere, &asked, j));
     *judgement = j;
     j = NULL;
 done:
-    pv__free(ctx, it.own);
+    case_clear(ctx, &it);
     pv_judgement_free(ctx, j);
     return status;
 }
@@ -262,6 +312,7 @@ void pv_judgement_free(pv_ctx *ctx, pv_judgement *j) {
     pv__free(ctx, j->stated);
     pv__free(ctx, j->prevalence);
     pv_assessment_clear(ctx, &j->found);
+    pv__strata_clear(ctx, j);
     pv__free(ctx, j);
 }
 
@@ -294,13 +345,19 @@ pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *v, char *const *
     PV_GOTO(done, make_case(ctx, v->data, labels, &said, &options, &it, j));
     if (v->stated)
         memcpy(j->stated, v->stated, (size_t)j->classes * sizeof *j->stated);
+    if (v->strata && it.targets.label) {
+        PV_GOTO(done, state_strata(ctx, v->strata[0], v->stratum_mass, &it, j));
+        const pv__strata_case by = {
+            .targets = &it.targets, .log_p = v->log_p, .of = v->strata[0], .elsewhere = v->elsewhere, .mass = it.mass};
+        PV_GOTO(done, pv__strata_judge(ctx, &by, &options, j));
+    }
     /* The marginals of the folds differ: what needs one is in the validation's own metrics. */
     PV_GOTO(done, assess(ctx, &it, false, &options, j));
     j->offset = v->elsewhere ? pv_logit(v->population[j->positive]) : mean_offset(v);
     *judgement = j;
     j = NULL;
 done:
-    pv__free(ctx, it.own);
+    case_clear(ctx, &it);
     pv_judgement_free(ctx, j);
     return status;
 }

@@ -67,6 +67,10 @@ static void keep(const work *w, const pv_classifier *c, pv_prediction *said, con
         v->target[at] = said->inferred;
         said->inferred = NULL;
     }
+    if (v->strata) {
+        v->strata[at] = said->strata;
+        said->strata = NULL;
+    }
     v->stop[at] = last_stop(c);
 }
 
@@ -157,6 +161,18 @@ static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
     return status;
 }
 
+/* The part of the population that each stratum and label is, and whether the rows can be stated for it. */
+static pv_status mean_strata(pv_ctx *ctx, pv_validation *v) {
+    size_t k = (size_t)v->data->classes, cells = (size_t)v->strata[0]->strata * k, parts = v->folds * v->repeats;
+    PV_TRY(pv__alloc(ctx, cells, sizeof *v->stratum_mass, &v->stratum_mass));
+    for (size_t at = 0; at < parts; at++) {
+        const pv_predicted_strata *of = v->strata[at];
+        for (size_t i = 0; i < cells; i++)
+            v->stratum_mass[i] += of->share[i / k] > 0 ? of->share[i / k] * of->prevalence[i] / (double)parts : 0;
+    }
+    return PV_OK;
+}
+
 /* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
 static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     pv_validation *v = w->v;
@@ -170,6 +186,8 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     v->elsewhere = strcmp(w->how->population, "true") != 0;
     if (strcmp(w->how->population, "unknown") == 0)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_unknown_prevalence *), &v->target));
+    if (w->schema->strata && (w->options->prevalence_by || w->options->phase_one))
+        PV_GOTO(done, pv__alloc(ctx, parts, sizeof *v->strata, &v->strata));
     if (hold_out) {
         size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);
         status = fit_and_predict(ctx, w, w->schema, w->data, w->options, v->data, NULL, 0);
@@ -182,8 +200,16 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     if (v->prevalence)
         mean_prevalence(parts, classes, w->prevalence, v->prevalence);
     mean_prevalence(parts, classes, w->population, v->population);
+    if (v->strata)
+        PV_GOTO(done, mean_strata(ctx, v));
     if (stated == PV__STATED_POPULATION)
         memcpy(v->stated, v->population, classes * sizeof *v->stated);
+    if (v->strata && v->stated) {
+        pv_targets targets = pv_dataset_targets(v->data);
+        pv__strata_state(v->strata[0]->strata, v->data->classes, v->stated, v->stratum_mass);
+        PV_GOTO(done, pv__strata_check_rows(ctx, &targets, v->strata[0]->name, w->schema->labels, v->strata[0]->strata,
+                                            v->stratum_mass, v->folds));
+    }
     PV_GOTO(done, pv__validation_judge(ctx, v, w->how->bootstrap, w->how->level, (uint64_t)w->options->seed));
 done:
     pv__free(ctx, w->prevalence);
@@ -213,13 +239,11 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
 static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *learn, const pv_fit_options *options,
                           const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
     double began = pv__seconds();
-    if (schema->strata)
-        return pv__fail(ctx, PV_ERR_USAGE, "cross-validation and hold-out samples know no strata yet: leave them out");
     const pv_dataset *data = held_out ? held_out : learn;
     pv_validation *v = NULL;
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, data, held_out ? 1 : (size_t)how->folds, held_out ? 1 : (size_t)how->repeats,
-                                     options->prevalence || options->sample, &v));
+                                     options->prevalence || options->sample || schema->strata, &v));
     for (size_t r = 0; r < v->repeats && !held_out; r++)
         PV_GOTO(fail,
                 pv_folds_make(ctx, schema, data, how->folds, (uint64_t)options->seed, r, v->fold + r * data->rows));

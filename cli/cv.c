@@ -4,6 +4,7 @@
 #include "cli/predictions.h"
 #include "cli/report_sections.h"
 #include "cli/stated.h"
+#include "cli/strata.h"
 #include "cli/target.h"
 #include "cli/validation.h"
 #include "prevail/prevail.h"
@@ -131,14 +132,16 @@ static json_t *json_parts(const pv_validation *v, char *const *labels) {
     return parts;
 }
 
-static void print_json(cli_call *call, const cv_options *options, const cli_training *training,
-                       const pv_validation *v) {
+static void print_json(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
+                       const pv_judgement *strata) {
     json_t *object = cli_json_object();
     char *const *labels = training->schema->labels;
     int classes = training->data->classes;
     const double *observed = v->observed;
     cli_json_set(object, "metrics", cli_json_validation(v));
     cli_json_set(object, "parts", json_parts(v, labels));
+    if (strata)
+        cli_json_judged_strata(object, strata);
     cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
     cli_json_set(object, "folds", json_integer(options->folds));
@@ -174,7 +177,7 @@ static void print_footer(const cv_options *options, const cli_training *training
 
 /* A column a fold where they fit on a line of text. */
 static void print_table(cli_call *call, const cv_options *options, const cli_training *training,
-                        const pv_validation *v) {
+                        const pv_validation *v, const pv_judgement *strata) {
     enum { SHOWN = 3 };
     pv_metrics mean, sd, pooled, lo, hi;
     pv_validation_summary(v, &mean, &sd, NULL, &pooled);
@@ -201,6 +204,8 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
             printf(" %9s", cli_metric_text(pv_metric_get(&v->metrics[i], row), text, sizeof text));
     }
     print_footer(options, training, v);
+    if (strata)
+        cli_print_judged_strata(strata);
     for (size_t i = 0; i < call->warnings; i++)
         printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
     if (options->output)
@@ -236,6 +241,25 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
         report_put_source(call, report, training->table, NULL, options->fit.seed);
     }
     return report_end(call, &options->report, report, code);
+}
+
+/* Strata are judged as a report judges all rows: those of the first repeat, stated for the population. */
+static int print(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v) {
+    pv_judgement *strata = NULL;
+    if (v->strata) {
+        pv_status status =
+            pv_validation_judge(call->ctx, v, training->schema->labels, options->fit.seed, &strata);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
+    if (options->running.json)
+        print_json(call, options, training, v, strata);
+    else
+        print_table(call, options, training, v, strata);
+    if (!options->running.json)
+        cli_note_dropped(call, NULL, training->data);
+    pv_judgement_free(call->ctx, strata);
+    return CLI_OK;
 }
 
 static int run(cli_call *call) {
@@ -286,14 +310,8 @@ static int run(cli_call *call) {
         if (report_wanted(&options->report))
             code = write_report(call, options, &training, validation);
     }
-    if (code == CLI_OK) {
-        if (options->running.json)
-            print_json(call, options, &training, validation);
-        else
-            print_table(call, options, &training, validation);
-        if (!options->running.json)
-            cli_note_dropped(call, NULL, training.data);
-    }
+    if (code == CLI_OK)
+        code = print(call, options, &training, validation);
     code = cli_checkpoint_end(call, &options->checkpoint, code);
     pv_validation_free(call->ctx, validation);
     pv_dataset_free(call->ctx, sample);
@@ -367,7 +385,7 @@ const cli_command cli_cv = {
         "define "
         "it), parts (a list of {repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, "
         "what "
-        "prevail predict --json has for it), rows, dropped, folds, repeats, group, population, population_prevalence "
+        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), rows, dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: share of the "
         "rows), "
         "stated_for (label: p, that the metrics are stated for), positive, interval, bootstrap (replicates), data, "

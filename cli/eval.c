@@ -4,6 +4,7 @@
 #include "cli/ensemble.h"
 #include "cli/eval.h"
 #include "cli/stated.h"
+#include "cli/strata.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -141,6 +142,7 @@ static void add_notes(cli_call *call, const eval_options *options, const eval_in
     const pv_dataset *data = eval_data(inputs);
     if (inputs->said->inferred)
         cli_note_target(call, inputs->said->inferred, eval_labels(inputs), data->rows - data->voteless);
+    cli_note_strata(call, inputs->said->strata, eval_labels(inputs), inputs->said->classes);
     if (j->dropped && !options->running.json) {
         char why[96];
         cli_note(call, "%zu %s%s %s left out", j->dropped, data->image ? "image" : "row", j->dropped == 1 ? "" : "s",
@@ -252,6 +254,7 @@ const cli_command cli_eval = {
         "where undefined or infinite), rows, dropped, uncertain (rows set apart by --binarise), population, prevalence "
         "(label: p, in that population; null where "
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
+        "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), "
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
         "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
         "ensemble (names), data, version, warnings.\n"

@@ -1,6 +1,7 @@
 /* What prevail eval prints and writes. */
 #include "cli/ensemble.h"
 #include "cli/eval.h"
+#include "cli/strata.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -60,6 +61,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "stated_for", json_shares(j, j->stated));
     if (inputs->said->inferred)
         cli_json_target(object, inputs->said->inferred, eval_labels(inputs));
+    cli_json_judged_strata(object, j);
     cli_json_set(object, "positive", cli_json_text(j->labels[j->positive]));
     cli_json_set(object, "interval", cli_json_real(options->interval));
     cli_json_set(object, "bootstrap", json_integer((json_int_t)j->found.replicates));
@@ -90,8 +92,8 @@ static void print_footer(const eval_options *options, const pv_judgement *j) {
     if (options->probs && !options->from)
         printf("  holdout_nll and information_gain need --from P, the prevalence the probabilities were made for\n");
     if (j->found.replicates > 0)
-        printf("  %.4g %% intervals from %lld bootstrap replicates within labels\n", 100 * options->interval,
-               (long long)j->found.replicates);
+        printf("  %.4g %% intervals from %lld bootstrap replicates within %s\n", 100 * options->interval,
+               (long long)j->found.replicates, j->strata && !j->as_rows ? "strata and labels" : "labels");
     if (!j->as_rows)
         printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", j->stated[j->positive],
                observed);
@@ -142,6 +144,7 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
         print_wrapped(row->text);
     }
     print_footer(options, j);
+    cli_print_judged_strata(j);
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* prevail fit: from a table to a model file. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
+#include "cli/strata.h"
 #include "prevail/prevail.h"
 #include "tool/checkpoint.h"
 #include "tool/console.h"
@@ -74,26 +75,6 @@ static pv_status add_warnings(cli_call *call, const fit_options *options, const 
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
-/* A list in the order of the strata. */
-static json_t *json_strata(const pv_classifier *c) {
-    const pv_stratified *s = c->stratified;
-    json_t *list = cli_json_array();
-    for (int i = 0; i < s->strata; i++) {
-        json_t *one = cli_json_object(), *marginal = cli_json_object();
-        char *const *labels = c->schema->labels;
-        for (int y = 0; y < s->classes; y++)
-            cli_json_set(marginal, labels[y], cli_json_real(exp(s->log_marginal[i * s->classes + y])));
-        cli_json_set(one, "name", cli_json_text(c->schema->strata->name[i]));
-        cli_json_set(one, "share", cli_json_real(s->share[i]));
-        cli_json_set(one, "prevalence", cli_json_by_label(labels, s->classes, s->prevalence + i * s->classes));
-        cli_json_set(one, "prevalence_n", isinf(s->n[i]) ? cli_json_text("known") : cli_json_real(s->n[i]));
-        cli_json_set(one, "design", cli_json_by_label(labels, s->classes, s->design + i * s->classes));
-        cli_json_set(one, "marginal", marginal);
-        cli_json_append(list, one);
-    }
-    return list;
-}
-
 static void print_json(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
     json_t *coefficients = cli_json_coefficients(c, summary, false);
@@ -109,7 +90,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "population_sample", cli_json_sample(c));
     cli_json_set(object, "population", cli_json_agreement(c));
     if (c->stratified)
-        cli_json_set(object, "strata", json_strata(c));
+        cli_json_set(object, "strata", cli_json_strata(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     if (summary->has_errors)
@@ -153,23 +134,6 @@ static void print_no_errors(const char *why) {
     snprintf(text, sizeof text, "%s", why);
     cli_dashes(text);
     printf("  (no standard errors: %s)\n", text);
-}
-
-/* Of each stratum and label but the first. */
-static void print_strata(const pv_classifier *c) {
-    const pv_stratified *s = c->stratified;
-    int k = s->classes;
-    printf("\n  %-24s %10s %-10s %13s %13s %13s\n", "stratum", "share", "label", "in the data", "stated",
-           "in the model");
-    for (int i = 0; i < s->strata; i++)
-        for (int y = 1; y < k; y++) {
-            char share[32] = "";
-            if (y == 1)
-                snprintf(share, sizeof share, "%.6g", s->share[i]);
-            printf("  %-24s %10s %-10s %13.6g %13.6g %13.6g\n", y == 1 ? c->schema->strata->name[i] : "", share,
-                   c->schema->labels[y], s->design[i * k + y], s->prevalence[i * k + y],
-                   exp(s->log_marginal[i * k + y]));
-        }
 }
 
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
@@ -218,7 +182,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     fputc('\n', stdout);
     cli_print_classes(c, summary);
     if (c->stratified)
-        print_strata(c);
+        cli_print_strata(c);
     if (pv_classifier_is_relative(c))
         printf("  (matched sets give odds ratios; for risks add --prevalence and --population-sample)\n");
     if (pv_loss_of_design(c->loss))

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/ensemble.h"
 #include "cli/predictions.h"
+#include "cli/strata.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -211,7 +212,8 @@ static int report(cli_call *call, const predict_options *options, const work *he
     const pv_classifier *c = held->classifier;
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
-    if (held->said->inferred)
+    cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);
+    if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, c->schema->feature);
     cli_note_costs(call, held->costs, c->schema->labels);
     cli_note_dropped(call, NULL, held->data);
@@ -222,6 +224,7 @@ static int report(cli_call *call, const predict_options *options, const work *he
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence",
                  cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
+    cli_json_predicted_strata(object, held->said->strata, c->schema->labels, c->schema->classes);
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, c->schema->labels);
     if (held->said->inferred)

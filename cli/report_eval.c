@@ -61,6 +61,20 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
     return CLI_OK;
 }
 
+/* Of a model with strata: stated for the population by stratum and label. */
+static pv_status rank_strata(cli_call *call, const eval_options *options, const eval_inputs *inputs,
+                             const pv_dataset *data, const pv_prediction *said, pv_ranking **ranking) {
+    const pv_judge_options how = {.stated_for = options->stated_for, .positive = options->positive};
+    pv_judgement *judged;
+    pv_status status = pv_judge(call->ctx, data, inputs->classifier->schema->labels, said, &how, &judged);
+    if (status == PV_OK) {
+        *ranking = judged->found.ranking;
+        judged->found.ranking = NULL;
+        pv_judgement_free(call->ctx, judged);
+    }
+    return status;
+}
+
 /* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
 static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_ranking **ranking) {
     const pv_classifier *c = inputs->classifier;
@@ -75,7 +89,9 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
         pv_targets targets = pv_dataset_targets(data);
         pv_prediction *said = NULL;
         status = pv_predict(call->ctx, c, data, NULL, NULL, &said);
-        if (status == PV_OK)
+        if (status == PV_OK && said->strata && !inputs->judged->as_rows)
+            status = rank_strata(call, options, inputs, data, said, ranking);
+        else if (status == PV_OK)
             status = pv_ranking_new(call->ctx, &targets, said->log_p, inputs->judged->positive, inputs->judged->stated,
                                     ranking);
         pv_prediction_free(call->ctx, said);
@@ -106,6 +122,7 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
                             .stated = j->stated,
                             .population = j->prevalence,
                             .found = &j->found,
+                            .judgement = j,
                             .level = options->interval,
                             .bins = (int)options->bins,
                             .offset = j->offset,

@@ -153,6 +153,26 @@ static void put_metrics(pv_report *report, const report_judged *j) {
                j->stated[j->positive], j->observed[j->positive], label);
 }
 
+/* The same metrics, stratum by stratum. */
+static void put_strata(pv_report *report, const pv_judgement *j) {
+    static const char *const heads[] = {"stratum",           "rows", "share", "in the rows", "stated for", "E/O",
+                                        "calibration slope", "AUC",  "from",  "to",          "log-loss",   "Brier score"};
+    report_cells cells = {0};
+    for (int s = 0; s < j->strata; s++) {
+        const pv_judged_stratum *of = &j->stratum[s];
+        report_cell(&cells, of->name);
+        report_cell_number(&cells, (double)of->rows);
+        report_cell_number(&cells, of->share);
+        report_cell_number(&cells, of->rows ? of->observed[j->positive] : NAN);
+        report_cell_number(&cells, of->rows ? of->stated[j->positive] : NAN);
+        const double numbers[] = {of->value.calibration_ratio, of->value.calibration_slope, of->value.auc, of->lo.auc,
+                                  of->hi.auc,                  of->value.nell,              of->value.brier};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            report_cell_number(&cells, numbers[i]);
+    }
+    report_put_cells(report, &cells, "Each stratum's rows, judged on their own", "tnnnnnnnnnnn", heads, false);
+}
+
 /* ---- together ---------------------------------------------------------------------------------------------------- */
 
 int report_put_judged(cli_call *call, pv_report *report, const report_judged *j) {
@@ -170,6 +190,8 @@ int report_put_judged(cli_call *call, pv_report *report, const report_judged *j)
         pv_report_note(report, PV_NOTE_WARNING, j->advice);
     pv_report_section(report, "metrics", "Metrics");
     put_metrics(report, j);
+    if (j->judgement && j->judgement->strata)
+        put_strata(report, j->judgement);
     pv_report_section(report, "explorer", "Population explorer");
     if (at.tpr == at.tpr && at.fpr == at.fpr)
         report_say(report,

@@ -60,6 +60,35 @@ static void put_classes(pv_report *report, const pv_classifier *c, const pv_summ
                     c->schema->classes - CLASSES_SHOWN, CLASSES_SHOWN);
 }
 
+static void put_strata(pv_report *report, const pv_classifier *c) {
+    static const char *const heads[] = {"stratum", "rows",   "share of the population", "label", "in the training data",
+                                        "stated",  "known from", "in the model"};
+    enum { STRATA_SHOWN = 200 };
+    const pv_stratified *of = c->stratified;
+    report_cells cells = {0};
+    size_t k = (size_t)of->classes;
+    int shown = of->strata < STRATA_SHOWN ? of->strata : STRATA_SHOWN;
+    for (int s = 0; s < shown; s++)
+        for (size_t y = 1; y < k; y++) {
+            size_t cell = (size_t)s * k + y;
+            report_cell(&cells, y == 1 ? c->schema->strata->name[s] : "");
+            report_cell_number(&cells, y == 1 ? of->rows[s] : NAN);
+            report_cell_number(&cells, y == 1 ? of->share[s] : NAN);
+            report_cell(&cells, c->schema->labels[y]);
+            report_cell_number(&cells, of->design[cell]);
+            report_cell_number(&cells, of->prevalence[cell]);
+            if (isinf(of->n[s]))
+                report_cell(&cells, "held exactly");
+            else
+                report_cell_format(&cells, "%.6g people", of->n[s]);
+            report_cell_number(&cells, exp(of->log_marginal[cell]));
+        }
+    report_put_cells(report, &cells, "Strata: how rows were sampled, and what is known of the population", "tnntnntn",
+                     heads, false);
+    if (of->strata > shown)
+        report_note(report, PV_NOTE_MISSING, "%d more strata; prevail summary prints all.", of->strata - shown);
+}
+
 static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c) {
     static const char *const heads[] = {"check", "what was found"};
     pv_diagnosis *found;
@@ -89,6 +118,8 @@ int report_put_model(cli_call *call, pv_report *report, const char *path, const 
         return cli_fail(call, status);
     put_fit(report, path, c);
     put_classes(report, c, summary);
+    if (c->stratified)
+        put_strata(report, c);
     pv_summary_free(call->ctx, summary);
     return put_checks(call, report, c);
 }

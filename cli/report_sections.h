@@ -16,6 +16,7 @@ typedef struct report_judged {
     const double *stated;     /* [classes], that the metrics are for */
     const double *population; /* [classes], that the predictions are for; NULL: unknown */
     const pv_assessment *found;
+    const pv_judgement *judgement; /* for its strata; NULL: none */
     double level;
     double offset;              /* of the explorer */
     double threshold;           /* where it starts; NaN: at the prevalence */

@@ -27,6 +27,7 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
                            .stated = j->stated,
                            .population = j->prevalence,
                            .found = &j->found,
+                           .judgement = j,
                            .level = pv_assess_options_default().level,
                            .bins = BINS,
                            .caveat = "The models of the folds differ a little in their own prevalence; the "

@@ -1,4 +1,5 @@
 /* prevail summary: what is in a model file. */
+#include "cli/strata.h"
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "prevail/prevail.h"
@@ -101,6 +102,8 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "population_sample", cli_json_sample(c));
     cli_json_set(object, "population", cli_json_agreement(c));
     cli_json_set(object, "marginal", cli_json_marginal(c, summary));
+    if (c->stratified)
+        cli_json_set(object, "strata", cli_json_strata(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     if (summary->has_errors)
@@ -162,6 +165,8 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     cli_print_posterior(c);
     fputc('\n', stdout);
     cli_print_classes(c, summary);
+    if (c->stratified)
+        cli_print_strata(c);
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, true);
     if (c->posterior && (pv_model_has_coefficients(c->model) || pv_model_has_thresholds(c->model)))
@@ -214,8 +219,8 @@ const cli_command cli_summary = {
     .output =
         "Text, or with --json one object: file, data, data_hash, target, classes, features, image (how images become "
         "views, null for a table), rows, dropped, model, "
-        "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
-        "coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. With a "
+        "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, strata (as fit "
+        "--json), coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. With a "
         "posterior the fields that fit "
         "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "
         "draws on the mean's side of zero) as well.",

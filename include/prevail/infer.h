@@ -195,6 +195,7 @@ typedef struct pv_stratified {
     double *n;                 /* [strata], observations that it rests on; INFINITY: known */
     double *design;            /* [strata][classes], label shares of the training rows */
     double *log_marginal;      /* [strata][classes], log p(y|w) */
+    double *rows;              /* [strata], of the training data, by their weights */
     double *draw_log_marginal; /* [posterior->count][strata][classes]; NULL without a posterior */
 } pv_stratified;
 

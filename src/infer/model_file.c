@@ -206,9 +206,9 @@ typedef struct frame {
     char line[sizeof MAGIC + PV_SIZES_LINE]; /* the first two */
 } frame;
 
-/* Share, n, prevalence, design and log p(y|w) of all strata, as they lie in memory. */
+/* Share, n, prevalence, design, log p(y|w) and rows of all strata, as they lie in memory. */
 static size_t strata_numbers(size_t strata, size_t classes) {
-    return strata * (2 + 3 * classes);
+    return strata * (3 + 3 * classes);
 }
 
 static pv_status copy_strata(pv_ctx *ctx, const pv_stratified *from, double **copy) {
@@ -701,7 +701,7 @@ static pv_status get_stratified(const reader *r, pv_classifier *c) {
     pv_stratified *to = c->stratified;
     memcpy(to->share, numbers, strata_numbers(strata, k) * sizeof *numbers);
     for (size_t s = 0; s < strata; s++) {
-        bool sound = to->share[s] > 0 && to->n[s] >= 0;
+        bool sound = to->share[s] > 0 && to->n[s] >= 0 && to->rows[s] > 0 && isfinite(to->rows[s]);
         for (size_t y = 0; y < k; y++)
             sound = sound && to->log_marginal[s * k + y] <= 1e-9;
         if (!sound) {

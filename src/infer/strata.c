@@ -17,11 +17,12 @@ pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratifi
     pv_stratified *to = *made;
     to->strata = strata;
     to->classes = classes;
-    PV_TRY(pv__alloc(ctx, s, (2 + 3 * k) * sizeof(double), &to->share));
+    PV_TRY(pv__alloc(ctx, s, (3 + 3 * k) * sizeof(double), &to->share));
     to->n = to->share + s;
     to->prevalence = to->n + s;
     to->design = to->prevalence + s * k;
     to->log_marginal = to->design + s * k;
+    to->rows = to->log_marginal + s * k;
     return PV_OK;
 }
 
@@ -115,6 +116,7 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
         double rows = 0;
         for (size_t y = 0; y < k; y++)
             rows += mass[s * k + y];
+        (*made)->rows[s] = rows;
         for (size_t y = 0; y < k; y++)
             (*made)->design[s * k + y] = mass[s * k + y] / rows;
     }

@@ -164,7 +164,9 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     if (c->stratified)
         printf("%d strata, their prevalences from %s\n", c->stratified->strata,
-               options->fit.phase_one ? options->fit.phase_one : options->fit.prevalence_by);
+               options->fit.phase_one       ? options->fit.phase_one
+               : options->fit.prevalence_by ? options->fit.prevalence_by
+                                            : "--subcohort");
     else if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)

@@ -9,6 +9,8 @@
 
 typedef struct simulate_options {
     pv_simulation simulation;
+    pv_design_simulation design;
+    const char *known;
     const char *within;
     int within_of; /* all, controls, cases */
     const char *truth;
@@ -21,17 +23,33 @@ typedef struct simulate_options {
 #define REAL(name, field, fallback, low, high, metavar, help)                                                          \
     { name, PV_OPTION_REAL, offsetof(simulate_options, simulation.field), fallback, low, high, NULL, metavar, help }
 
+#define DESIGN(name, type, field, fallback, low, high, metavar, help)                                                  \
+    { name, type, offsetof(simulate_options, design.field), fallback, low, high, NULL, metavar, help }
+
 static const pv_option option_table[] = {
     INT("rows", rows, "1000", 1, 1e9, "Rows of a draw from the population."),
     INT("cases", cases, NULL, 0, 1e9,
         "With --controls: a case-control sample of the population, this many cases of it."),
     INT("controls", controls, NULL, 0, 1e9, "With --cases: this many controls."),
-    REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P", "Share of cases in the population."),
+    REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P",
+         "Share of cases in the population. sites, cohort, matched, survey: 0.1 where it is not given."),
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
     INT("size", size, "40", 16, 256, "ct-nodules: side of a patch, in voxels of 1 mm."),
     REAL("absent", absent, "0.25", 0, 1, "P",
          "ct-nodules: probability that a reader gave no vote. At least one of the four gives one."),
+    DESIGN("strata", PV_OPTION_INT, strata, "3", 1, 1000, NULL, "sites, cohort, survey: number of strata."),
+    DESIGN("uneven", PV_OPTION_FLAG, uneven, NULL, 0, 0, NULL,
+           "sites: a quarter, half and three quarters of a stratum's rows are cases, in turn, instead of half."),
+    DESIGN("cohort", PV_OPTION_INT, cohort, "20000", 1, 1e9, NULL, "cohort: its people, of whom the rows are a part."),
+    DESIGN("subcohort", PV_OPTION_REAL, subcohort, "0", 0, 1, "F",
+           "cohort: a case-cohort sample, all cases and this share of the others; 0: as many of each stratum and label "
+           "as --rows allow."),
+    DESIGN("sets", PV_OPTION_INT, sets, "200", 1, 1e7, NULL, "matched: number of sets."),
+    DESIGN("per-case", PV_OPTION_INT, per_case, "2", 1, 1000, NULL, "matched: controls of each set, beside its case."),
+    {"known", PV_OPTION_TEXT, offsetof(simulate_options, known), NULL, 0, 0, NULL, "FILE",
+     "sites, cohort: also write what is known of the population, as CSV: a file for fit --prevalence-by (sites) or "
+     "--phase-one (cohort)."},
     INT("seed", seed, "1", 0, 9007199254740992.0, "The same seed gives the same data."),
     {"within", PV_OPTION_TEXT, offsetof(simulate_options, within), NULL, 0, 0, NULL, "COL=LOW:HIGH",
      "Selection by a feature: rows outside this range are never observed, as in age=50:75. Either end may be left "
@@ -53,20 +71,41 @@ static bool is_embedded(const char *kind) {
 static bool goes_with(const char *list, const char *kind) {
     size_t length = strlen(kind);
     for (const char *at = list; (at = strstr(at, kind)); at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' ' || at[length] == ','))
             return true;
     return false;
 }
 
+static bool is_design(const char *kind) {
+    return goes_with("sites cohort matched survey", kind);
+}
+
 static int check(cli_call *call, const char *kind) {
-    enum { KINDS = 5 };
-    static const char *const kinds[KINDS] = {"nodules", "gaussian", "ct-nodules", "esoph", "contingency"};
-    static const char *const simulated[] = {"rows", "cases",  "controls",  "prevalence", "dimensions", "separation",
-                                            "seed", "within", "within-of", "truth",      "size",       "absent"};
-    /* the kinds of kinds[] that an option goes with: all, or these */
-    static const char *const only[] = {
-        [4] = "gaussian",    [5] = "gaussian",   [7] = "nodules and gaussian", [8] = "nodules and gaussian",
-        [10] = "ct-nodules", [11] = "ct-nodules"};
+    static const char *const kinds[] = {"nodules", "gaussian", "ct-nodules", "sites",      "cohort",
+                                        "matched", "survey",   "esoph",      "contingency"};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    /* the kinds that an option goes with; NULL: all that are simulated */
+    static const struct {
+        const char *name, *kinds;
+    } simulated[] = {{"rows", "nodules, gaussian, ct-nodules, sites, cohort and survey"},
+                     {"cases", "nodules, gaussian and ct-nodules"},
+                     {"controls", "nodules, gaussian and ct-nodules"},
+                     {"prevalence", NULL},
+                     {"dimensions", "gaussian"},
+                     {"separation", "gaussian"},
+                     {"seed", NULL},
+                     {"within", "nodules and gaussian"},
+                     {"within-of", "nodules and gaussian"},
+                     {"truth", NULL},
+                     {"size", "ct-nodules"},
+                     {"absent", "ct-nodules"},
+                     {"strata", "sites, cohort and survey"},
+                     {"uneven", "sites"},
+                     {"cohort", "cohort"},
+                     {"subcohort", "cohort"},
+                     {"sets", "matched"},
+                     {"per-case", "matched"},
+                     {"known", "sites and cohort"}};
     bool known = false;
     for (size_t i = 0; i < KINDS; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
@@ -74,16 +113,19 @@ static int check(cli_call *call, const char *kind) {
         const char *near = pv_nearest(kind, kinds, KINDS);
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown kind %s; %s%s%s", kind,
                          near ? "did you mean " : "choose one of ",
-                         near ? near : "nodules, gaussian, ct-nodules, esoph, contingency", near ? "?" : "");
+                         near ? near
+                              : "nodules, gaussian, ct-nodules, sites, cohort, matched, survey, esoph, contingency",
+                         near ? "?" : "");
     }
     for (size_t i = 0; i < sizeof simulated / sizeof *simulated; i++) {
-        if (!cli_given(call, simulated[i]))
+        if (!cli_given(call, simulated[i].name))
             continue;
         if (is_embedded(kind))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s: these are real data", simulated[i],
-                             kind);
-        if (only[i] && !goes_with(only[i], kind))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i], only[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s: these are real data",
+                             simulated[i].name, kind);
+        if (simulated[i].kinds && !goes_with(simulated[i].kinds, kind))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i].name,
+                             simulated[i].kinds);
     }
     if (cli_given(call, "cases") != cli_given(call, "controls"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls go together");
@@ -177,6 +219,43 @@ static int run_ct(cli_call *call, const simulate_options *options) {
     return options->truth ? write_truth(call, name, PV_CT_COEFFICIENTS, truth, options->truth) : CLI_OK;
 }
 
+/* Strata's intercepts, then slopes. */
+static int write_design_truth(cli_call *call, size_t strata, const double *truth, const char *path) {
+    char(*text)[40] = cli_alloc(strata + 2, sizeof *text);
+    const char **name = cli_alloc(strata + 2, sizeof *name);
+    for (size_t i = 0; i < strata + 2; i++) {
+        if (i < strata)
+            snprintf(text[i], sizeof *text, "(Intercept) s%zu", i + 1);
+        else
+            snprintf(text[i], sizeof *text, "x%zu", i - strata + 1);
+        name[i] = text[i];
+    }
+    int code = write_truth(call, name, strata + 2, truth, path);
+    free(text);
+    free(name);
+    return code;
+}
+
+static int run_design(cli_call *call, simulate_options *options, const char *kind) {
+    pv_design_simulation *d = &options->design;
+    d->rows = options->simulation.rows;
+    d->prevalence = cli_given(call, "prevalence") ? options->simulation.prevalence : 0.1;
+    d->seed = options->simulation.seed;
+    size_t strata = strcmp(kind, "matched") == 0 ? 0 : (size_t)d->strata;
+    double *truth = cli_alloc(strata + 2, sizeof *truth);
+    pv_table *table = NULL, *known = NULL;
+    pv_status status = pv_simulate_design(call->ctx, kind, d, &table, options->known ? &known : NULL, truth);
+    int code = status == PV_OK ? write_table(call, table, options->output) : cli_fail(call, status);
+    if (code == CLI_OK && known)
+        code = write_table(call, known, options->known);
+    if (code == CLI_OK && options->truth)
+        code = write_design_truth(call, strata, truth, options->truth);
+    pv_table_free(call->ctx, table);
+    pv_table_free(call->ctx, known);
+    free(truth);
+    return code;
+}
+
 static int run(cli_call *call) {
     simulate_options *options = call->options;
     const char *kind = call->argument[0];
@@ -188,6 +267,8 @@ static int run(cli_call *call) {
         free(within);
         return code;
     }
+    if (is_design(kind))
+        return run_design(call, options, kind);
     if (!cli_given(call, "cases"))
         options->simulation.cases = options->simulation.controls = -1;
     if (strcmp(kind, "ct-nodules") == 0)
@@ -215,7 +296,8 @@ static const cli_argument arguments[] = {
     {"KIND",
      "nodules: lung nodules with seven covariates, drawn from a logistic model with log odds ratios of the size "
      "published for the Brock model. gaussian: two normal classes. ct-nodules: CT patches of lung nodules with four "
-     "readers' votes, as an NPZ file. esoph: the Ille-et-Vilaine study of "
+     "readers' votes, as an NPZ file. sites, cohort, matched, survey: rows by stratum and label, a second phase, matched "
+     "sets, clusters with sampling weights. esoph: the Ille-et-Vilaine study of "
      "oesophageal cancer. contingency: the paper's table of four cells."},
     {NULL, NULL}};
 
@@ -231,6 +313,10 @@ static const cli_example examples[] = {
     {"prevail simulate nodules --rows 1000 --within age=50:75", "Selection by a feature: nobody else was asked."},
     {"prevail simulate nodules --cases 500 --controls 500 --within age=:65 --within-of controls",
      "Selection by both: controls are volunteers of up to 65 years, cases come as they are."},
+    {"prevail simulate sites --strata 4 --rows 800 --known known.csv -o rows.csv",
+     "Four sites with their own enrichment; prevail fit rows.csv --target y --strata site --prevalence-by known.csv."},
+    {"prevail simulate cohort --subcohort 0.1 --known cohort.csv -o rows.csv",
+     "A case-cohort sample, and the counts of its cohort for --phase-one."},
     {NULL, NULL}};
 
 const cli_command cli_simulate = {
@@ -241,7 +327,10 @@ const cli_command cli_simulate = {
             "Samples may be selected in the three ways of the paper's first figure: by label (--cases and --controls; "
             "the "
             "method's own case), by a feature (--within), or by both (--cases and --controls with --within, or "
-            "--within-of). --prevalence and --truth refer to the population before selection.",
+            "--within-of). --prevalence and --truth refer to the population before selection.\n"
+            "sites, cohort, matched and survey are samples by other designs (docs/designs.md), of a population whose "
+            "strata differ in prevalence, share and the mean of x1; the log odds are a stratum's intercept plus 0.8 x1 "
+            "- 0.5 x2.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(simulate_options),
@@ -252,6 +341,10 @@ const cli_command cli_simulate = {
               "votes [N][4] (1 to 5, 0: absent), group [N] (patients), spacing [N][3]; probability [N]: "
               "p(malignant | features) in the population; grade_probability [N][5]: the votes' expected frequencies; "
               "diameter, density (0 solid, 1 part-solid, 2 ground glass), margin, spiculation, lobulation [N]\n"
+              "sites\tx1, x2, site (s1, s2, ...), y (0 or 1): rows by stratum and label\n"
+              "cohort\tthe same: the second phase of a cohort, or a case-cohort sample (--subcohort)\n"
+              "matched\tset, x1, x2, y: sets of a case and its controls\n"
+              "survey\tx1, x2, site, cluster, weight (sampling weights), y\n"
               "esoph\tage, alcohol, tobacco (groups), cancer (0 or 1), count (people)\n"
               "contingency\tx, y, count",
     .examples = examples,

@@ -28,7 +28,8 @@ static const file_option options_with_files[] = {
     {"output", "FILE", OUTPUT},       {"phase-one", "FILE", INPUT},      {"population-sample", "FILE", INPUT},
     {"prevalence-by", "FILE", INPUT}, {"pretrained", "FILE.npz", INPUT}, {"probs", "FILE", INPUT},
     {"report", "FILE", OUTPUT},       {"source", "FILE", INPUT},         {"trace", "FILE.csv", OUTPUT},
-    {"training", "FILE", INPUT},      {"truth", "FILE", OUTPUT},         {NULL, NULL, OWN}};
+    {"training", "FILE", INPUT},      {"truth", "FILE", OUTPUT},
+    {"known", "FILE", OUTPUT},        {NULL, NULL, OWN}};
 
 static const char *const arguments_with_files[] = {"MODEL", "[MODEL]", "DATA", "[DATA]", "PROBS", NULL};
 

@@ -13,7 +13,7 @@ typedef struct cli_training {
 } cli_training;
 
 /* Options of fit alone, for the lists of what other commands are without. */
-#define CLI_STRATA_OPTIONS "strata", "prevalence-by", "phase-one"
+#define CLI_STRATA_OPTIONS "strata", "prevalence-by", "phase-one", "subcohort"
 
 /* --population-sample */
 typedef struct cli_sample {

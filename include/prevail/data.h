@@ -460,6 +460,28 @@ typedef struct pv_simulation {
 PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
                                   double *truth);
 
+/* Samples by other designs. The population has strata (column site: s1, s2, ...) that differ in prevalence, share and the
+ * mean of x1; log odds are an intercept of the stratum, plus 0.8 x1 - 0.5 x2. */
+typedef struct pv_design_simulation {
+    int64_t rows;      /* all but matched: of the sample; cohort: at most; survey: about */
+    int64_t strata;    /* all but matched */
+    bool uneven;       /* sites: a quarter to three quarters of a stratum's rows are cases; else half */
+    double prevalence; /* of the population; 1e-4 to 0.5 */
+    int64_t cohort;    /* cohort: its people */
+    double subcohort;  /* cohort: all cases and this share of the others are the sample; 0: as many of each stratum and
+                          label as rows allow */
+    int64_t sets;      /* matched */
+    int64_t per_case;  /* matched: controls of each set */
+    uint64_t seed;
+} pv_design_simulation;
+/* kind "sites": rows by stratum and label; x1, x2, site, y. "cohort": the second phase of a cohort; the same columns.
+ * "matched": sets of a case and its controls; set, x1, x2, y. "survey": clusters in strata, with sampling weights; x1,
+ * x2, site, cluster, weight, y. *known (NULL: not wanted): of sites the prevalence and share of each, of cohort its
+ * counts by stratum and label, as files of prevalence_by and phase_one have them; others have none. truth, where not
+ * NULL, receives the strata's intercepts [strata] (matched: none) and the two slopes. The caller frees both tables. */
+PV_MUST_USE pv_status pv_simulate_design(pv_ctx *ctx, const char *kind, const pv_design_simulation *simulation,
+                                         pv_table **table, pv_table **known, double *truth);
+
 enum { PV_CT_COEFFICIENTS = 7 };
 const char *pv_ct_coefficient(int index); /* its name, the intercept first; NULL outside */
 

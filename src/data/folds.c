@@ -54,7 +54,7 @@ static int32_t strata_of(const pv_dataset *data) {
 /* A fit needs rows of every label in every stratum, whichever fold is left out. */
 static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, int64_t folds,
                               const int32_t *fold) {
-    if (!data->stratum)
+    if (!data->stratum || data->clustered || data->sampling) /* those of a survey need not have every label */
         return PV_OK;
     size_t k = (size_t)data->classes, cells = (size_t)strata_of(data) * k, *count;
     int32_t *first;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/encode.h"
 #include "infer/infer.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
@@ -39,6 +40,13 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
     problem->population.prevalence = problem->prevalence;
     if (problem->stratified) { /* files have them */
         pv_stratified_mix(problem->stratified, problem->prevalence);
+        problem->has_prevalence = problem->whole = true;
+        return PV_OK;
+    }
+    if (problem->options->subcohort > 0) {
+        PV_TRY(pv__subcohort_check(ctx, problem->options, k));
+        pv__subcohort(problem->mass, problem->options->subcohort, problem->prevalence,
+                      &problem->population.prevalence_n);
         problem->has_prevalence = problem->whole = true;
         return PV_OK;
     }
@@ -281,6 +289,10 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature,
                              .stratified = stratified};
+    if (pv__strata_of_survey(schema, data, given))
+        problem->survey = data->stratum;
+    if (!stratified)
+        problem->targets.stratum = NULL;
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
@@ -337,6 +349,10 @@ static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *da
     c->data_hash = data->hash;
     c->seed = problem->options->seed;
     PV_TRY(pv_schema_copy(ctx, schema, &c->schema));
+    if (!c->stratified) { /* strata of a survey say nothing of predictions */
+        pv__strata_free(ctx, c->schema->strata);
+        c->schema->strata = NULL;
+    }
     PV_TRY(pv__strdup(ctx, data->source ? data->source : "", &c->source));
     if (sample)
         PV_TRY(pv__strdup(ctx, sample->source ? sample->source : "", &c->sample_source));

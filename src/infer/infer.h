@@ -42,6 +42,7 @@ typedef struct pv__problem {
     char *const *feature;            /* [inputs], names for messages */
     const int32_t *cluster;          /* [n], rows that were sampled together; NULL: none */
     bool sampling;                   /* weights are sampling weights */
+    const int32_t *survey;           /* [n], strata that clusters or rows of a survey were drawn in; NULL: none */
     const pv_stratified *stratified; /* NULL: no strata */
     double *stratum_log_ratio;       /* [strata][classes] */
 } pv__problem;
@@ -113,6 +114,14 @@ pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_csv_opt
                                  pv_stratified *to);
 pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
                              const double *mass, pv_stratified *to);
+/* Whether the schema's strata are those of a survey, which say how clusters or rows of sampling weights were drawn, and
+ * nothing of labels. */
+bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
+/* Of a case-cohort sample with labels of mass [2]: prevalence [2] of the cohort and the observations *n that it is worth.
+ * The others were drawn by chance, so that their number is as uncertain as they are few. */
+void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n);
+/* Refuses what does not go with `subcohort`. */
+pv_status pv__subcohort_check(pv_ctx *ctx, const pv_fit_options *options, int classes);
 /* Takes them into a problem whose options are otherwise understood; refuses what knows no strata. */
 pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem);
 

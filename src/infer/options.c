@@ -28,6 +28,10 @@ const pv_option pv_fit_option_table[] = {
      "With `strata`, in the place of `prevalence`: a CSV file of the cohort that the rows were drawn from, with the "
      "columns of `strata`, the target and count, the people of that stratum and label; without count, a row for each "
      "person."},
+    {"subcohort", PV_OPTION_REAL, AT(subcohort), "0", 0, 1, NULL, "F",
+     "The rows are a case-cohort sample: all cases of a cohort, and of the others this share. In the place of "
+     "`prevalence` (or, with `strata`, of `prevalence-by`); where the cohort's counts are known, `phase-one` says more. "
+     "0: they are not."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"iw-total", PV_OPTION_REAL, AT(iw_total), "0", 0, 1e12, NULL, "N",

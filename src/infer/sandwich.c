@@ -8,7 +8,8 @@
  * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
  * equal rows; a sampling weight is one row, whose score it multiplies. Rows of one cluster count as one, their scores
  * added, and G/(G - 1) for G clusters. With `loss` plain there is no prevalence and labels are chance: all rows are of
- * one kind (the variance of a survey's weighted regression). Else, without sampling weights and clusters, each row's
+ * one kind (the variance of a survey's weighted regression). Strata of a survey have their clusters about their own mean,
+ * and G of their own. Else, without sampling weights and clusters, each row's
  * residual is divided by what it has of its own prediction taken from 1 (HC3; for several logits a matrix): rows that
  * pull the line towards themselves have residuals that are too small, and with the labels' weights few rows pull hard.
  * Draws are normal, so that whatever takes a posterior's takes these.
@@ -190,39 +191,81 @@ static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log
     }
 }
 
-/* The same by clusters. */
-static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+/* The same by clusters, rows where there are none: about the mean of their stratum, with its own factor. */
+typedef struct clusters {
+    size_t count, strata;
+    double *sum, *mean; /* [count][P], [strata][P] */
+    size_t *in;         /* [strata], how many there are */
+    int32_t *stratum;   /* [count]; -1: no row */
+} clusters;
+
+static pv_status clusters_new(const sandwich *s, clusters *c) {
+    const pv__problem *problem = s->problem;
+    *c = (clusters){.count = problem->cluster ? 0 : problem->n, .strata = 1};
+    for (size_t n = 0; n < problem->n; n++) {
+        if (problem->cluster && (size_t)problem->cluster[n] >= c->count)
+            c->count = (size_t)problem->cluster[n] + 1;
+        if (problem->survey && (size_t)problem->survey[n] >= c->strata)
+            c->strata = (size_t)problem->survey[n] + 1;
+    }
+    PV_TRY(pv__alloc(s->ctx, c->count, s->P * sizeof *c->sum, &c->sum));
+    PV_TRY(pv__alloc(s->ctx, c->strata, s->P * sizeof *c->mean, &c->mean));
+    PV_TRY(pv__alloc(s->ctx, c->strata, sizeof *c->in, &c->in));
+    PV_TRY(pv__alloc(s->ctx, c->count, sizeof *c->stratum, &c->stratum));
+    for (size_t i = 0; i < c->count; i++)
+        c->stratum[i] = -1;
+    return PV_OK;
+}
+
+static void clusters_free(pv_ctx *ctx, clusters *c) {
+    pv__free(ctx, c->sum);
+    pv__free(ctx, c->mean);
+    pv__free(ctx, c->in);
+    pv__free(ctx, c->stratum);
+}
+
+static void add_scores(sandwich *s, const pv__tilted *tilted, const double *log_ratio, clusters *c) {
     const pv_targets *targets = &tilted->problem.targets;
-    const int32_t *cluster = s->problem->cluster;
-    size_t P = s->P, last = 0, clusters = 0;
-    for (size_t n = 0; n < targets->n; n++)
-        last = (size_t)cluster[n] > last ? (size_t)cluster[n] : last;
-    double *sum = NULL;
-    bool *seen = NULL;
-    pv_status status;
-    PV_GOTO(done, pv__alloc(s->ctx, last + 1, P * sizeof *sum, &sum));
-    PV_GOTO(done, pv__alloc(s->ctx, last + 1, sizeof *seen, &seen));
+    size_t P = s->P;
     for (size_t n = 0; n < targets->n; n++) {
-        double v = rows_of(s, n), *own = sum + (size_t)cluster[n] * P;
+        double v = rows_of(s, n);
         if (v == 0)
             continue;
-        size_t kind = kind_of(s, n);
+        size_t kind = kind_of(s, n), at = s->problem->cluster ? (size_t)s->problem->cluster[n] : n;
+        int32_t stratum = s->problem->survey ? s->problem->survey[n] : 0;
         score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n));
         for (size_t i = 0; i < P; i++)
-            own[i] += s->own[i] - v * s->mean[kind * P + i];
-        clusters += !seen[cluster[n]];
-        seen[cluster[n]] = true;
+            c->sum[at * P + i] += s->own[i] - v * s->mean[kind * P + i];
+        c->in[stratum] += c->stratum[at] < 0;
+        c->stratum[at] = stratum;
     }
-    if (clusters < 2)
-        status = pv__fail(s->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: intervals need several");
-    double factor = (double)clusters / ((double)clusters - 1);
-    for (size_t c = 0; status == PV_OK && c <= last; c++)
-        for (size_t i = 0; seen[c] && i < P; i++)
+    for (size_t g = 0; g < c->count; g++)
+        for (size_t i = 0; c->stratum[g] >= 0 && i < P; i++)
+            c->mean[(size_t)c->stratum[g] * P + i] += c->sum[g * P + i] / (double)c->in[c->stratum[g]];
+}
+
+static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+    clusters c;
+    size_t P = s->P;
+    pv_status status;
+    PV_GOTO(done, clusters_new(s, &c));
+    add_scores(s, tilted, log_ratio, &c);
+    if (c.strata == 1 && c.in[0] < 2)
+        PV_GOTO(done, pv__fail(s->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: intervals need several"));
+    for (size_t g = 0; g < c.count; g++) {
+        if (c.stratum[g] < 0)
+            continue;
+        double in = (double)c.in[c.stratum[g]], factor = in > 1 ? in / (in - 1) : 1;
+        double *own = c.sum + g * P;
+        const double *mean = c.mean + (size_t)c.stratum[g] * P;
+        for (size_t i = 0; i < P; i++)
+            own[i] -= mean[i];
+        for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++)
-                s->J[i * P + j] += factor * sum[c * P + i] * sum[c * P + j];
+                s->J[i * P + j] += factor * own[i] * own[j];
+    }
 done:
-    pv__free(s->ctx, sum);
-    pv__free(s->ctx, seen);
+    clusters_free(s->ctx, &c);
     return status;
 }
 
@@ -323,7 +366,7 @@ static pv_status fill(sandwich *s, double **block) {
         s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
     pv__cholesky(P, s->H, 1e-12);
     pv_status status = PV_OK;
-    if (s->problem->cluster)
+    if (s->problem->cluster || s->problem->survey)
         status = add_clusters(s, &tilted, other);
     else
         add_squares(s, &tilted, other);

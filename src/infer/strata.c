@@ -44,17 +44,56 @@ void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
 
 /* ---- what is known of them --------------------------------------------------------------------------------------- */
 
+bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *o) {
+    return schema->strata && data->stratum && !o->prevalence_by && !o->phase_one && !(o->subcohort > 0) &&
+           (data->clustered || data->sampling);
+}
+
+/* A cluster lies in one stratum, and every stratum has two at least: rows where there are no clusters. */
+static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data) {
+    size_t strata = (size_t)schema->strata->count, groups = 0, *first, *clusters;
+    char *const *name = schema->strata->name;
+    for (size_t i = 0; data->clustered && i < data->rows; i++)
+        groups = (size_t)data->group[i] >= groups ? (size_t)data->group[i] + 1 : groups;
+    PV_TRY(pv__alloc(ctx, groups + strata, sizeof *first, &first)); /* 1 + the first row of each */
+    clusters = first + groups;
+    pv_status status = PV_OK;
+    for (size_t i = 0; i < data->rows && status == PV_OK; i++) {
+        size_t s = (size_t)data->stratum[i], *seen = data->clustered ? &first[data->group[i]] : NULL;
+        if (seen && *seen && data->stratum[*seen - 1] != data->stratum[i])
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "rows %zu and %zu are of one cluster, and of the strata '%s' and '%s': a cluster lies in "
+                              "one stratum; name clusters apart (`cluster`), or leave `strata` out",
+                              data->table_row[*seen - 1] + 1, data->table_row[i] + 1,
+                              pv__show(name[data->stratum[*seen - 1]]).text, pv__show(name[s]).text);
+        clusters[s] += !seen || !*seen;
+        if (seen && !*seen)
+            *seen = i + 1;
+    }
+    for (size_t s = 0; s < strata && status == PV_OK; s++)
+        if (clusters[s] < 2)
+            status = pv__fail(ctx, PV_ERR_INPUT,
+                              "stratum '%s' has one %s, which says nothing of how much they differ: join it with "
+                              "another stratum, or leave `strata` out",
+                              pv__show(name[s]).text, data->clustered ? "cluster" : "row");
+    pv__free(ctx, first);
+    return status;
+}
+
 static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv_fit_options *o) {
-    const char *file = o->prevalence_by ? "prevalence-by" : "phase-one";
+    const char *file = o->prevalence_by ? "prevalence-by" : o->phase_one ? "phase-one" : "subcohort";
     if (!schema->strata && (o->prevalence_by || o->phase_one))
         return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata: name their columns with `strata`, or leave it out",
                         file);
     if (!schema->strata)
         return PV_OK;
-    if (!o->prevalence_by && !o->phase_one)
+    if (!o->prevalence_by && !o->phase_one && !(o->subcohort > 0))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`strata` needs a prevalence for each: `prevalence-by` FILE, or `phase-one` FILE with the "
-                        "counts of the cohort");
+                        "`strata` needs a prevalence for each: `prevalence-by` FILE, `phase-one` FILE with the counts "
+                        "of the cohort, or `subcohort` F of a case-cohort sample; those of a survey need sampling "
+                        "weights or clusters (`weights-are` sampling, `cluster`)");
+    if (o->subcohort > 0)
+        PV_TRY(pv__subcohort_check(ctx, o, schema->classes));
     if (o->prevalence_by && o->phase_one)
         return pv__fail(ctx, PV_ERR_USAGE, "give `prevalence-by` or `phase-one`, not both");
     if (o->prevalence)
@@ -92,9 +131,47 @@ static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double
     return PV_OK;
 }
 
+/* ---- case-cohort samples ----------------------------------------------------------------------------------------- */
+
+pv_status pv__subcohort_check(pv_ctx *ctx, const pv_fit_options *o, int classes) {
+    if (classes != 2)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`subcohort` is for two labels, cases and others; the data have %d: state the cohort's counts "
+                        "with `phase-one`",
+                        classes);
+    if (o->prevalence || o->prevalence_by || o->phase_one)
+        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` says what the prevalence is: leave `%s` out",
+                        o->prevalence  ? "prevalence"
+                        : o->phase_one ? "phase-one"
+                                       : "prevalence-by");
+    if (o->sample)
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `subcohort`; leave one out");
+    return PV_OK;
+}
+
+/* n_1 cases and n_0/F others. The log odds of their shares vary by 1/n_1 + 1/n_0, as n observations' would. */
+void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n) {
+    double others = mass[0] / fraction;
+    prevalence[1] = mass[1] / (mass[1] + others);
+    prevalence[0] = others / (mass[1] + others);
+    *n = mass[0] * mass[1] / (mass[0] + mass[1]) / (prevalence[0] * prevalence[1]);
+}
+
+static void count_cohort(const double *mass, double fraction, pv_stratified *to) {
+    double all = 0;
+    for (int s = 0; s < to->strata; s++) {
+        pv__subcohort(mass + 2 * s, fraction, to->prevalence + 2 * s, &to->n[s]);
+        all += to->share[s] = mass[2 * s + 1] + mass[2 * s] / fraction;
+    }
+    for (int s = 0; s < to->strata; s++)
+        to->share[s] /= all;
+}
+
 pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                              const pv_fit_options *options, pv_stratified **made) {
     *made = NULL;
+    if (pv__strata_of_survey(schema, data, options))
+        return check_survey(ctx, schema, data);
     PV_TRY(check_options(ctx, schema, options));
     if (!schema->strata)
         return PV_OK;
@@ -108,9 +185,12 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     pv__strata_mass(&targets, schema->strata->count, mass);
     pv_status status;
     PV_GOTO(done, check_masses(ctx, schema, mass));
-    PV_GOTO(done, options->phase_one
-                      ? pv__phase_one_read(ctx, options->phase_one, options->csv, schema, mass, *made)
-                      : pv__prevalence_by_read(ctx, options->prevalence_by, options->csv, schema, *made));
+    if (options->subcohort > 0)
+        count_cohort(mass, options->subcohort, *made);
+    else
+        PV_GOTO(done, options->phase_one
+                          ? pv__phase_one_read(ctx, options->phase_one, options->csv, schema, mass, *made)
+                          : pv__prevalence_by_read(ctx, options->prevalence_by, options->csv, schema, *made));
     hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {
         double rows = 0;

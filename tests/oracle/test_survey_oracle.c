@@ -1,4 +1,4 @@
-/* Sampling weights and clusters against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. */
+/* Sampling weights, clusters and their strata against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "prevail/prevail.h"
 
 static void compare(pv_ctx *ctx, const oracle_case *item, const pv_table *table, const char *cluster,
-                    const char *error) {
-    pv_roles roles = {.target = "y", .weights = "w", .features = "x1,x2", .cluster = cluster};
+                    const char *strata, const char *error) {
+    pv_roles roles = {.target = "y", .weights = "w", .features = "x1,x2", .cluster = cluster, .strata = strata};
     pv_schema *schema;
     pv_dataset *data;
     assert_int_equal(pv_schema_learn(ctx, table, &roles, &schema, &data), PV_OK);
@@ -47,13 +47,15 @@ static void agrees_with_svyglm(void **state) {
     pv_table *table;
     assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
     assert_int_equal(pv_table_new(ctx, "survey", n, &table), PV_OK);
-    static const char *const names[] = {"cluster", "x1", "x2", "y", "w"};
-    for (size_t c = 0; c < 5; c++)
+    static const char *const names[] = {"cluster", "x1", "x2", "y", "stratum", "w"};
+    for (size_t c = 0; c < 6; c++)
         assert_int_equal(
             pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], n), 0, NULL, false),
             PV_OK);
-    compare(ctx, item, table, NULL, "error_rows");
-    compare(ctx, item, table, "cluster", "error_clusters");
+    compare(ctx, item, table, NULL, NULL, "error_rows");
+    compare(ctx, item, table, "cluster", NULL, "error_clusters");
+    compare(ctx, item, table, NULL, "stratum", "error_rows_strata");
+    compare(ctx, item, table, "cluster", "stratum", "error_clusters_strata");
     pv_table_free(ctx, table);
     pv_ctx_free(ctx);
     oracle_file_free(file);

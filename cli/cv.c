@@ -176,8 +176,8 @@ static void print_footer(const cv_options *options, const cli_training *training
 }
 
 /* A column a fold where they fit on a line of text. */
-static void print_table(cli_call *call, const cv_options *options, const cli_training *training,
-                        const pv_validation *v, const pv_judgement *strata) {
+static void print_table(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
+                        const pv_judgement *strata) {
     enum { SHOWN = 3 };
     pv_metrics mean, sd, pooled, lo, hi;
     pv_validation_summary(v, &mean, &sd, NULL, &pooled);
@@ -247,8 +247,7 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
 static int print(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v) {
     pv_judgement *strata = NULL;
     if (v->strata) {
-        pv_status status =
-            pv_validation_judge(call->ctx, v, training->schema->labels, options->fit.seed, &strata);
+        pv_status status = pv_validation_judge(call->ctx, v, training->schema->labels, options->fit.seed, &strata);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
@@ -385,7 +384,8 @@ const cli_command cli_cv = {
         "define "
         "it), parts (a list of {repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, "
         "what "
-        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), rows, dropped, folds, repeats, group, population, population_prevalence "
+        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), rows, "
+        "dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: share of the "
         "rows), "
         "stated_for (label: p, that the metrics are stated for), positive, interval, bootstrap (replicates), data, "

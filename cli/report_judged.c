@@ -155,8 +155,9 @@ static void put_metrics(pv_report *report, const report_judged *j) {
 
 /* The same metrics, stratum by stratum. */
 static void put_strata(pv_report *report, const pv_judgement *j) {
-    static const char *const heads[] = {"stratum",           "rows", "share", "in the rows", "stated for", "E/O",
-                                        "calibration slope", "AUC",  "from",  "to",          "log-loss",   "Brier score"};
+    static const char *const heads[] = {
+        "stratum",           "rows", "share", "in the rows", "stated for", "E/O",
+        "calibration slope", "AUC",  "from",  "to",          "log-loss",   "Brier score"};
     report_cells cells = {0};
     for (int s = 0; s < j->strata; s++) {
         const pv_judged_stratum *of = &j->stratum[s];
@@ -165,8 +166,13 @@ static void put_strata(pv_report *report, const pv_judgement *j) {
         report_cell_number(&cells, of->share);
         report_cell_number(&cells, of->rows ? of->observed[j->positive] : NAN);
         report_cell_number(&cells, of->rows ? of->stated[j->positive] : NAN);
-        const double numbers[] = {of->value.calibration_ratio, of->value.calibration_slope, of->value.auc, of->lo.auc,
-                                  of->hi.auc,                  of->value.nell,              of->value.brier};
+        const double numbers[] = {of->value.calibration_ratio,
+                                  of->value.calibration_slope,
+                                  of->value.auc,
+                                  of->lo.auc,
+                                  of->hi.auc,
+                                  of->value.nell,
+                                  of->value.brier};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             report_cell_number(&cells, numbers[i]);
     }

@@ -61,8 +61,9 @@ static void put_classes(pv_report *report, const pv_classifier *c, const pv_summ
 }
 
 static void put_strata(pv_report *report, const pv_classifier *c) {
-    static const char *const heads[] = {"stratum", "rows",   "share of the population", "label", "in the training data",
-                                        "stated",  "known from", "in the model"};
+    static const char *const heads[] = {
+        "stratum",    "rows",        "share of the population", "label", "in the training data", "stated",
+        "known from", "in the model"};
     enum { STRATA_SHOWN = 200 };
     const pv_stratified *of = c->stratified;
     report_cells cells = {0};

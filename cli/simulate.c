@@ -111,11 +111,10 @@ static int check(cli_call *call, const char *kind) {
         known = known || strcmp(kind, kinds[i]) == 0;
     if (!known) {
         const char *near = pv_nearest(kind, kinds, KINDS);
-        return cli_error(call, PV_ERR_USAGE, NULL, "unknown kind %s; %s%s%s", kind,
-                         near ? "did you mean " : "choose one of ",
-                         near ? near
-                              : "nodules, gaussian, ct-nodules, sites, cohort, matched, survey, esoph, contingency",
-                         near ? "?" : "");
+        return cli_error(
+            call, PV_ERR_USAGE, NULL, "unknown kind %s; %s%s%s", kind, near ? "did you mean " : "choose one of ",
+            near ? near : "nodules, gaussian, ct-nodules, sites, cohort, matched, survey, esoph, contingency",
+            near ? "?" : "");
     }
     for (size_t i = 0; i < sizeof simulated / sizeof *simulated; i++) {
         if (!cli_given(call, simulated[i].name))
@@ -124,8 +123,7 @@ static int check(cli_call *call, const char *kind) {
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s: these are real data",
                              simulated[i].name, kind);
         if (simulated[i].kinds && !goes_with(simulated[i].kinds, kind))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i].name,
-                             simulated[i].kinds);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i].name, simulated[i].kinds);
     }
     if (cli_given(call, "cases") != cli_given(call, "controls"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls go together");
@@ -296,7 +294,8 @@ static const cli_argument arguments[] = {
     {"KIND",
      "nodules: lung nodules with seven covariates, drawn from a logistic model with log odds ratios of the size "
      "published for the Brock model. gaussian: two normal classes. ct-nodules: CT patches of lung nodules with four "
-     "readers' votes, as an NPZ file. sites, cohort, matched, survey: rows by stratum and label, a second phase, matched "
+     "readers' votes, as an NPZ file. sites, cohort, matched, survey: rows by stratum and label, a second phase, "
+     "matched "
      "sets, clusters with sampling weights. esoph: the Ille-et-Vilaine study of "
      "oesophageal cancer. contingency: the paper's table of four cells."},
     {NULL, NULL}};

@@ -69,10 +69,8 @@ void cli_json_judged_strata(json_t *object, const pv_judgement *j) {
         cli_json_set(one, "name", cli_json_text(of->name));
         cli_json_set(one, "rows", json_integer((json_int_t)of->rows));
         cli_json_set(one, "share", cli_json_real(of->share));
-        cli_json_set(one, "observed",
-                     of->rows ? cli_json_by_label(j->labels, j->classes, of->observed) : json_null());
-        cli_json_set(one, "stated_for",
-                     of->rows ? cli_json_by_label(j->labels, j->classes, of->stated) : json_null());
+        cli_json_set(one, "observed", of->rows ? cli_json_by_label(j->labels, j->classes, of->observed) : json_null());
+        cli_json_set(one, "stated_for", of->rows ? cli_json_by_label(j->labels, j->classes, of->stated) : json_null());
         cli_json_set(one, "metrics", metrics);
         cli_json_append(list, one);
     }
@@ -114,7 +112,8 @@ void cli_json_predicted_strata(json_t *object, const pv_predicted_strata *of, ch
         const pv_unknown_prevalence *t = of->inferred ? of->inferred[s] : NULL;
         cli_json_set(one, "name", cli_json_text(of->name[s]));
         cli_json_set(one, "share", cli_json_real(of->share[s]));
-        cli_json_set(one, "prevalence", cli_json_by_label(labels, classes, of->prevalence + (size_t)s * (size_t)classes));
+        cli_json_set(one, "prevalence",
+                     cli_json_by_label(labels, classes, of->prevalence + (size_t)s * (size_t)classes));
         for (int y = 0; y < classes && t; y++) {
             json_t *entry = cli_json_object();
             cli_json_set(entry, "lo", cli_json_real(t->lo[y]));
@@ -155,8 +154,9 @@ void cli_note_strata(cli_call *call, const pv_predicted_strata *of, char *const 
         borrowed += of->pooled[s];
     }
     if (borrowed)
-        cli_note(call,
-                 "%d of %d strata have rows that say little; the shift of all strata together is their prior, worth ten "
-                 "labelled rows",
-                 borrowed, of->strata);
+        cli_note(
+            call,
+            "%d of %d strata have rows that say little; the shift of all strata together is their prior, worth ten "
+            "labelled rows",
+            borrowed, of->strata);
 }

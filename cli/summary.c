@@ -219,8 +219,10 @@ const cli_command cli_summary = {
     .output =
         "Text, or with --json one object: file, data, data_hash, target, classes, features, image (how images become "
         "views, null for a table), rows, dropped, model, "
-        "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, strata (as fit "
-        "--json), coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. With a "
+        "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
+        "strata (as fit "
+        "--json), coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. "
+        "With a "
         "posterior the fields that fit "
         "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "
         "draws on the mean's side of zero) as well.",

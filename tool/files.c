@@ -21,15 +21,28 @@ typedef struct file_option {
     role role;
 } file_option;
 
-static const file_option options_with_files[] = {
-    {"checkpoint", "FILE", OUTPUT},   {"costs", "FILE", INPUT},          {"csv", "FILE", INPUT},
-    {"curves", "DIR", CURVES},        {"data", "FILE", INPUT},           {"ensemble", "MODEL,...", INPUTS},
-    {"figures", "DIR", FIGURES},      {"holdout", "FILE", INPUT},        {"output", "DIR", OWN}, /* study_folder_take */
-    {"output", "FILE", OUTPUT},       {"phase-one", "FILE", INPUT},      {"population-sample", "FILE", INPUT},
-    {"prevalence-by", "FILE", INPUT}, {"pretrained", "FILE.npz", INPUT}, {"probs", "FILE", INPUT},
-    {"report", "FILE", OUTPUT},       {"source", "FILE", INPUT},         {"trace", "FILE.csv", OUTPUT},
-    {"training", "FILE", INPUT},      {"truth", "FILE", OUTPUT},
-    {"known", "FILE", OUTPUT},        {NULL, NULL, OWN}};
+static const file_option options_with_files[] = {{"checkpoint", "FILE", OUTPUT},
+                                                 {"costs", "FILE", INPUT},
+                                                 {"csv", "FILE", INPUT},
+                                                 {"curves", "DIR", CURVES},
+                                                 {"data", "FILE", INPUT},
+                                                 {"ensemble", "MODEL,...", INPUTS},
+                                                 {"figures", "DIR", FIGURES},
+                                                 {"holdout", "FILE", INPUT},
+                                                 {"output", "DIR", OWN}, /* study_folder_take */
+                                                 {"output", "FILE", OUTPUT},
+                                                 {"phase-one", "FILE", INPUT},
+                                                 {"population-sample", "FILE", INPUT},
+                                                 {"prevalence-by", "FILE", INPUT},
+                                                 {"pretrained", "FILE.npz", INPUT},
+                                                 {"probs", "FILE", INPUT},
+                                                 {"report", "FILE", OUTPUT},
+                                                 {"source", "FILE", INPUT},
+                                                 {"trace", "FILE.csv", OUTPUT},
+                                                 {"training", "FILE", INPUT},
+                                                 {"truth", "FILE", OUTPUT},
+                                                 {"known", "FILE", OUTPUT},
+                                                 {NULL, NULL, OWN}};
 
 static const char *const arguments_with_files[] = {"MODEL", "[MODEL]", "DATA", "[DATA]", "PROBS", NULL};
 

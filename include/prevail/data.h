@@ -460,8 +460,8 @@ typedef struct pv_simulation {
 PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simulation, pv_table **table,
                                   double *truth);
 
-/* Samples by other designs. The population has strata (column site: s1, s2, ...) that differ in prevalence, share and the
- * mean of x1; log odds are an intercept of the stratum, plus 0.8 x1 - 0.5 x2. */
+/* Samples by other designs. The population has strata (column site: s1, s2, ...) that differ in prevalence, share and
+ * the mean of x1; log odds are an intercept of the stratum, plus 0.8 x1 - 0.5 x2. */
 typedef struct pv_design_simulation {
     int64_t rows;      /* all but matched: of the sample; cohort: at most; survey: about */
     int64_t strata;    /* all but matched */

@@ -108,9 +108,9 @@ typedef struct pv_fit_options {
     int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
     const char *prevalence_by; /* with strata: file of each one's prevalence and share; NULL: none */
-    double subcohort;          /* a case-cohort sample: all cases and this share of the others are rows; 0: it is none */
-    const char *phase_one;     /* with strata: file of the cohort's counts by stratum and label, or of its people; NULL:
-                                  none */
+    double subcohort;      /* a case-cohort sample: all cases and this share of the others are rows; 0: it is none */
+    const char *phase_one; /* with strata: file of the cohort's counts by stratum and label, or of its people; NULL:
+                              none */
     /* Not in the table: */
     const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
     bool trace;                /* minibatches: keep a pv_trace with the classifier */

@@ -61,7 +61,7 @@ extern "C" {
     X(CT_PATIENT, 0x637433, "patient; + 2^40: the scanner")                                                            \
     X(CT_IMAGE, 0x637434, "row")                                                                                       \
     X(CT_ORDER, 0x637435, "0")                                                                                         \
-    X(FOLDS, 0x666F6C, "class x 2^40 + repeat (strata: label in stratum; groups: 0)")                                          \
+    X(FOLDS, 0x666F6C, "class x 2^40 + repeat (strata: label in stratum; groups: 0)")                                  \
     X(GAUSSIAN, 0x676175, "row")                                                                                       \
     X(NODULES, 0x6E6F64, "row")                                                                                        \
     X(SITES, 0x736974, "row")                                                                                          \

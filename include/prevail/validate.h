@@ -46,15 +46,15 @@ typedef struct pv_validation {
     double *stated;  /* [classes], that the metrics are stated for; NULL: the rows as they are, and nell for the true
                         population */
     pv_unknown_prevalence *
-        *target;         /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
+        *target; /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
     pv_predicted_strata **strata; /* [repeats][folds], of models with strata; else NULL */
     double *stratum_mass;         /* [strata][classes], with them: the part of the population asked for that is of each
                                      stratum and label, the mean over folds */
-    pv_stop *stop;       /* [repeats][folds], why the fit stopped */
-    pv_metrics *metrics; /* [repeats][folds] */
-    pv_metrics *pooled;  /* [repeats], of all rows together, each predicted by its own fold's model */
-    pv_metrics *lo, *hi; /* [repeats], intervals of pooled; NaN where there are none */
-    int64_t replicates;  /* of the bootstrap behind them */
+    pv_stop *stop;                /* [repeats][folds], why the fit stopped */
+    pv_metrics *metrics;          /* [repeats][folds] */
+    pv_metrics *pooled;           /* [repeats], of all rows together, each predicted by its own fold's model */
+    pv_metrics *lo, *hi;          /* [repeats], intervals of pooled; NaN where there are none */
+    int64_t replicates;           /* of the bootstrap behind them */
     double seconds;
     double *observed; /* [classes], label shares of the rows judged */
     bool misleading;  /* stated for the rows as they are, whose shares are far from those of population */

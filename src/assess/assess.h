@@ -47,7 +47,7 @@ typedef struct pv__case {
     pv_targets restated;
     const double *drawn;
     double *weight; /* of restated; freed with the case */
-    int kinds; /* of rows, drawn each on its own: labels, or labels in strata */
+    int kinds;      /* of rows, drawn each on its own: labels, or labels in strata */
 } pv__case;
 
 /* How many rows row n is drawn as, and within which: those of its label, or of its label and stratum. */

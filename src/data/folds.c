@@ -1,13 +1,12 @@
 /* Splits of rows into folds, and rows of a dataset taken out of it.
  *
  * Without groups: the rows of each class are shuffled and dealt to the folds in turn, one class after the other, so
- * that neither the folds' sizes nor their counts of any class differ by more than one. With strata a class is a label in
- * a stratum, and their counts do not differ by more than one. With groups: groups are taken in
- * order of falling size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 -
- * (c_fy/n_y)^2 is least; c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent
- * of the sum over folds and classes of squared class shares, least where all are equal. Of folds that are as good the
- * one with the fewest rows takes the group, so that none stays empty while there are groups: the empty ones are always
- * among the best.
+ * that neither the folds' sizes nor their counts of any class differ by more than one. With strata a class is a label
+ * in a stratum, and their counts do not differ by more than one. With groups: groups are taken in order of falling
+ * size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 - (c_fy/n_y)^2 is least;
+ * c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent of the sum over folds
+ * and classes of squared class shares, least where all are equal. Of folds that are as good the one with the fewest
+ * rows takes the group, so that none stays empty while there are groups: the empty ones are always among the best.
  */
 #include <math.h>
 #include <stdio.h>

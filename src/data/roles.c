@@ -32,7 +32,8 @@ const pv_option pv_role_option_table[] = {
          "Columns that rows were sampled by beside their labels (a site, an age group), comma-separated: each "
          "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by`, "
          "`phase-one` or `subcohort` has. With sampling weights or clusters and none of these they are the strata of a "
-         "survey, in which clusters or rows were drawn, for the variances of `infer` robust. They are categories, and features like others; `exclude` takes them out of these."),
+         "survey, in which clusters or rows were drawn, for the variances of `infer` robust. They are categories, and "
+         "features like others; `exclude` takes them out of these."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",

@@ -1,8 +1,8 @@
 /* Samples by other designs than one pot of cases and controls, from a population with a known truth.
  *
  * The population is a mixture of strata s with shares p(s) ~ 1, 2, 3, 1, ...; in each x1 ~ N(m_s, 1), m_s 0 or 0.6 in
- * turn, x2 ~ N(0, 1), and the log odds are a_s + 0.8 x1 - 0.5 x2. Intercepts a_s rise by 2 from the first stratum to the
- * last, about the one that makes the prevalence of all exact.
+ * turn, x2 ~ N(0, 1), and the log odds are a_s + 0.8 x1 - 0.5 x2. Intercepts a_s rise by 2 from the first stratum to
+ * the last, about the one that makes the prevalence of all exact.
  *
  *   sites     so many rows of every stratum, half of them cases, or a quarter, half and three quarters in turn
  *   cohort    people of the population; the sample has as many of each stratum and label as there are and are asked
@@ -266,8 +266,9 @@ static pv_status check(pv_ctx *ctx, design kind, const pv_design_simulation *d, 
     if (kind == COHORT && !(d->subcohort >= 0 && d->subcohort <= 1))
         return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` %g is outside 0 to 1", d->subcohort);
     if (kind == MATCHED && (d->sets < 1 || d->per_case < 1 || d->sets > 10000000 || d->per_case > 1000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`sets` %lld with `per-case` %lld: give one at least, and 1000 controls at "
-                                           "most",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`sets` %lld with `per-case` %lld: give one at least, and 1000 controls at "
+                        "most",
                         (long long)d->sets, (long long)d->per_case);
     if (known && kind != SITES && kind != COHORT)
         return pv__fail(ctx, PV_ERR_USAGE, "`known` is of sites and cohort: %s needs nothing beside its rows",

@@ -117,8 +117,8 @@ pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options
 /* Whether the schema's strata are those of a survey, which say how clusters or rows of sampling weights were drawn, and
  * nothing of labels. */
 bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
-/* Of a case-cohort sample with labels of mass [2]: prevalence [2] of the cohort and the observations *n that it is worth.
- * The others were drawn by chance, so that their number is as uncertain as they are few. */
+/* Of a case-cohort sample with labels of mass [2]: prevalence [2] of the cohort and the observations *n that it is
+ * worth. The others were drawn by chance, so that their number is as uncertain as they are few. */
 void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n);
 /* Refuses what does not go with `subcohort`. */
 pv_status pv__subcohort_check(pv_ctx *ctx, const pv_fit_options *options, int classes);

@@ -30,7 +30,8 @@ const pv_option pv_fit_option_table[] = {
      "person."},
     {"subcohort", PV_OPTION_REAL, AT(subcohort), "0", 0, 1, NULL, "F",
      "The rows are a case-cohort sample: all cases of a cohort, and of the others this share. In the place of "
-     "`prevalence` (or, with `strata`, of `prevalence-by`); where the cohort's counts are known, `phase-one` says more. "
+     "`prevalence` (or, with `strata`, of `prevalence-by`); where the cohort's counts are known, `phase-one` says "
+     "more. "
      "0: they are not."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},

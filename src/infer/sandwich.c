@@ -8,11 +8,11 @@
  * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
  * equal rows; a sampling weight is one row, whose score it multiplies. Rows of one cluster count as one, their scores
  * added, and G/(G - 1) for G clusters. With `loss` plain there is no prevalence and labels are chance: all rows are of
- * one kind (the variance of a survey's weighted regression). Strata of a survey have their clusters about their own mean,
- * and G of their own. Else, without sampling weights and clusters, each row's
- * residual is divided by what it has of its own prediction taken from 1 (HC3; for several logits a matrix): rows that
- * pull the line towards themselves have residuals that are too small, and with the labels' weights few rows pull hard.
- * Draws are normal, so that whatever takes a posterior's takes these.
+ * one kind (the variance of a survey's weighted regression). Strata of a survey have their clusters about their own
+ * mean, and G of their own. Else, without sampling weights and clusters, each row's residual is divided by what it has
+ * of its own prediction taken from 1 (HC3; for several logits a matrix): rows that pull the line towards themselves
+ * have residuals that are too small, and with the labels' weights few rows pull hard. Draws are normal, so that
+ * whatever takes a posterior's takes these.
  */
 #include <math.h>
 #include <string.h>

@@ -2,10 +2,10 @@
  *
  *   rows of stratum s    sum_y pi_sy r_n(y),  r_n(y) = p(y|x_n,w) / p_s(y|w)
  *
- * which is the inference without strata (unknown.c, target.c) with the stratum's rows and marginal. A stratum whose rows
- * say little of it, less than ten labelled ones would (pv_unknown_prevalence.weak), borrows from the others: all rows
- * together tell a label shift common to all strata, pi'_y / p(y|w), and ten observations at p_s(y|w) pi'_y / p(y|w),
- * normalised, are its prior. A prior that the caller states is left alone.
+ * which is the inference without strata (unknown.c, target.c) with the stratum's rows and marginal. A stratum whose
+ * rows say little of it, less than ten labelled ones would (pv_unknown_prevalence.weak), borrows from the others: all
+ * rows together tell a label shift common to all strata, pi'_y / p(y|w), and ten observations at p_s(y|w) pi'_y /
+ * p(y|w), normalised, are its prior. A prior that the caller states is left alone.
  */
 #include <math.h>
 #include <string.h>
@@ -20,11 +20,11 @@ typedef struct work {
     const pv_dataset *data;
     const pv_population *population;
     const pv_predict_options *options;
-    pv_classifier own;    /* the classifier of a stratum */
-    double *draws;        /* [posterior->count][classes], its marginals */
-    size_t *row;          /* [rows], those of the stratum */
-    int32_t *label;       /* [rows] */
-    double *shift;        /* [classes], of all strata alike */
+    pv_classifier own; /* the classifier of a stratum */
+    double *draws;     /* [posterior->count][classes], its marginals */
+    size_t *row;       /* [rows], those of the stratum */
+    int32_t *label;    /* [rows] */
+    double *shift;     /* [classes], of all strata alike */
     pv_unknown_prevalence *together;
 } work;
 
@@ -32,11 +32,12 @@ static pv_status check(pv_ctx *ctx, const pv_dataset *data, const pv_population 
     const pv_unknown_options *how = &population->unknown;
     for (size_t i = 0; i < data->rows; i++)
         if (!data->stratum || data->stratum[i] < 0)
-            return pv__fail(ctx, PV_ERR_INPUT,
-                            "row %zu does not name its stratum: with `population` unknown each stratum has a prevalence "
-                            "of its own, which its rows tell; fill the column, or state prevalences with `population` "
-                            "known:FILE",
-                            i + 1);
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "row %zu does not name its stratum: with `population` unknown each stratum has a prevalence "
+                "of its own, which its rows tell; fill the column, or state prevalences with `population` "
+                "known:FILE",
+                i + 1);
     if (how->method == PV_UNKNOWN_BBSE || how->confusion || how->reference)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`source` and `method` bbse know no strata: leave them out and choose `method` exact");

@@ -224,7 +224,9 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
             log_prevalence[y] = it->gain ? 0 : log(j->prevalence[y]);
     }
     const pv_judged judged = {.log_p = it->log_p,
-                              .loglik = it->gain ? it->gain : moved ? it->log_p : it->loglik,
+                              .loglik = it->gain ? it->gain
+                                        : moved  ? it->log_p
+                                                 : it->loglik,
                               .log_marginal = log_prevalence ? log_prevalence : it->log_marginal};
     const pv_assess_options how = {.prevalence = j->as_rows ? NULL : j->stated,
                                    .stratum_mass = it->mass,
@@ -259,7 +261,8 @@ static pv_status judge_strata(pv_ctx *ctx, const pv_prediction *said, const pv_j
         PV_TRY(pv__alloc(ctx, count, sizeof *it->gain, &it->gain));
         memcpy(it->gain, said->elsewhere ? said->log_p : said->loglik, count * sizeof *it->gain);
         PV_TRY(pv__strata_logs(ctx, said, &logs));
-        pv_status status = pv__strata_gain(ctx, &it->targets, said->strata->strata, logs + said->classes, logs, it->gain);
+        pv_status status =
+            pv__strata_gain(ctx, &it->targets, said->strata->strata, logs + said->classes, logs, it->gain);
         pv__free(ctx, logs);
         PV_TRY(status);
     }

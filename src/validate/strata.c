@@ -157,10 +157,8 @@ static pv_status judge_one(pv_ctx *ctx, const pv__strata_case *it, const pv_judg
         to->rows = 0;
         return PV_OK;
     }
-    pv_targets targets = {.n = n,
-                          .classes = it->targets->classes,
-                          .label = p->label,
-                          .weight = it->targets->weight ? p->weight : NULL};
+    pv_targets targets = {
+        .n = n, .classes = it->targets->classes, .label = p->label, .weight = it->targets->weight ? p->weight : NULL};
     pv_label_shares(&targets, to->observed);
     for (size_t y = 0; mass && y < k; y++)
         sum += mass[y];

@@ -337,7 +337,8 @@ static void validation_is_stated_for_strata(void **state) {
 
 /* ---- case-cohort samples ----------------------------------------------------------------------------------------- */
 
-/* Slopes of plain log-loss, an intercept lower by log(1/F), and a prevalence that is worth n_0 n_1/(n_0+n_1) in log odds. */
+/* Slopes of plain log-loss, an intercept lower by log(1/F), and a prevalence that is worth n_0 n_1/(n_0+n_1) in log
+ * odds. */
 static void subcohort_is_an_offset(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -428,8 +429,8 @@ static void survey_is_of_the_population(void **state) {
     pv_classifier *c;
     double truth[5], found[5];
     CHECK_OK(ctx, pv_simulate_design(ctx, "survey", &how, &table, NULL, truth));
-    pv_roles roles = {.target = "y", .weights = "weight", .cluster = "cluster", .strata = "site",
-                      .weights_are = PV_WEIGHTS_SAMPLING};
+    pv_roles roles = {
+        .target = "y", .weights = "weight", .cluster = "cluster", .strata = "site", .weights_are = PV_WEIGHTS_SAMPLING};
     CHECK_OK(ctx, pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_fit_options options = pv_fit_options_default();
     options.loss = PV_LOSS_PLAIN;
@@ -479,17 +480,16 @@ static void matched_sets_have_one_case(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(averages_over_shares),
-        cmocka_unit_test(metrics_are_stated_by_stratum),
-        cmocka_unit_test(intervals_draw_within_strata),
-        cmocka_unit_test(unknown_is_inferred_by_stratum),
-        cmocka_unit_test(shift_of_all_moves_strata),
-        cmocka_unit_test(folds_share_strata_evenly),
-        cmocka_unit_test(validation_is_stated_for_strata),
-        cmocka_unit_test(subcohort_is_an_offset),
-        cmocka_unit_test(cohort_is_what_it_says),
-        cmocka_unit_test(survey_is_of_the_population),
-        cmocka_unit_test(matched_sets_have_one_case)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(averages_over_shares),
+                                       cmocka_unit_test(metrics_are_stated_by_stratum),
+                                       cmocka_unit_test(intervals_draw_within_strata),
+                                       cmocka_unit_test(unknown_is_inferred_by_stratum),
+                                       cmocka_unit_test(shift_of_all_moves_strata),
+                                       cmocka_unit_test(folds_share_strata_evenly),
+                                       cmocka_unit_test(validation_is_stated_for_strata),
+                                       cmocka_unit_test(subcohort_is_an_offset),
+                                       cmocka_unit_test(cohort_is_what_it_says),
+                                       cmocka_unit_test(survey_is_of_the_population),
+                                       cmocka_unit_test(matched_sets_have_one_case)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

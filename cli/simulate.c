@@ -39,8 +39,9 @@ static const pv_option option_table[] = {
     REAL("absent", absent, "0.25", 0, 1, "P",
          "ct-nodules: probability that a reader gave no vote. At least one of the four gives one."),
     DESIGN("strata", PV_OPTION_INT, strata, "3", 1, 1000, NULL, "sites, cohort, survey: number of strata."),
-    DESIGN("uneven", PV_OPTION_FLAG, uneven, NULL, 0, 0, NULL,
-           "sites: a quarter, half and three quarters of a stratum's rows are cases, in turn, instead of half."),
+    DESIGN(
+        "uneven", PV_OPTION_FLAG, uneven, NULL, 0, 0, NULL,
+        "sites, cohort: a quarter, half and three quarters of a stratum's rows are cases, in turn, instead of half."),
     DESIGN("cohort", PV_OPTION_INT, cohort, "20000", 1, 1e9, NULL, "cohort: its people, of whom the rows are a part."),
     DESIGN("subcohort", PV_OPTION_REAL, subcohort, "0", 0, 1, "F",
            "cohort: a case-cohort sample, all cases and this share of the others; 0: as many of each stratum and label "
@@ -100,7 +101,7 @@ static int check(cli_call *call, const char *kind) {
                      {"size", "ct-nodules"},
                      {"absent", "ct-nodules"},
                      {"strata", "sites, cohort and survey"},
-                     {"uneven", "sites"},
+                     {"uneven", "sites and cohort"},
                      {"cohort", "cohort"},
                      {"subcohort", "cohort"},
                      {"sets", "matched"},

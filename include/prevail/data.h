@@ -465,7 +465,7 @@ PV_MUST_USE pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simula
 typedef struct pv_design_simulation {
     int64_t rows;      /* all but matched: of the sample; cohort: at most; survey: about */
     int64_t strata;    /* all but matched */
-    bool uneven;       /* sites: a quarter to three quarters of a stratum's rows are cases; else half */
+    bool uneven;       /* sites, cohort: a quarter to three quarters of a stratum's rows are cases; else half */
     double prevalence; /* of the population; 1e-4 to 0.5 */
     int64_t cohort;    /* cohort: its people */
     double subcohort;  /* cohort: all cases and this share of the others are the sample; 0: as many of each stratum and

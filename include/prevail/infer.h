@@ -113,6 +113,7 @@ typedef struct pv_fit_options {
                               none */
     /* Not in the table: */
     const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
+    const pv_table *known;     /* what is in the file of these two that is named, which is then not read; NULL: it is */
     bool trace;                /* minibatches: keep a pv_trace with the classifier */
     const pv_dataset *sample;  /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
                                   none. They stand for p(x), and prevalence may then be NULL: the classifier's is the

@@ -5,8 +5,8 @@
  * the last, about the one that makes the prevalence of all exact.
  *
  *   sites     so many rows of every stratum, half of them cases, or a quarter, half and three quarters in turn
- *   cohort    people of the population; the sample has as many of each stratum and label as there are and are asked
- *             for, or all cases and a share of the others (case-cohort)
+ *   cohort    people of the population; the sample has as many of each stratum and label as sites would have and there
+ *             are, or all cases and a share of the others (case-cohort)
  *   matched   sets of a case and so many controls, with an intercept and a mean of x1 of their own
  *   survey    clusters of ten, drawn at a stratum's rate (1, 2, 3 in a hundred); of those in them all cases and every
  *             other control. A cluster has an effect B on the log odds with the bridge distribution (Wang and Louis
@@ -122,10 +122,14 @@ static pv_status draw_labelled(pv_ctx *ctx, double intercept, double mean, int l
     return pv__fail(ctx, PV_ERR_NUMERIC, "the prevalence is too low to find cases; raise `prevalence`");
 }
 
+static size_t cases_of(const pv_design_simulation *d, size_t each, size_t s) {
+    return d->uneven ? each * (1 + s % 3) / 4 : each / 2;
+}
+
 static pv_status make_sites(pv_ctx *ctx, const pv_design_simulation *d, const world *w, sample *to) {
     size_t each = (size_t)d->rows / w->strata;
     for (size_t s = 0; s < w->strata; s++) {
-        size_t cases = d->uneven ? each * (1 + s % 3) / 4 : each / 2;
+        size_t cases = cases_of(d, each, s);
         for (size_t i = 0; i < each; i++) {
             double x[2];
             pv_rng rng = pv_rng_stream(d->seed, PV_STREAM_SITES, s * each + i);
@@ -138,7 +142,8 @@ static pv_status make_sites(pv_ctx *ctx, const pv_design_simulation *d, const wo
 
 /* count [strata][2]: the cohort. People come in random order, so the first of each kind are a sample of it. */
 static pv_status make_cohort(pv_ctx *ctx, const pv_design_simulation *d, const world *w, double *count, sample *to) {
-    double most = floor((double)d->rows / (2.0 * (double)w->strata)), *taken = count + 2 * w->strata;
+    size_t each = (size_t)d->rows / w->strata;
+    double *taken = count + 2 * w->strata;
     for (size_t i = 0; i < (size_t)d->cohort; i++) {
         pv_rng rng = pv_rng_stream(d->seed, PV_STREAM_COHORT, i);
         double u = pv_rng_uniform(&rng), x[2], sum = 0;
@@ -147,7 +152,8 @@ static pv_status make_cohort(pv_ctx *ctx, const pv_design_simulation *d, const w
             s++;
         int y = draw_person(w->intercept[s], w->mean[s], &rng, x);
         double *cell = &taken[2 * s + (size_t)y];
-        bool chosen = d->subcohort > 0 ? y || pv_rng_uniform(&rng) < d->subcohort : *cell < most;
+        size_t cases = cases_of(d, each, s), most = y ? cases : each - cases;
+        bool chosen = d->subcohort > 0 ? y || pv_rng_uniform(&rng) < d->subcohort : *cell < (double)most;
         count[2 * s + (size_t)y]++;
         *cell += chosen;
         if (chosen)

@@ -108,12 +108,13 @@ PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *cla
 pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                              const pv_fit_options *options, pv_stratified **made);
 pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratified **made);
-/* (strata_file.c) Share, prevalence and n, from a file of prevalences or of a cohort's counts; mass [strata][classes]
+/* (strata_file.c) Share, prevalence and n, from a file of prevalences or of a cohort's counts, or
+ * from what is known of it (NULL: the file is read); mass [strata][classes]
  * is what the data have. */
-pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
-                                 pv_stratified *to);
-pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
-                             const double *mass, pv_stratified *to);
+pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
+                                 const pv_schema *schema, pv_stratified *to);
+pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
+                             const pv_schema *schema, const double *mass, pv_stratified *to);
 /* Whether the schema's strata are those of a survey, which say how clusters or rows of sampling weights were drawn, and
  * nothing of labels. */
 bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);

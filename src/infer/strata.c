@@ -188,9 +188,10 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     if (options->subcohort > 0)
         count_cohort(mass, options->subcohort, *made);
     else
-        PV_GOTO(done, options->phase_one
-                          ? pv__phase_one_read(ctx, options->phase_one, options->csv, schema, mass, *made)
-                          : pv__prevalence_by_read(ctx, options->prevalence_by, options->csv, schema, *made));
+        PV_GOTO(done,
+                options->phase_one
+                    ? pv__phase_one_read(ctx, options->phase_one, options->known, options->csv, schema, mass, *made)
+                    : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
     hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {
         double rows = 0;

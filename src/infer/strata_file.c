@@ -13,19 +13,32 @@
 
 /* The file as a table, its columns read as text but for that of numbers, and the stratum of each row. */
 typedef struct strata_file {
-    pv_table *table;
+    const pv_table *table;
+    pv_table *own;    /* NULL: the caller's */
     int32_t *stratum; /* [rows] */
 } strata_file;
 
-static pv_status file_open(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_strata *strata,
-                           const char *number, strata_file *file) {
+/* A cell as text, whatever its column holds. */
+static const char *cell_text(const pv_column *column, size_t row, char *number, size_t size) {
+    if (pv__cell_missing(column, row))
+        return "";
+    if (column->type == PV_COLUMN_TEXT)
+        return column->level[column->code[row]];
+    pv_format_double(column->number[row], number, size);
+    return number;
+}
+
+static pv_status file_open(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
+                           const pv_strata *strata, const char *number, strata_file *file) {
     pv_csv_options options = {0};
     if (csv)
         options = *csv;
     options.roles = NULL;
     options.schema = NULL;
     options.number_prefix = number;
-    PV_TRY(pv_table_read(ctx, path, &options, &file->table));
+    if (!known)
+        PV_TRY(pv_table_read(ctx, path, &options, &file->own));
+    file->table = known ? known : file->own;
     const pv_table *table = file->table;
     for (size_t c = 0; c < strata->columns; c++)
         if (pv__table_lookup(table, strata->column[c].name) == table->columns)
@@ -42,7 +55,7 @@ static pv_status file_open(pv_ctx *ctx, const char *path, const pv_csv_options *
 }
 
 static void file_close(pv_ctx *ctx, strata_file *file) {
-    pv_table_free(ctx, file->table);
+    pv_table_free(ctx, file->own);
     pv__free(ctx, file->stratum);
 }
 
@@ -73,8 +86,8 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     double low, high, mean;
     if (pv__cell_missing(column, row))
         return PV__FAIL_CELL(ctx, table, row, c, "this stratum has no prevalence; fill the cell");
-    const char *text = column->level[column->code[row]];
-    char option[400];
+    char option[400], number[32];
+    const char *text = cell_text(column, row, number, sizeof number);
     pv__format(option, sizeof option, "%s:%zu: prevalence", pv__show(table->source).text, pv_table_line(table, row));
     PV_TRY(pv_prevalence_parse(ctx, option, text, schema->labels, schema->classes, prevalence, &low, &high));
     if (schema->positive_guessed && schema->classes == 2 && !strchr(text, '=') && !strchr(text, ','))
@@ -119,11 +132,11 @@ static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_fi
     return PV_OK;
 }
 
-pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
-                                 pv_stratified *to) {
+pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
+                                 const pv_schema *schema, pv_stratified *to) {
     strata_file file = {0};
     pv_status status;
-    PV_GOTO(done, file_open(ctx, path, csv, schema->strata, "share", &file));
+    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, "share", &file));
     status = read_rows(ctx, schema, &file, to);
 done:
     file_close(ctx, &file);
@@ -138,7 +151,7 @@ pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options
     pv_stratified *made = NULL;
     pv_status status = pv__stratified_alloc(ctx, schema->strata->count, schema->classes, &made);
     if (status == PV_OK)
-        status = pv__prevalence_by_read(ctx, path, csv, schema, made);
+        status = pv__prevalence_by_read(ctx, path, NULL, csv, schema, made);
     if (status == PV_OK)
         *stratified = made;
     else
@@ -156,7 +169,8 @@ static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata
     const pv_column *column = &table->column[target];
     for (size_t i = 0; i < table->rows; i++) {
         double n = 1;
-        const char *text = pv__cell_missing(column, i) ? "" : column->level[column->code[i]];
+        char number[32];
+        const char *text = cell_text(column, i, number, sizeof number);
         int32_t y = pv__label_find(schema->labels, schema->classes, text, strlen(text));
         if (y < 0)
             return PV__FAIL_CELL(ctx, table, i, target, "'%s' is not a label of the data; correct the cell",
@@ -191,13 +205,13 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
     return PV_OK;
 }
 
-pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
-                             const double *mass, pv_stratified *to) {
+pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
+                             const pv_schema *schema, const double *mass, pv_stratified *to) {
     strata_file file = {0};
     double *people;
     PV_TRY(pv__alloc(ctx, (size_t)to->strata * (size_t)to->classes, sizeof *people, &people));
     pv_status status;
-    PV_GOTO(done, file_open(ctx, path, csv, schema->strata, "count", &file));
+    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, "count", &file));
     PV_GOTO(done, count_people(ctx, schema, &file, people));
     status = use_people(ctx, schema, file.table->source, people, mass, to);
 done:

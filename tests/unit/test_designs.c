@@ -127,7 +127,7 @@ static void weigh(const held *h, const pv_prediction *said, int stratum, double 
 
 static void metrics_are_stated_by_stratum(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
+    pv_ctx *ctx = check_ctx(1);
     held h = fit_sites(ctx, true, PV_INFER_ML);
     const pv_predict_options wanted = {.likelihood = true};
     pv_judge_options how = pv_judge_options_default();
@@ -175,12 +175,12 @@ static void metrics_are_stated_by_stratum(void **state) {
 /* The bootstrap within strata and labels: the spread of the weighted mean of losses, against the formula. */
 static void intervals_draw_within_strata(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
+    pv_ctx *ctx = check_ctx(1);
     held h = fit_sites(ctx, true, PV_INFER_ML);
     const pv_predict_options wanted = {.likelihood = true};
     pv_judge_options how = pv_judge_options_default();
     how.stated_for = "population";
-    how.bootstrap = SANITIZED ? 400 : 4000;
+    how.bootstrap = SANITIZED ? 400 : 2000;
     pv_prediction *said;
     pv_judgement *j;
     CHECK_OK(ctx, pv_predict(ctx, h.c, h.data, NULL, &wanted, &said));
@@ -198,7 +198,7 @@ static void intervals_draw_within_strata(void **state) {
         variance += mass * mass * (square[c] / count[c] - mean * mean) / count[c];
     }
     double width = by_name(&j->found.hi, "nell") - by_name(&j->found.lo, "nell");
-    CHECK_NEAR(width / (2 * 1.6448536 * sqrt(variance)), 1, SANITIZED ? 0.2 : 0.06);
+    CHECK_NEAR(width / (2 * 1.6448536 * sqrt(variance)), 1, SANITIZED ? 0.2 : 0.09);
     pv_judgement_free(ctx, j);
     pv_prediction_free(ctx, said);
     release(ctx, &h);
@@ -208,7 +208,7 @@ static void intervals_draw_within_strata(void **state) {
 /* Each stratum's rows tell its own prevalence; few rows borrow from the others. */
 static void unknown_is_inferred_by_stratum(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
+    pv_ctx *ctx = check_ctx(1);
     held h = fit_sites(ctx, true, PV_INFER_ML);
     size_t row[600], count = 0, n = h.data->rows;
     for (size_t i = 0, few = 0; i < n; i++) /* the last stratum has three rows only */
@@ -309,7 +309,7 @@ static void folds_share_strata_evenly(void **state) {
 /* Out-of-fold predictions, stated for the population: as if they had been judged by hand. */
 static void validation_is_stated_for_strata(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
+    pv_ctx *ctx = check_ctx(1);
     held h = fit_sites(ctx, true, PV_INFER_ML);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence_by = h.path;
@@ -397,6 +397,7 @@ static void cohort_is_what_it_says(void **state) {
     pv_ctx *ctx = check_ctx(1);
     pv_design_simulation how = simulation(4, 800);
     how.cohort = 40000;
+    how.uneven = false;
     pv_table *table, *known;
     CHECK_OK(ctx, pv_simulate_design(ctx, "cohort", &how, &table, &known, NULL));
     const double *count = column(ctx, known, "count")->number, *y = column(ctx, known, "y")->number;
@@ -421,8 +422,8 @@ static void cohort_is_what_it_says(void **state) {
 /* Weighted to the population, a survey has its prevalence, and the cluster's effect leaves the slopes alone. */
 static void survey_is_of_the_population(void **state) {
     (void)state;
-    pv_ctx *ctx = check_ctx(2);
-    pv_design_simulation how = simulation(3, SANITIZED ? 6000 : 60000);
+    pv_ctx *ctx = check_ctx(1);
+    pv_design_simulation how = simulation(3, SANITIZED ? 6000 : 30000);
     pv_table *table;
     pv_schema *schema;
     pv_dataset *data;

@@ -26,6 +26,47 @@ static pv_fit_options options_of(void) {
     return options;
 }
 
+/* Simulated designs, with memory to spare and without. */
+static const pv_design_simulation small = {
+    .rows = 16, .strata = 2, .prevalence = 0.3, .cohort = 40, .sets = 4, .per_case = 1};
+
+static struct {
+    pv_table *made, *known, *survey;
+    pv_schema *own, *other;
+    pv_dataset *rows, *people;
+    pv_classifier *fit;
+} sites;
+
+static void sites_prepare(void) {
+    const pv_roles roles = {.target = "y", .strata = "site"}, sampled = {.target = "y",
+                                                                         .strata = "site",
+                                                                         .weights = "weight",
+                                                                         .cluster = "cluster",
+                                                                         .weights_are = PV_WEIGHTS_SAMPLING};
+    pv_fit_options options = pv_fit_options_default();
+    ok(pv_simulate_design(ctx, "sites", &small, &sites.made, &sites.known, NULL));
+    pv_design_simulation more = small; /* two clusters in each stratum */
+    more.rows = 40;
+    ok(pv_simulate_design(ctx, "survey", &more, &sites.survey, NULL, NULL));
+    ok(pv_schema_learn(ctx, sites.made, &roles, &sites.own, &sites.rows));
+    ok(pv_schema_learn(ctx, sites.survey, &sampled, &sites.other, &sites.people));
+    options.infer = PV_INFER_ML;
+    options.prevalence_by = "known";
+    options.known = sites.known;
+    ok(pv_fit(ctx, sites.own, sites.rows, &options, &sites.fit));
+}
+
+static void sites_tidy(void) {
+    pv_classifier_free(ctx, sites.fit);
+    pv_dataset_free(ctx, sites.people);
+    pv_dataset_free(ctx, sites.rows);
+    pv_schema_free(ctx, sites.other);
+    pv_schema_free(ctx, sites.own);
+    pv_table_free(ctx, sites.survey);
+    pv_table_free(ctx, sites.known);
+    pv_table_free(ctx, sites.made);
+}
+
 static int prepare(void **state) {
     if (setup(state))
         return 1;
@@ -34,10 +75,12 @@ static int prepare(void **state) {
     ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_fit_options options = options_of();
     ok(pv_fit(ctx, schema, data, &options, &fitted));
+    sites_prepare();
     return 0;
 }
 
 static int tidy(void **state) {
+    sites_tidy();
     pv_classifier_free(ctx, fitted);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
@@ -244,6 +287,47 @@ static pv_status strata_poorly(pv_ctx *poor) {
     return status;
 }
 
+static pv_status designs_poorly(pv_ctx *poor) {
+    pv_table *made = NULL, *known = NULL, *survey = NULL, *cohort = NULL, *sets = NULL;
+    pv_status status = pv_simulate_design(poor, "sites", &small, &made, &known, NULL);
+    TRY(pv_simulate_design(poor, "cohort", &small, &cohort, NULL, NULL));
+    TRY(pv_simulate_design(poor, "matched", &small, &sets, NULL, NULL));
+    TRY(pv_simulate_design(poor, "survey", &small, &survey, NULL, NULL));
+    pv_table_free(poor, sets);
+    pv_table_free(poor, cohort);
+    pv_table_free(poor, survey);
+    pv_table_free(poor, known);
+    pv_table_free(poor, made);
+    return status;
+}
+
+static pv_status judge_strata_poorly(pv_ctx *poor) {
+    const pv_judge_options judging = {.stated_for = "population", .bootstrap = 2, .level = 0.9};
+    pv_judgement *judged = NULL;
+    pv_status status = pv_judge_in(poor, sites.fit, sites.rows, "true", &judging, &judged);
+    pv_judgement_free(poor, judged);
+    return status;
+}
+
+static pv_status unknown_strata_poorly(pv_ctx *poor) {
+    pv_prediction *said = NULL;
+    pv_status status = pv_predict_in(poor, sites.fit, sites.rows, "unknown", NULL, &said);
+    pv_prediction_free(poor, said);
+    return status;
+}
+
+static pv_status survey_poorly(pv_ctx *poor) {
+    pv_fit_options options = pv_fit_options_default();
+    pv_classifier *robust = NULL;
+    options.loss = PV_LOSS_PLAIN;
+    options.infer = PV_INFER_ROBUST;
+    options.max_iter = 3;
+    options.draws = 100;
+    pv_status status = pv_fit(poor, sites.other, sites.people, &options, &robust);
+    pv_classifier_free(poor, robust);
+    return status;
+}
+
 static pv_status hold_out_poorly(pv_ctx *poor) {
     pv_fit_options options = options_of();
     pv_validation_options how = pv_validation_options_default();
@@ -306,6 +390,10 @@ SWEEP(fit)
 SWEEP(fit_batches)
 SWEEP(predict)
 SWEEP(strata)
+SWEEP(designs)
+SWEEP(judge_strata)
+SWEEP(unknown_strata)
+SWEEP(survey)
 SWEEP(hold_out)
 SWEEP(diagnose)
 SWEEP(checkpoint)
@@ -335,11 +423,15 @@ static void sweeps_context(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps_context),     cmocka_unit_test(sweeps_read),       cmocka_unit_test(sweeps_schema),
-        cmocka_unit_test(sweeps_learn),       cmocka_unit_test(sweeps_take),       cmocka_unit_test(sweeps_arrays),
-        cmocka_unit_test(sweeps_core),        cmocka_unit_test(sweeps_fit),        cmocka_unit_test(sweeps_predict),
-        cmocka_unit_test(sweeps_fit_batches), cmocka_unit_test(sweeps_hold_out),   cmocka_unit_test(sweeps_diagnose),
-        cmocka_unit_test(sweeps_strata),      cmocka_unit_test(sweeps_checkpoint), cmocka_unit_test(sweeps_count_sets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_context),      cmocka_unit_test(sweeps_read),
+                                       cmocka_unit_test(sweeps_schema),       cmocka_unit_test(sweeps_learn),
+                                       cmocka_unit_test(sweeps_take),         cmocka_unit_test(sweeps_arrays),
+                                       cmocka_unit_test(sweeps_core),         cmocka_unit_test(sweeps_fit),
+                                       cmocka_unit_test(sweeps_predict),      cmocka_unit_test(sweeps_fit_batches),
+                                       cmocka_unit_test(sweeps_hold_out),     cmocka_unit_test(sweeps_diagnose),
+                                       cmocka_unit_test(sweeps_strata),       cmocka_unit_test(sweeps_designs),
+                                       cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
+                                       cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),
+                                       cmocka_unit_test(sweeps_count_sets)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -7,6 +7,7 @@ library's own fits; what their probabilities are worth in the population (`evalu
 
 from ._adjusted import PrevalenceAdjusted
 from ._classifier import PrevalenceClassifier, options
+from ._display import CalibrationDisplay, DecisionCurveDisplay, PrecisionRecallDisplay, RocDisplay
 from ._errors import FileError, InputError, NumericError, PrevailError, PrevailWarning
 from ._judge import Evaluation, Metric, Scorer, evaluate, net_benefit
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
@@ -14,6 +15,8 @@ from ._version import __version__
 
 
 __all__ = [
+    "CalibrationDisplay",
+    "DecisionCurveDisplay",
     "Decisions",
     "Evaluation",
     "FileError",
@@ -21,10 +24,12 @@ __all__ = [
     "InputError",
     "Metric",
     "NumericError",
+    "PrecisionRecallDisplay",
     "PrevailError",
     "PrevailWarning",
     "PrevalenceAdjusted",
     "PrevalenceClassifier",
+    "RocDisplay",
     "Scorer",
     "__version__",
     "adjust",

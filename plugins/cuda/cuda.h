@@ -132,8 +132,16 @@ struct Adam {
     float scale, unbias; /* rate / (1 - 0.9^t), 1 / (1 - 0.999^t) */
     pv__slope prior, intercept;
 };
-void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const unsigned char *bias, const float *centre,
-               const float *gradient, float *mean, float *square, float *w, bf16 *half);
+enum { PARAMETER_BIAS = 1, PARAMETER_HALF = 2 }; /* its gradient is among those in bf16 */
+/* kind [n]; centre NULL: no prior; half_gradient and half NULL: nothing is in bf16. */
+struct Parameters {
+    const unsigned char *kind;
+    const float *centre, *gradient;
+    const bf16 *half_gradient;
+    float *mean, *square, *w;
+    bf16 *half; /* of w */
+};
+void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const Parameters *parameters);
 
 struct pv__volumes {
     pv__volumes_spec spec;

@@ -51,6 +51,11 @@ static Conv conv_of(const pv__net *net, int t) {
     c.stride = (int)node->stride;
     c.padding = (int)node->padding;
     c.precision = net->spec.precision;
+    if (node->kind == PV_NODE_CONV && c.out_height == 1 && c.out_width == 1 && c.padding == 0 && c.kernel == c.height &&
+        c.kernel == c.width) { /* the whole plane: in memory it is one pixel of many channels, and the work a product */
+        c.in *= c.height * c.width;
+        c.height = c.width = c.kernel = c.stride = 1;
+    }
     return c;
 }
 
@@ -179,11 +184,14 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
     CODE_TRY(take(net, net->room, &net->square, why));
     CODE_TRY(take(net, net->room, &net->marked, why));
     CODE_TRY(take(net, net->room, &net->centre, why));
-    return take(net, net->room, &net->is_bias, why);
+    return take(net, net->room, &net->kind, why);
 }
 
 static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
+    CUDA_TRY(cudaStreamCreateWithFlags(&net->aside, cudaStreamNonBlocking));
+    CUDA_TRY(cudaEventCreateWithFlags(&net->begun, cudaEventDisableTiming));
+    CUDA_TRY(cudaEventCreateWithFlags(&net->drawn, cudaEventDisableTiming));
     CODE_TRY(cudnn_open(&net->handle, net->stream, why));
     CODE_TRY(place_parameters(net, why));
     CODE_TRY(take(net, net->room, &net->w, why));
@@ -220,6 +228,12 @@ static void net_free(pv__net *net) {
     if (net->pinned)
         cudaFreeHost(net->pinned);
     cudnn_close(net->handle);
+    if (net->begun)
+        cudaEventDestroy(net->begun);
+    if (net->drawn)
+        cudaEventDestroy(net->drawn);
+    if (net->aside)
+        cudaStreamDestroy(net->aside);
     if (net->stream)
         cudaStreamDestroy(net->stream);
     (void)cudaGetLastError(); /* of a device that was lost: told of already */
@@ -338,12 +352,22 @@ static void concat_forward(pv__net *net, int t, bool dropout) {
 
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     const pv__graph *g = &net->graph;
-    for (int t = 0; t < g->nodes; t++)
-        if (dropout && g->node[t].dropout > 0)
-            draw_masks(net->stream, net->draws, t, g->node[t].dropout, net->images, size_of(g->node[t].out),
-                       net->layer[t].mask);
+    bool drawn = !dropout;
+    if (dropout) { /* beside the first layers, which need none */
+        CUDA_TRY(cudaEventRecord(net->begun, net->stream));
+        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->begun, 0));
+        for (int t = 0; t < g->nodes; t++)
+            if (g->node[t].dropout > 0)
+                draw_masks(net->aside, net->draws, t, g->node[t].dropout, net->images, size_of(g->node[t].out),
+                           net->layer[t].mask);
+        CUDA_TRY(cudaEventRecord(net->drawn, net->aside));
+    }
     for (int t = 0; t < g->nodes; t++) {
         const pv__node *node = &g->node[t];
+        if (!drawn && (node->dropout > 0 || t + 1 == g->nodes)) {
+            CUDA_TRY(cudaStreamWaitEvent(net->stream, net->drawn, 0));
+            drawn = true;
+        }
         if (node->kind == PV_NODE_CONV)
             CODE_TRY(conv_forward(net, t, dropout, why));
         else if (node->kind == PV_NODE_MAXPOOL)
@@ -379,9 +403,6 @@ static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
         return PV_PLUGIN_OK;
     }
     CODE_TRY(plan_run(net->handle, &layer->plan[PASS_WEIGHTS], why));
-    if (net->half)
-        from_half(net->stream, layer->bias - layer->weight, net->gradient_half + layer->weight,
-                  net->gradient + layer->weight);
     return PV_PLUGIN_OK;
 }
 
@@ -477,6 +498,12 @@ pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, ch
 
 pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why) {
     std::vector<double> found(net->params);
+    for (int t = 0; t < net->graph.nodes; t++) {
+        const Layer *layer = &net->layer[t];
+        if (net->half && layer->planned[PASS_WEIGHTS])
+            from_half(net->stream, layer->bias - layer->weight, net->gradient_half + layer->weight,
+                      net->gradient + layer->weight);
+    }
     CODE_TRY(params_out(net, net->gradient, found.data(), why));
     for (size_t i = begin; i < net->params; i++)
         dw[i] += found[i];

@@ -28,15 +28,16 @@ struct pv__net {
     int images;
     size_t params, room; /* of the host; of the device, where arrays begin at multiples of eight */
     size_t output;       /* the output layer, among the latter */
-    cudaStream_t stream;
+    cudaStream_t stream, aside;
+    cudaEvent_t begun, drawn;
     cudnnHandle_t handle;
     std::vector<void *> blocks; /* all device memory */
     Layer layer[PV_NODES_MAX];
     void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace;
     float *w, *gradient, *mean, *square, *marked, *centre, *partial; /* [room], but the last */
     bf16 *w_half, *gradient_half;
-    unsigned char *is_bias;
-    int *host; /* [room], the host's number of each parameter; -1: none */
+    unsigned char *kind; /* [room], of PARAMETER_ */
+    int *host;           /* [room], the host's number of each parameter; -1: none */
     double *stage;
     size_t staged; /* doubles that it has room for */
     Draws *draws;

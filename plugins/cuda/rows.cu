@@ -200,22 +200,23 @@ static __device__ float slope_of(const pv__slope &prior, float away) {
 }
 
 /* Adam as src/core/vector_kernels.c has it. */
-static __global__ void adam_kernel(size_t begin, size_t n, Adam a, const unsigned char *bias, const float *centre,
-                                   const float *gradient, float *mean, float *square, float *w, bf16 *half) {
+static __global__ void adam_kernel(size_t begin, size_t n, Adam a, Parameters p) {
     const float keep_mean = 0.9f, keep_square = 0.999f, tiny = 1e-12f, new_mean = 0.1f, new_square = 0.001f;
     for (size_t i = begin + blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
-        float g = gradient[i];
-        if (bias)
-            g += slope_of(bias[i] ? a.intercept : a.prior, w[i] - centre[i]);
-        mean[i] = keep_mean * mean[i] + new_mean * g;
-        square[i] = keep_square * square[i] + new_square * g * g;
-        w[i] -= a.scale * mean[i] / (sqrtf(square[i] * a.unbias) + tiny);
-        if (half)
-            half[i] = (bf16)w[i];
+        unsigned char kind = p.kind[i];
+        float w = p.w[i], g = kind & PARAMETER_HALF ? (float)p.half_gradient[i] : p.gradient[i];
+        if (p.centre)
+            g += slope_of(kind & PARAMETER_BIAS ? a.intercept : a.prior, w - p.centre[i]);
+        float mean = keep_mean * p.mean[i] + new_mean * g, square = keep_square * p.square[i] + new_square * g * g;
+        w -= a.scale * mean / (sqrtf(square * a.unbias) + tiny);
+        p.mean[i] = mean;
+        p.square[i] = square;
+        p.w[i] = w;
+        if (p.half)
+            p.half[i] = (bf16)w;
     }
 }
 
-void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const unsigned char *bias, const float *centre,
-               const float *gradient, float *mean, float *square, float *w, bf16 *half) {
-    adam_kernel<<<2 * BLOCKS, THREADS, 0, s>>>(begin, n, *adam, bias, centre, gradient, mean, square, w, half);
+void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const Parameters *parameters) {
+    adam_kernel<<<2 * BLOCKS, THREADS, 0, s>>>(begin, n, *adam, *parameters);
 }

@@ -120,21 +120,23 @@ pv__plugin_code rows_mark(pv__net *net, char *why) {
 }
 
 pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
-    net->pulled = pull != NULL;
-    if (!pull)
-        return PV_PLUGIN_OK;
     std::vector<int> host(net->room);
-    std::vector<unsigned char> bias(net->room);
-    CODE_TRY(params_in(net, pull->centre, net->centre, why));
+    std::vector<unsigned char> kind(net->room, 0);
+    net->pulled = pull != NULL;
     CUDA_TRY(cudaMemcpyAsync(host.data(), net->host, net->room * sizeof(int), cudaMemcpyDeviceToHost, net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
-    for (size_t i = 0; i < net->room; i++)
-        bias[i] = host[i] >= 0 && pull->is_bias[host[i]];
-    CUDA_TRY(cudaMemcpyAsync(net->is_bias, bias.data(), net->room, cudaMemcpyHostToDevice, net->stream));
+    for (size_t i = 0; pull && i < net->room; i++)
+        kind[i] = host[i] >= 0 && pull->is_bias[host[i]] ? PARAMETER_BIAS : 0;
+    for (int t = 0; net->half && t < net->graph.nodes; t++)
+        for (size_t i = net->layer[t].weight; net->layer[t].planned[PASS_WEIGHTS] && i < net->layer[t].bias; i++)
+            kind[i] |= PARAMETER_HALF;
+    CUDA_TRY(cudaMemcpyAsync(net->kind, kind.data(), net->room, cudaMemcpyHostToDevice, net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
+    if (!pull)
+        return PV_PLUGIN_OK;
     net->prior = pull->prior;
     net->intercept = pull->intercept;
-    return PV_PLUGIN_OK;
+    return params_in(net, pull->centre, net->centre, why);
 }
 
 /* The first parameter of the device that is not before the host's `begin`: whole layers. */
@@ -151,8 +153,10 @@ pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step
     adam.unbias = (float)(1 / (1 - pow(0.999, (double)step)));
     adam.prior = net->prior;
     adam.intercept = net->intercept;
-    adam_step(net->stream, device_begin(net, begin), net->room, &adam, net->pulled ? net->is_bias : NULL, net->centre,
-              net->gradient, net->mean, net->square, net->w, net->w_half);
+    const Parameters parameters = {
+        net->kind,  net->pulled ? net->centre : NULL, net->gradient, net->gradient_half, net->mean, net->square, net->w,
+        net->w_half};
+    adam_step(net->stream, device_begin(net, begin), net->room, &adam, &parameters);
     CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }

@@ -37,7 +37,6 @@ static const pv_option option_table[] = {
      "What to measure: the logistic fit, the training step, variational inference, an unknown prevalence, metrics and "
      "curves of predictions, or all."},
     CLI_OPTION_THREADS(bench_options, running.threads),
-    CLI_OPTIONS_DEVICE(bench_options, running),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
 

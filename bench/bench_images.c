@@ -104,8 +104,12 @@ static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options opt
     observed.progress = on_step;
     observed.state = &clock;
     pv_status status = pv_ctx_new(&observed, &clock.ctx);
-    if (status != PV_OK)
+    if (status == PV_OK) /* GPUs have a bench of their own: bench/cuda.py */
+        status = pv_ctx_set_device(clock.ctx, PV_DEVICE_CPU, PV_PRECISION_TF32);
+    if (status != PV_OK) {
+        pv_ctx_free(clock.ctx);
         return status;
+    }
     pv_classifier *fitted;
     options.epochs = 5;
     status = pv_fit(clock.ctx, &v->schema, &v->set, &options, &fitted);

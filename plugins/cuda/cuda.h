@@ -76,10 +76,11 @@ size_t mask_bytes(size_t size);
 /* y = relu(y + bias), then dropout where mask is not NULL. */
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
                float scale, void *y);
-/* dy = scale dy where y > 0, else 0; dbias its sum over images and plane (NULL: none). partial has room for BLOCKS
- * times channels. */
+/* dy = scale dy where y > 0, else 0; partial [BLOCKS][channels] receives sums of it (NULL: not wanted), which
+ * sum_blocks adds up. */
 void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
-          float *partial, float *dbias);
+          float *partial);
+void sum_blocks(cudaStream_t s, size_t n, const float *partial, float *out); /* of partial [BLOCKS][n] */
 void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum);
 
 /* The first layer: one channel in, 3x3, stride 1, padding 1, channels in eights; ReLU included. */

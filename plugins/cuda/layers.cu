@@ -86,7 +86,7 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i];
 #pragma unroll
         for (int j = 0; j < V; j++) {
-            float z = fmaxf((float)v.at[j] + bias[c + j], 0.0f);
+            float z = bias ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
             if (mask) {
                 size_t e = (size_t)(c + j) * plane + at;
                 z = mask[image * bytes + (e >> 3)] >> (e & 7) & 1 ? z * scale : 0.0f;
@@ -97,23 +97,10 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
     }
 }
 
-/* Dropout alone, of a concatenation. */
-template <typename T>
-static __global__ void drop_kernel(size_t n, int plane, int channels, const uint8_t *mask, float scale, T *y) {
-    size_t bytes = ((size_t)plane * channels + 7) / 8;
-    EACH(i, n) {
-        size_t c = i % channels, pixel = i / channels, e = c * plane + pixel % plane;
-        bool keep = mask[pixel / plane * bytes + (e >> 3)] >> (e & 7) & 1;
-        y[i] = (T)(keep ? (float)y[i] * scale : 0.0f);
-    }
-}
-
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
                float scale, void *y) {
     size_t n = (size_t)images * plane * channels;
-    if (!bias)
-        DISPATCH(half, (drop_kernel<T><<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, mask, scale, (T *)y)));
-    else if (channels % 8 == 0)
+    if (channels % 8 == 0)
         DISPATCH(half, (bias_relu_kernel<T, 8>
                         <<<blocks_for(n / 8), THREADS, 0, s>>>(n / 8, plane, channels, bias, mask, scale, (T *)y)));
     else
@@ -123,24 +110,28 @@ void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, c
 
 enum { WARP = 32 };
 
-/* out[i] = sum over blocks of partial[block][n]: a column of threads for each i. */
-static __global__ void sum_kernel(int blocks, size_t n, const float *partial, float *out) {
+/* out[i] = sum over blocks of partial[block][n]: a column of threads for each i, all loads under way at once. */
+static __global__ void sum_kernel(size_t n, const float *partial, float *out) {
     __shared__ float held[WARP][WARP + 1];
     size_t i = blockIdx.x * (size_t)WARP + threadIdx.x;
     float sum = 0;
-    for (int b = threadIdx.y; i < n && b < blocks; b += WARP)
-        sum += partial[b * n + i];
+#pragma unroll
+    for (int turn = 0; turn < (BLOCKS + WARP - 1) / WARP; turn++) {
+        int b = turn * WARP + (int)threadIdx.y;
+        sum += i < n && b < BLOCKS ? partial[b * n + i] : 0.0f;
+    }
     held[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y > 0 || i >= n)
         return;
+#pragma unroll
     for (int b = 1; b < WARP; b++)
         sum += held[b][threadIdx.x];
     out[i] = sum;
 }
 
-static void sum_blocks(cudaStream_t s, size_t n, const float *partial, float *out) {
-    sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(BLOCKS, n, partial, out);
+void sum_blocks(cudaStream_t s, size_t n, const float *partial, float *out) {
+    sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(n, partial, out);
 }
 
 /* A thread has one group of channels and goes through pixels. */
@@ -175,28 +166,33 @@ static __global__ void gate_kernel(size_t pixels, int channels, float scale, con
 }
 
 void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
-          float *partial, float *dbias) {
+          float *partial) {
     size_t pixels = (size_t)images * plane;
     int width = channels % 8 == 0 ? 8 : 1, groups = channels / width;
     dim3 grid(BLOCKS, (unsigned)((groups + THREADS - 1) / THREADS));
-    float *to = dbias ? partial : NULL;
     if (width == 8)
         DISPATCH(half,
-                 (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
+                 (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, partial)));
     else
         DISPATCH(half,
-                 (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, to)));
-    if (dbias)
-        sum_blocks(s, (size_t)channels, partial, dbias);
+                 (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, partial)));
 }
 
-template <typename T> static __global__ void add_kernel(size_t n, const T *x, T *sum) {
-    EACH(i, n)
-    sum[i] = (T)((float)sum[i] + (float)x[i]);
+template <typename T, int V> static __global__ void add_kernel(size_t packs, const T *x, T *sum) {
+    EACH(i, packs) {
+        Pack<T, V> a = reinterpret_cast<const Pack<T, V> *>(x)[i], b = reinterpret_cast<const Pack<T, V> *>(sum)[i];
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            b.at[j] = (T)((float)b.at[j] + (float)a.at[j]);
+        reinterpret_cast<Pack<T, V> *>(sum)[i] = b;
+    }
 }
 
 void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum) {
-    DISPATCH(half, (add_kernel<T><<<blocks_for(n), THREADS, 0, s>>>(n, (const T *)x, (T *)sum)));
+    if (n % 8 == 0)
+        DISPATCH(half, (add_kernel<T, 8><<<blocks_for(n / 8), THREADS, 0, s>>>(n / 8, (const T *)x, (T *)sum)));
+    else
+        DISPATCH(half, (add_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(n, (const T *)x, (T *)sum)));
 }
 
 /* ---- the first layer --------------------------------------------------------------------------------------------- */
@@ -210,7 +206,7 @@ bool first_fits(const Conv *c) {
 }
 
 /* Blocks take tiles of some rows of an image, which they hold with the pixels around them. */
-enum { TILE_ROWS = 8 };
+enum { TILE_ROWS = 4 };
 
 static __device__ void hold_tile(const float *x, int first, int height, int width, float *tile) {
     int wide = width + 2;
@@ -293,10 +289,22 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
         __syncthreads();
         hold_tile(x + plane, first, height, width, tile);
         __syncthreads();
-        for (int p = lane; lane < lanes && p < rows * width; p += lanes) {
-            size_t i = (plane + (size_t)first * width + p) * groups + g;
+        const Pack<T, 8> *ys = reinterpret_cast<const Pack<T, 8> *>(y) + (plane + (size_t)first * width) * groups + g;
+        const Pack<T, 8> *ds = reinterpret_cast<const Pack<T, 8> *>(dy) + (plane + (size_t)first * width) * groups + g;
+        int pixels = lane < lanes ? rows * width : 0;
+        Pack<T, 8> v, d, next_v, next_d;
+        if (lane < pixels) {
+            next_v = ys[(size_t)lane * groups];
+            next_d = ds[(size_t)lane * groups];
+        }
+        for (int p = lane; p < pixels; p += lanes) { /* the next pixel's loads are under way while this one is added */
             float nine[TAPS];
-            Pack<T, 8> v = reinterpret_cast<const Pack<T, 8> *>(y)[i], d = reinterpret_cast<const Pack<T, 8> *>(dy)[i];
+            v = next_v;
+            d = next_d;
+            if (p + lanes < pixels) {
+                next_v = ys[(size_t)(p + lanes) * groups];
+                next_d = ds[(size_t)(p + lanes) * groups];
+            }
             around(tile, p / width, p % width, width, nine);
 #pragma unroll
             for (int j = 0; j < 8; j++) {
@@ -437,58 +445,83 @@ void any_weights(cudaStream_t s, bool half, bool float_x, const Conv *c, const v
 
 /* ---- maxima and concatenation ------------------------------------------------------------------------------------ */
 
-template <typename T> static __global__ void maxpool_kernel(Conv c, const T *x, T *y, uint8_t *from) {
-    EACH(i, (size_t)c.images * c.out_height * c.out_width * c.out) {
-        int k = (int)(i % c.out), q = (int)(i / c.out % c.out_width), p = (int)(i / c.out / c.out_width % c.out_height);
-        size_t image = i / c.out / c.out_width / c.out_height;
-        int best = -1;
-        float most = 0;
+template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const T *x, T *y, uint8_t *from) {
+    int groups = c.out / V;
+    EACH(i, (size_t)c.images * c.out_height * c.out_width * groups) {
+        size_t pixel = i / groups, image = pixel / ((size_t)c.out_height * c.out_width);
+        int k = (int)(i % groups), q = (int)(pixel % c.out_width), p = (int)(pixel / c.out_width % c.out_height);
+        Pack<T, V> most;
+        Pack<uint8_t, V> best;
+        bool any = false;
         for (int t = 0; t < c.kernel * c.kernel; t++) {
             int h = p * c.stride + t / c.kernel - c.padding, v = q * c.stride + t % c.kernel - c.padding;
             if (h < 0 || h >= c.height || v < 0 || v >= c.width)
                 continue;
-            float value = (float)x[((image * c.height + h) * c.width + v) * c.in + k];
-            if (best < 0 || value > most) {
-                best = t;
-                most = value;
-            }
+            Pack<T, V> value =
+                reinterpret_cast<const Pack<T, V> *>(x)[((image * c.height + h) * c.width + v) * groups + k];
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                if (!any || (float)value.at[j] > (float)most.at[j]) {
+                    most.at[j] = value.at[j];
+                    best.at[j] = (uint8_t)t;
+                }
+            any = true;
         }
-        y[i] = (T)most;
-        from[i] = (uint8_t)best;
+        reinterpret_cast<Pack<T, V> *>(y)[i] = most;
+        reinterpret_cast<Pack<uint8_t, V> *>(from)[i] = best;
     }
 }
 
 /* Each input takes the slopes of the windows whose largest it is. */
-template <typename T> static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, T *dx) {
-    EACH(i, (size_t)c.images * c.height * c.width * c.in) {
-        int k = (int)(i % c.in), v = (int)(i / c.in % c.width), h = (int)(i / c.in / c.width % c.height);
-        size_t image = i / c.in / c.width / c.height;
-        float sum = 0;
-        for (int t = 0; t < c.kernel * c.kernel; t++) {
-            int p = h + c.padding - t / c.kernel, q = v + c.padding - t % c.kernel;
-            if (p < 0 || q < 0 || p % c.stride || q % c.stride || p / c.stride >= c.out_height ||
-                q / c.stride >= c.out_width)
-                continue;
-            size_t at = ((image * c.out_height + p / c.stride) * c.out_width + q / c.stride) * c.out + k;
-            if (from[at] == t)
-                sum += (float)dy[at];
-        }
-        dx[i] = (T)sum;
+template <typename T, int V>
+static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, T *dx) {
+    int groups = c.in / V;
+    EACH(i, (size_t)c.images * c.height * c.width * groups) {
+        size_t pixel = i / groups, image = pixel / ((size_t)c.height * c.width);
+        int k = (int)(i % groups), v = (int)(pixel % c.width), h = (int)(pixel / c.width % c.height);
+        int first_p = h + c.padding - c.kernel + 1, first_q = v + c.padding - c.kernel + 1;
+        first_p = first_p > 0 ? (first_p + c.stride - 1) / c.stride : 0;
+        first_q = first_q > 0 ? (first_q + c.stride - 1) / c.stride : 0;
+        float sum[V] = {0};
+        for (int p = first_p; p * c.stride <= h + c.padding && p < c.out_height; p++)
+            for (int q = first_q; q * c.stride <= v + c.padding && q < c.out_width; q++) {
+                int t = (h + c.padding - p * c.stride) * c.kernel + v + c.padding - q * c.stride;
+                size_t at = ((image * c.out_height + p) * c.out_width + q) * groups + k;
+                Pack<uint8_t, V> which = reinterpret_cast<const Pack<uint8_t, V> *>(from)[at];
+                Pack<T, V> d = reinterpret_cast<const Pack<T, V> *>(dy)[at];
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    sum[j] += which.at[j] == t ? (float)d.at[j] : 0.0f;
+            }
+        Pack<T, V> out;
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            out.at[j] = (T)sum[j];
+        reinterpret_cast<Pack<T, V> *>(dx)[i] = out;
     }
 }
 
 void maxpool_forward(cudaStream_t s, bool half, const Conv *c, const void *x, void *y, uint8_t *from) {
-    int blocks = blocks_for((size_t)c->images * c->out_height * c->out_width * c->out);
-    DISPATCH(half, (maxpool_kernel<T><<<blocks, THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
+    size_t n = (size_t)c->images * c->out_height * c->out_width * c->out;
+    if (c->out % 8 == 0)
+        DISPATCH(half, (maxpool_kernel<T, 8><<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
+    else
+        DISPATCH(half, (maxpool_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
 }
 
 void maxpool_backward(cudaStream_t s, bool half, const Conv *c, const void *dy, const uint8_t *from, void *dx) {
-    int blocks = blocks_for((size_t)c->images * c->height * c->width * c->in);
-    DISPATCH(half, (maxpool_backward_kernel<T><<<blocks, THREADS, 0, s>>>(*c, (const T *)dy, from, (T *)dx)));
+    size_t n = (size_t)c->images * c->height * c->width * c->in;
+    if (c->in % 8 == 0)
+        DISPATCH(half, (maxpool_backward_kernel<T, 8>
+                        <<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)dy, from, (T *)dx)));
+    else
+        DISPATCH(half,
+                 (maxpool_backward_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)dy, from, (T *)dx)));
 }
 
-template <typename T>
-static __global__ void channels_kernel(size_t pixels, int part, int at, int whole, T *narrow, T *wide, bool in) {
+/* Sizes in packs. */
+template <typename P>
+static __global__ void channels_kernel(size_t pixels, int part, int at, int whole, P *narrow, P *wide, bool in) {
     EACH(i, pixels * part) {
         size_t j = i / part * whole + at + i % part;
         if (in)
@@ -498,14 +531,22 @@ static __global__ void channels_kernel(size_t pixels, int part, int at, int whol
     }
 }
 
+static void move_channels(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, void *narrow,
+                          void *wide, bool in) {
+    if (part % 8 == 0 && at % 8 == 0 && whole % 8 == 0)
+        DISPATCH(half, (channels_kernel<<<blocks_for(pixels * part / 8), THREADS, 0, s>>>(
+                           pixels, part / 8, at / 8, whole / 8, (Pack<T, 8> *)narrow, (Pack<T, 8> *)wide, in)));
+    else
+        DISPATCH(half, (channels_kernel<<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole,
+                                                                                      (T *)narrow, (T *)wide, in)));
+}
+
 void channels_in(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *x, void *y) {
-    DISPATCH(half, (channels_kernel<T>
-                    <<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)x, (T *)y, true)));
+    move_channels(s, half, pixels, part, at, whole, (void *)x, y, true);
 }
 
 void channels_out(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *dy, void *dx) {
-    DISPATCH(half, (channels_kernel<T>
-                    <<<blocks_for(pixels * part), THREADS, 0, s>>>(pixels, part, at, whole, (T *)dx, (T *)dy, false)));
+    move_channels(s, half, pixels, part, at, whole, dx, (void *)dy, false);
 }
 
 /* ---- between host and device ------------------------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ static pv__plugin_code place_parameters(pv__net *net, char *why) {
 
 static pv__plugin_code make_layers(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
-    size_t images = (size_t)net->images, largest = 0, sums = 1, workspace = 0;
+    size_t images = (size_t)net->images, largest = 0, workspace = 0;
     float *x;
     CODE_TRY(take(net, images * size_of(g->input), &x, why));
     net->value[0] = x;
@@ -114,8 +114,7 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
         if (node->kind != PV_NODE_CONV)
             continue;
         layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
-        size_t own = node->out.channels * (layer->first ? TAPS + 1 : 1);
-        sums = own > sums ? own : sums;
+        CODE_TRY(take(net, BLOCKS * node->out.channels * (layer->first ? TAPS + 1 : 1), &layer->partial, why));
         for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
             layer->planned[pass] = plan_make(net->handle, &layer->conv, (Pass)pass, &layer->plan[pass]);
             if (layer->planned[pass] && layer->plan[pass].workspace > workspace)
@@ -125,8 +124,7 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
     char *space;
     CODE_TRY(take(net, workspace, &space, why));
     net->workspace = space;
-    CODE_TRY(take_tensor(net, images * largest, &net->spare, why));
-    return take(net, sums * BLOCKS, &net->partial, why);
+    return take_tensor(net, images * largest, &net->spare, why);
 }
 
 static void *weights_of(pv__net *net, int t) {
@@ -190,8 +188,8 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
 static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
     CUDA_TRY(cudaStreamCreateWithFlags(&net->aside, cudaStreamNonBlocking));
-    CUDA_TRY(cudaEventCreateWithFlags(&net->begun, cudaEventDisableTiming));
-    CUDA_TRY(cudaEventCreateWithFlags(&net->drawn, cudaEventDisableTiming));
+    CUDA_TRY(cudaEventCreateWithFlags(&net->here, cudaEventDisableTiming));
+    CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
     CODE_TRY(cudnn_open(&net->handle, net->stream, why));
     CODE_TRY(place_parameters(net, why));
     CODE_TRY(take(net, net->room, &net->w, why));
@@ -228,10 +226,10 @@ static void net_free(pv__net *net) {
     if (net->pinned)
         cudaFreeHost(net->pinned);
     cudnn_close(net->handle);
-    if (net->begun)
-        cudaEventDestroy(net->begun);
-    if (net->drawn)
-        cudaEventDestroy(net->drawn);
+    if (net->here)
+        cudaEventDestroy(net->here);
+    if (net->there)
+        cudaEventDestroy(net->there);
     if (net->aside)
         cudaStreamDestroy(net->aside);
     if (net->stream)
@@ -354,18 +352,18 @@ pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     const pv__graph *g = &net->graph;
     bool drawn = !dropout;
     if (dropout) { /* beside the first layers, which need none */
-        CUDA_TRY(cudaEventRecord(net->begun, net->stream));
-        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->begun, 0));
+        CUDA_TRY(cudaEventRecord(net->here, net->stream));
+        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->here, 0));
         for (int t = 0; t < g->nodes; t++)
             if (g->node[t].dropout > 0)
                 draw_masks(net->aside, net->draws, t, g->node[t].dropout, net->images, size_of(g->node[t].out),
                            net->layer[t].mask);
-        CUDA_TRY(cudaEventRecord(net->drawn, net->aside));
+        CUDA_TRY(cudaEventRecord(net->there, net->aside));
     }
     for (int t = 0; t < g->nodes; t++) {
         const pv__node *node = &g->node[t];
         if (!drawn && (node->dropout > 0 || t + 1 == g->nodes)) {
-            CUDA_TRY(cudaStreamWaitEvent(net->stream, net->drawn, 0));
+            CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
             drawn = true;
         }
         if (node->kind == PV_NODE_CONV)
@@ -390,12 +388,18 @@ static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
     bool conv = node->kind == PV_NODE_CONV;
     void *x = net->value[node->input[0]], *y = net->value[t + 1], *dy = net->slope[t + 1];
     if (layer->first) {
-        first_backward(net->stream, net->half, c, (const float *)x, y, dy, net->partial, net->gradient + layer->weight);
+        first_backward(net->stream, net->half, c, (const float *)x, y, dy, layer->partial,
+                       net->gradient + layer->weight);
         return PV_PLUGIN_OK;
     }
     if (conv || scale != 1.0f)
         gate(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
-             scale, y, dy, net->partial, conv ? net->gradient + layer->bias : NULL);
+             scale, y, dy, conv ? layer->partial : NULL);
+    if (conv) { /* sums of biases beside the convolutions */
+        CUDA_TRY(cudaEventRecord(net->here, net->stream));
+        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->here, 0));
+        sum_blocks(net->aside, node->out.channels, layer->partial, net->gradient + layer->bias);
+    }
     if (!conv)
         return PV_PLUGIN_OK;
     if (!layer->planned[PASS_WEIGHTS]) {
@@ -442,6 +446,8 @@ pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
             at += (int)in.channels;
         }
     }
+    CUDA_TRY(cudaEventRecord(net->there, net->aside));
+    CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
     CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }

@@ -13,6 +13,7 @@ struct Layer {
     Plan plan[PASSES];
     size_t weight, bias; /* in the device's order */
     uint8_t *mask, *from;
+    float *partial; /* sums of each block */
 };
 
 /* Work that is captured when it comes the second time, and replayed from then on. */
@@ -26,15 +27,15 @@ struct pv__net {
     pv__graph graph;
     bool half;
     int images;
-    size_t params, room; /* of the host; of the device, where arrays begin at multiples of eight */
-    size_t output;       /* the output layer, among the latter */
-    cudaStream_t stream, aside;
-    cudaEvent_t begun, drawn;
+    size_t params, room;        /* of the host; of the device, where arrays begin at multiples of eight */
+    size_t output;              /* the output layer, among the latter */
+    cudaStream_t stream, aside; /* aside: what is short and can run beside the convolutions */
+    cudaEvent_t here, there;    /* where each of them is, for the other to wait for */
     cudnnHandle_t handle;
     std::vector<void *> blocks; /* all device memory */
     Layer layer[PV_NODES_MAX];
     void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace;
-    float *w, *gradient, *mean, *square, *marked, *centre, *partial; /* [room], but the last */
+    float *w, *gradient, *mean, *square, *marked, *centre; /* [room] */
     bf16 *w_half, *gradient_half;
     unsigned char *kind; /* [room], of PARAMETER_ */
     int *host;           /* [room], the host's number of each parameter; -1: none */

@@ -31,6 +31,40 @@ def peer(script, *arguments):
     return json.loads(done.stdout)
 
 
+def package(prevail, work, rows, repeats):
+    """The Python package and its peer, which take turns in a script of their own."""
+    done = subprocess.run([sys.executable, os.path.join(HERE, "python_package.py"), work, prevail, str(rows), str(repeats)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        print(f"bench: Python's {work} left out: {reason[0]}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout)
+
+
+def python_rows(prevail, rounds):
+    made = package(prevail, "fit", ROWS, rounds)
+    if made:
+        ratio = made["peer"] / made["ours"]
+        row(f"PrevalenceClassifier().fit {ROWS} x {COLUMNS} (scikit-learn lbfgs)", f"{made['ours']:.3f} s", f"{made['peer']:.3f} s",
+            f"{ratio:.1f}x", ">= 2x", ratio >= 2)
+        ratio = made["ours"] / made["command"] - 1
+        row("the same (the command, from an NPZ file)", f"{made['ours']:.3f} s", f"{made['command']:.3f} s", f"{100 * ratio:+.1f} %",
+            "<= +2 %", ratio <= 0.02)
+        row("Python's own share of a fit of 300 rows", f"{made['small_overhead'] * 1e3:.2f} ms", "", "", "<= 1 ms",
+            made["small_overhead"] <= 1e-3)
+    made = package(prevail, "evaluate", ASSESS_ROWS, 1)
+    if made:
+        ratio = made["peer"] / made["ours"]
+        row(f"evaluate with intervals, {ASSESS_ROWS} rows (roc_curve alone)", f"{made['ours']:.2f} s", f"{made['peer']:.2f} s",
+            f"{ratio:.1f}x", ">= 1x", ratio >= 1)
+    made = package(prevail, "torch", 0, 8)
+    if made:
+        ratio = made["ours"] / made["peer"] - 1
+        row("PyTorch's ConvNet step with SelectionLoss (CrossEntropyLoss)", f"{made['ours'] * 1e3:.0f} ms", f"{made['peer'] * 1e3:.0f} ms",
+            f"{100 * ratio:+.1f} %", "<= +3 %", ratio <= 0.03)
+
+
 def better(best, new):
     """Smallest seconds and largest rates seen so far."""
     if best is None or new is None:
@@ -127,6 +161,7 @@ def main(prevail, rounds=3):
             f"{pandas['seconds']:.3f} s", f"{ratio:.1f}x", ">= 3x", ratio >= 3)
         ratio = csv["csv_memory_per_table_byte"]
         row("peak memory of that, per byte of the table", f"{ratio:.2f}", "", "", "<= 1.3", ratio <= 1.3)
+    python_rows(prevail, rounds)
 
 
 if __name__ == "__main__":

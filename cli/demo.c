@@ -405,24 +405,24 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
     char seed[24];
     const char *const values[] = {seed};
     snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    report_judged judged = {.labels = held->schema->labels,
-                            .target = "malignant",
-                            .classes = 2,
-                            .positive = 1,
-                            .rows = held->test->rows,
-                            .observed = observed,
-                            .stated = shares,
-                            .population = shares,
-                            .found = found,
-                            .level = 0.9,
-                            .bins = 10,
-                            .offset = pv_logit(exp(held->shown->log_marginal[1])),
-                            .threshold = 1.0 / (COST_RATIO + 1),
-                            .training = training};
+    pv_report_judged judged = {.labels = held->schema->labels,
+                               .target = "malignant",
+                               .classes = 2,
+                               .positive = 1,
+                               .rows = held->test->rows,
+                               .observed = observed,
+                               .stated = shares,
+                               .population = shares,
+                               .found = found,
+                               .level = 0.9,
+                               .bins = 10,
+                               .offset = pv_logit(exp(held->shown->log_marginal[1])),
+                               .threshold = 1.0 / (COST_RATIO + 1),
+                               .training = training};
     pv_report_section(report, "fit", "What was judged");
     int code = report_put_model(call, report, "(of the demo)", held->shown);
     if (code == CLI_OK)
-        code = report_put_judged(call, report, &judged);
+        code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
     if (code == CLI_OK)
         code = report_put_coefficients(call, report, held->shown, judged.level);
     put_methods(report, held);

@@ -111,27 +111,16 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     snprintf(heading, sizeof heading, "How good %s %s%s?", options->ensemble ? "are" : "is", title,
              options->ensemble ? " and its ensemble" : "");
     snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, j->rows);
-    report_judged judged = {.labels = j->labels,
-                            .target = options->target      ? options->target
-                                      : inputs->classifier ? inputs->classifier->schema->target
-                                                           : NULL,
-                            .classes = j->classes,
-                            .positive = j->positive,
-                            .rows = j->rows,
-                            .observed = j->observed,
-                            .stated = j->stated,
-                            .population = j->prevalence,
-                            .found = &j->found,
-                            .judgement = j,
-                            .level = options->interval,
-                            .bins = (int)options->bins,
-                            .offset = j->offset,
-                            .threshold = cli_given(call, "threshold") ? options->threshold : NAN};
+    pv_report_judged judged = pv_report_judged_of(j, options->interval);
+    judged.target = options->target ? options->target : inputs->classifier ? inputs->classifier->schema->target : NULL;
+    judged.bins = (int)options->bins;
+    if (cli_given(call, "threshold"))
+        judged.threshold = options->threshold;
     if (inputs->classifier && inputs->classifier->posterior)
         judged.caveat =
             "The model has a posterior: the page moves its mean probability, where eval --population known:P "
             "averages moved ones over the draws.";
-    report_label(&judged, judged.positive, label, sizeof label);
+    pv_report_label(&judged, judged.positive, label, sizeof label);
     if (j->misleading) {
         snprintf(advice, sizeof advice,
                  "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
@@ -157,7 +146,7 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     else
         put_probs(report, options, inputs);
     if (code == CLI_OK)
-        code = report_put_judged(call, report, &judged);
+        code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
     if (code == CLI_OK && inputs->classifier && !options->ensemble)
         code = report_put_columns(call, report, inputs->classifier, inputs->data, inputs->said);
     if (code == CLI_OK && inputs->classifier)

@@ -5,37 +5,6 @@
 #include "prevail/prevail.h"
 #include "tool/command.h"
 
-/* ---- judged predictions: report_judged.c, report_curves.c -------------------------------------------------------- */
-
-typedef struct report_judged {
-    char *const *labels;
-    const char *target; /* name of the column; NULL: unknown */
-    int classes, positive;
-    size_t rows;
-    const double *observed;   /* [classes] */
-    const double *stated;     /* [classes], that the metrics are for */
-    const double *population; /* [classes], that the predictions are for; NULL: unknown */
-    const pv_assessment *found;
-    const pv_judgement *judgement; /* for its strata; NULL: none */
-    double level;
-    double offset;              /* of the explorer */
-    double threshold;           /* where it starts; NaN: at the prevalence */
-    int bins;                   /* of the calibration chart */
-    const pv_ranking *training; /* of the training rows, reweighted; NULL: none */
-    const char *caveat;         /* of the explorer; NULL: none */
-    const char *advice;         /* how the metrics would be stated for the population; NULL: they are */
-} report_judged;
-
-/* A label as sentences name it: itself, or TARGET = LABEL where it is a number. */
-const char *report_label(const report_judged *judged, int label, char *to, size_t size);
-/* The sections from the answer to the decision curve. */
-int report_put_judged(cli_call *call, pv_report *report, const report_judged *judged);
-pv_status report_put_curves(cli_call *call, pv_report *report, const report_judged *judged, const pv_operating *at);
-typedef struct report_names {
-    char positive[400], negative[400];
-} report_names;
-void report_explorer(const report_judged *judged, report_names *names, pv_explorer *explorer);
-
 /* ---- validations: report_validation.c ---------------------------------------------------------------------------- */
 
 typedef struct report_validated {

@@ -9,8 +9,6 @@
 #include "tool/console.h"
 #include "tool/report.h"
 
-enum { BINS = 10 };
-
 /* ---- one validation ---------------------------------------------------------------------------------------------- */
 
 int report_put_validated(cli_call *call, pv_report *report, const report_validated *v, int64_t seed) {
@@ -18,25 +16,12 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
     pv_status status = pv_validation_judge(call->ctx, v->validation, v->labels, seed, &j);
     if (status != PV_OK)
         return cli_fail(call, status);
-    report_judged shown = {.labels = j->labels,
-                           .target = v->target,
-                           .classes = j->classes,
-                           .positive = j->positive,
-                           .rows = j->rows,
-                           .observed = j->observed,
-                           .stated = j->stated,
-                           .population = j->prevalence,
-                           .found = &j->found,
-                           .judgement = j,
-                           .level = pv_assess_options_default().level,
-                           .bins = BINS,
-                           .caveat = "The models of the folds differ a little in their own prevalence; the "
-                                     "page takes its mean.",
-                           .offset = j->offset,
-                           .threshold = NAN};
-    int code = report_put_judged(call, report, &shown);
+    pv_report_judged shown = pv_report_judged_of(j, pv_assess_options_default().level);
+    shown.target = v->target;
+    shown.caveat = "The models of the folds differ a little in their own prevalence; the page takes its mean.";
+    status = pv_report_put_judged(call->ctx, report, &shown);
     pv_judgement_free(call->ctx, j);
-    return code;
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

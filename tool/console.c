@@ -106,6 +106,10 @@ int cli_fail(cli_call *call, pv_status status) {
     return cli_exit_code(status);
 }
 
+int cli_done(cli_call *call, pv_status status) {
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
 enum { MESSAGE_SIZE = 1024 };
 
 /* A value of any length is shortened, and what is said of it is not. */

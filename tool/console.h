@@ -8,6 +8,8 @@
 int cli_exit_code(pv_status status);
 /* Prints the context's error as "prevail: FILE:LINE:COLUMN: message"; returns the exit code. */
 int cli_fail(cli_call *call, pv_status status);
+/* The same, or CLI_OK where nothing failed. */
+int cli_done(cli_call *call, pv_status status);
 /* The same for an error of the command's own; file may be NULL. */
 int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) PV_PRINTF(4, 5);
 void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */

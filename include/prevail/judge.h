@@ -9,6 +9,7 @@
 
 #include "prevail/assess.h"
 #include "prevail/predict.h"
+#include "prevail/report.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -97,6 +98,36 @@ PV_MUST_USE pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const 
 PV_MUST_USE pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                   const char *population, const pv_judge_options *options, pv_judgement **judgement);
 void pv_judgement_free(pv_ctx *ctx, pv_judgement *judgement); /* NULL is fine */
+
+/* ---- judged predictions in a report --------------------------------------------------------------------------------
+ * The sections from the answer in three sentences to the decision curve. Borrowed. */
+typedef struct pv_report_judged {
+    char *const *labels; /* [classes] */
+    const char *target;  /* name of the column; NULL: unknown */
+    int classes, positive;
+    size_t rows;
+    const double *observed;   /* [classes] */
+    const double *stated;     /* [classes], that the metrics are for */
+    const double *population; /* [classes], that the predictions are for; NULL: unknown */
+    const pv_assessment *found;
+    double level;                  /* of its intervals */
+    double offset;                 /* of the explorer */
+    double threshold;              /* where it starts; NaN: at the prevalence */
+    int bins;                      /* of the calibration chart */
+    const pv_ranking *training;    /* of the training rows, reweighted; NULL: none */
+    const char *caveat;            /* of the explorer; NULL: none */
+    const char *advice;            /* how the metrics would be stated for the population; NULL: they are */
+    const pv_judgement *judgement; /* for its strata; NULL: none */
+} pv_report_judged;
+
+/* That of a judgement: the explorer starts at the prevalence, the chart has ten bins; the rest is left empty. */
+pv_report_judged pv_report_judged_of(const pv_judgement *judgement, double level);
+PV_MUST_USE pv_status pv_report_put_judged(pv_ctx *ctx, pv_report *report, const pv_report_judged *judged);
+/* A label as sentences name it: itself, or TARGET = LABEL where it is a number. Returns to. */
+const char *pv_report_label(const pv_report_judged *judged, int label, char *to, size_t size);
+/* A page of a judgement alone. target: as above. */
+PV_MUST_USE pv_status pv_judgement_report(pv_ctx *ctx, const pv_judgement *judgement, const char *target, double level,
+                                          const pv_report_options *options);
 
 /* Whether metrics of rows with the label shares observed mislead about a population with others. */
 bool pv_shares_differ(int classes, const double *observed, const double *prevalence);

@@ -9,7 +9,7 @@ from ._adjusted import PrevalenceAdjusted
 from ._classifier import PrevalenceClassifier, options
 from ._display import CalibrationDisplay, DecisionCurveDisplay, PrecisionRecallDisplay, RocDisplay
 from ._errors import FileError, InputError, NumericError, PrevailError, PrevailWarning
-from ._judge import Evaluation, Metric, Scorer, evaluate, net_benefit
+from ._judge import Evaluation, Metric, Report, Scorer, evaluate, net_benefit, report
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
 from ._version import __version__
 
@@ -29,6 +29,7 @@ __all__ = [
     "PrevailWarning",
     "PrevalenceAdjusted",
     "PrevalenceClassifier",
+    "Report",
     "RocDisplay",
     "Scorer",
     "__version__",
@@ -38,4 +39,5 @@ __all__ = [
     "infer_prevalence",
     "net_benefit",
     "options",
+    "report",
 ]

@@ -282,6 +282,10 @@ class pv_diagnosis(Structure):
     ]
 
 
+class pv_report_options(Structure):
+    _fields_ = [("page", c_char_p), ("figures", c_char_p), ("title", c_char_p), ("lead", c_char_p)]
+
+
 class pv_costs(Structure):
     _fields_ = [
         ("actions", c_size_t),
@@ -353,6 +357,7 @@ CALLS = {
     "pv_prevalence_parse_one": [c_char_p, c_char_p, c_void_p, c_int, _doubles],
     "pv_prevalence_parse": [c_char_p, c_char_p, c_void_p, c_int, _doubles, _doubles, _doubles],
     "pv_judge": [_handle, c_void_p, POINTER(pv_prediction), c_void_p, POINTER(POINTER(pv_judgement))],
+    "pv_judgement_report": [POINTER(pv_judgement), c_char_p, c_double, POINTER(pv_report_options)],
     "pv_curve_make": [_handle, c_int, POINTER(pv_curve_options), POINTER(pv_curve)],
     "pv_decide": [POINTER(pv_costs), c_size_t, _doubles, POINTER(c_int32), _doubles],
 }

@@ -169,6 +169,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         strata=None,
         prevalence_by=None,
         phase_one=None,
+        subcohort=0.0,
         marginal="profile",
         match="auto",
         robust="auto",
@@ -236,6 +237,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         self.strata = strata
         self.prevalence_by = prevalence_by
         self.phase_one = phase_one
+        self.subcohort = subcohort
         self.marginal = marginal
         self.match = match
         self.robust = robust
@@ -291,7 +293,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         elif self.positive is not None:
             positive_index(classes, self.positive)
         if self.prevalence is None and self.loss == "ig" and self.matched is None and not sampled:
-            if self.prevalence_by is None and self.phase_one is None:
+            if self.prevalence_by is None and self.phase_one is None and not self.subcohort:
                 chosen["loss"] = "plain"
         for name in ("prevalence_by", "phase_one"):
             if chosen[name] is not None and hasattr(chosen[name], "to_csv"):

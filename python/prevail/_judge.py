@@ -2,6 +2,8 @@
 
 import ctypes
 import math
+import os
+import tempfile
 import weakref
 from collections import namedtuple
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from ._frames import encode, label_text, label_texts
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
 from ._population import Probabilities
+from ._version import __version__
 
 _ROWS = _c.metric_table()
 METRICS = {row.name.decode(): row.text.decode() for row in _ROWS}
@@ -175,6 +178,12 @@ class Evaluation(Mapping):
             names = [made.column[c].decode() for c in range(made.columns)]
         return {name: values[:, c] for c, name in enumerate(names)}
 
+    def report(self, path=None, *, title=None, target=None, figures=None):
+        """The page of `report` for what was judged."""
+        if self._judgement is None:
+            raise InputError("a report cannot be made of an evaluation that was pickled; make it before", "usage")
+        return Report(self, path, title, target, figures)
+
     def __getstate__(self):
         for kind in CURVES:
             self.curve(kind)
@@ -211,6 +220,83 @@ class Evaluation(Mapping):
         )
         head = "<tr><th>metric</th><th>value</th><th>from</th><th>to</th><th>what it is</th></tr>"
         return f"<table><caption>{escape(self._lead())}</caption>{head}{rows}</table>"
+
+
+class Report:
+    """A page about predictions: a file, and what a notebook shows.
+
+    Attributes
+    ----------
+    path : str or None
+        Where it was written.
+    html : str
+        The whole page, which needs no network.
+    evaluation : Evaluation
+        What it is about.
+    """
+
+    def __init__(self, evaluation, path, title, target, figures):
+        self.evaluation, self.path = evaluation, None if path is None else os.fspath(path)
+        with tempfile.TemporaryDirectory(prefix="prevail-") as folder:
+            page = self.path or os.path.join(folder, "report.html")
+            options = _c.pv_report_options(
+                os.fsencode(page),
+                None if figures is None else os.fsencode(figures),
+                encode(title or "How good are these probabilities?"),
+                encode(f"{evaluation._lead()}. prevail {__version__}"),
+            )
+            with Context() as ctx:
+                ctx.call(
+                    "pv_judgement_report",
+                    evaluation._judgement,
+                    None if target is None else encode(target),
+                    evaluation.level,
+                    ctypes.byref(options),
+                )
+            with open(page, encoding="utf-8") as file:
+                self.html = file.read()
+
+    def _repr_html_(self):
+        """In a frame of its own: its style is not the notebook's, and its script runs for it alone."""
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="640" style="border:0"></iframe>'
+
+    def __repr__(self):
+        return f"Report({self.path!r}, {len(self.html)} characters)"
+
+
+def report(y, proba, path=None, *, title=None, target=None, figures=None, **options):
+    """Writes a page about probabilities: the answer in three sentences, metrics with intervals, an explorer of
+    prevalences and costs, and charts. A notebook shows it.
+
+    Parameters
+    ----------
+    y, proba
+        As for `evaluate`, which takes the further options.
+    path : path, optional
+        The HTML file, one page that needs no network. Default: none, for notebooks.
+    title : str, optional
+        Of the page.
+    target : str, optional
+        What the labels are of: "malignant".
+    figures : path, optional
+        A folder for each chart as SVG and its data as CSV.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import numpy as np, prevail
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(300) < 0.4
+    >>> page = prevail.report(y, np.clip(0.4 + 0.3 * y + rng.normal(0, 0.1, 300), 0, 1))
+    >>> "Population explorer" in page.html
+    True
+    """
+    return evaluate(y, proba, **options).report(path, title=title, target=target, figures=figures)
 
 
 def stated_text(stated_for, classes, positive):

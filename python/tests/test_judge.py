@@ -109,3 +109,20 @@ def test_texts(judged):
 def test_threads_change_nothing(judged):
     one, two = (prevail.evaluate(*judged, bootstrap=30, threads=n) for n in (1, 2))
     np.testing.assert_array_equal(list(one.values()), list(two.values()))
+
+
+def test_report(judged, tmp_path):
+    y, p = judged
+    page = prevail.report(y, p, tmp_path / "a.html", prevalence=0.3, stated_for=0.02, target="ill", title="A <forest>",
+                          figures=tmp_path / "charts", bootstrap=20)  # fmt: skip
+    html = (tmp_path / "a.html").read_text()
+    assert html == page.html and html.startswith("<!DOCTYPE html>")
+    for part in ("A &lt;forest&gt;", "ill = 1", "Population explorer", "Decision curve", "a prevalence of 0.02"):
+        assert part in html, part
+    assert "<forest>" not in html
+    assert (tmp_path / "charts" / "decision.svg").exists()
+    shown = page._repr_html_()
+    assert shown.startswith("<iframe") and "<html" not in shown
+    assert prevail.evaluate(y, p, bootstrap=0).report().path is None
+    with pytest.raises(prevail.FileError):
+        prevail.report(y, p, tmp_path / "nowhere" / "a.html", bootstrap=0)

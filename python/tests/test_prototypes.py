@@ -73,9 +73,22 @@ def test_functions(ffi):
         assert got == wanted, name
 
 
+# Structs that the library makes and hands out by a pointer: they may gain fields at the end (docs/architecture.md).
+GROW = {
+    _c.pv_error,
+    _c.pv_prediction,
+    _c.pv_unknown_prevalence,
+    _c.pv_judgement,
+    _c.pv_summary,
+    _c.pv_diagnosis,
+    _c.pv_probs,
+    _c.pv_progress,
+}
+
+
 @pytest.mark.parametrize("struct", _c.STRUCTS, ids=lambda struct: struct.__name__)
 def test_structs(ffi, struct):
-    """Names, places and sizes of fields. Of structs that are only read the later fields may be left out."""
+    """Names, places and sizes of fields."""
     declared = ffi.typeof(struct.__name__)
     if struct is _c.pv_metrics:  # doubles, which are reached by the table of metrics
         assert ffi.sizeof(declared) == ctypes.sizeof(struct)
@@ -87,7 +100,7 @@ def test_structs(ffi, struct):
         assert place.offset == fields[name].offset, name
         assert place.size == ffi.sizeof(fields[name].type), name
         assert own_kind(made) == kind(fields[name].type), name
-    if struct is not _c.pv_probs:
+    if struct not in GROW:
         assert [name for name, _ in struct._fields_] == [name for name, _ in declared.fields]
         assert ctypes.sizeof(struct) == ffi.sizeof(declared)
 

@@ -54,6 +54,10 @@ action, cost = model.decide(X_test, {"wait": {0: 0, 1: 30}, "examine": {0: 1, 1:
 print(f"{(action == 'examine').mean():.1%} are examined, {y_test[action == 'examine'].sum() / y_test.sum():.0%} of the ill found")
 assert 0 < (action == "examine").mean() < 0.6
 
+# %% The page for colleagues
+page = prevail.report(y_test, right, prevalence=0.02, target="ill")
+assert "Population explorer" in page.html
+
 # %% Or a model of our own, with odds ratios
 own = prevail.PrevalenceClassifier(prevalence=0.02, terms="log(x1)").fit(X_train[rows], y_train[rows])
 print(own.odds_ratios_.round(2))

@@ -37,6 +37,10 @@ PV_MUST_USE pv_status pv__strata_judge(pv_ctx *ctx, const pv__strata_case *it, c
                                        pv_judgement *judgement);
 void pv__strata_clear(pv_ctx *ctx, pv_judgement *judgement);
 
+/* The charts of judged predictions, from calibration to the decision curve (report_curves.c). */
+PV_MUST_USE pv_status pv__report_curves(pv_ctx *ctx, pv_report *report, const pv_report_judged *judged,
+                                        const pv_operating *at);
+
 /* Room for all predictions; fold, loglik, log_p and so on are the caller's to fill. with_prevalence: room for it. */
 PV_MUST_USE pv_status pv__validation_new(pv_ctx *ctx, const pv_dataset *data, size_t folds, size_t repeats,
                                          bool with_prevalence, pv_validation **validation);

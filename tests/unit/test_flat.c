@@ -136,6 +136,49 @@ static void test_bad_arrays(void **state) {
     refuse(1, 1, last, NULL, (double[]){0}, "all weights are 0");
 }
 
+/* ---- a page of a judgement --------------------------------------------------------------------------------------- */
+
+static pv_status write_page(pv_ctx *poor) {
+    const pv_report_options options = {.page = path, .title = "A <title>"};
+    const pv_predict_options wanted = {.likelihood = true};
+    const double from[] = {0.7, 0.3};
+    pv_judge_options how = pv_judge_options_default();
+    pv_probs *probs = NULL;
+    pv_prediction *said = NULL;
+    pv_judgement *made = NULL;
+    how.bootstrap = 5;
+    pv_status status = pv_probs_new(poor, 5, labels, 2, 2, p, seen, weight, &probs);
+    if (status == PV_OK)
+        status = pv_predict_probs(poor, probs, from, NULL, &wanted, &said);
+    if (status == PV_OK)
+        status = pv_judge(poor, probs->data, probs->labels, said, &how, &made);
+    if (status == PV_OK)
+        status = pv_judgement_report(poor, made, "ill", how.level, &options);
+    pv_judgement_free(poor, made);
+    pv_prediction_free(poor, said);
+    pv_probs_free(poor, probs);
+    return status;
+}
+
+static void test_page(void **state) {
+    (void)state;
+    static char page[1 << 20];
+    sweep_memory(write_page);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    assert_memory_equal(page, PV_REPORT_BEGINS, sizeof PV_REPORT_BEGINS - 1);
+    assert_non_null(strstr(page, "A &lt;title&gt;"));
+    assert_non_null(strstr(page, "Net benefit at each threshold"));
+    assert_non_null(strstr(page, "calibration_ratio*"));
+    assert_null(strstr(page, "<title>A <"));
+    char shown[100];
+    char *const ones[] = {"0", "1"};
+    const pv_report_judged named = {.labels = ones, .target = "ill"};
+    assert_string_equal(pv_report_label(&named, 1, shown, sizeof shown), "ill = 1");
+}
+
 /* Every allocation fails in turn. */
 static pv_status make_probs(pv_ctx *failing) {
     pv_probs *probs = NULL;
@@ -228,6 +271,7 @@ static void test_sampled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_constant),       cmocka_unit_test(test_positive),
                                        cmocka_unit_test(test_arrays),         cmocka_unit_test(test_bad_arrays),
-                                       cmocka_unit_test(test_lack_of_memory), cmocka_unit_test(test_sampled)};
+                                       cmocka_unit_test(test_lack_of_memory), cmocka_unit_test(test_page),
+                                       cmocka_unit_test(test_sampled)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

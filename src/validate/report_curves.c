@@ -1,21 +1,18 @@
 /* The charts of judged predictions: calibration, errors expected and observed, ROC, precision and recall, informedness
  * and markedness, histograms, decision curve. Each is made from a pv_curve, and says how many rows it stands on. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/report_sections.h"
-#include "prevail/prevail.h"
-#include "tool/command.h"
+#include "validate/validate.h"
 
 /* Below it, scales of probability are logarithmic, as in pv_curve_make. */
 static const double SMALL_PREVALENCE = 0.1;
 enum { POINTS = 2000, BINS = 40 };
 
 typedef struct drawing {
-    cli_call *call;
+    pv_ctx *ctx;
     pv_report *report;
-    const report_judged *judged;
+    const pv_report_judged *judged;
     const pv_operating *at;
     double rows_p, rows_n;
     bool log;
@@ -42,11 +39,11 @@ static pv_status make(const drawing *d, const pv_ranking *ranking, pv_curve_kind
         options.prevalences += 1;
         options.n_prevalences = 1;
     }
-    return pv_curve_make(d->call->ctx, ranking, kind, &options, curve);
+    return pv_curve_make(d->ctx, ranking, kind, &options, curve);
 }
 
 static pv_status put(const drawing *d, const pv_figure *figure) {
-    return pv_report_put_figure(d->call->ctx, d->report, figure);
+    return pv_report_put_figure(d->ctx, d->report, figure);
 }
 
 /* A series of a curve; names of columns may be NULL. */
@@ -106,12 +103,12 @@ static pv_status make_calibration(const drawing *d, const pv_ranking *ranking, c
     if (status == PV_OK)
         status = make(d, ranking, PV_CURVE_calibration_smooth, &c->smooth);
     if (status == PV_OK)
-        status = pv_ranking_histogram(d->call->ctx, ranking, BINS, d->log, &c->histogram);
+        status = pv_ranking_histogram(d->ctx, ranking, BINS, d->log, &c->histogram);
     if (status != PV_OK)
         return status;
     find_ends(c, d->log);
-    snprintf(c->title, sizeof c->title, "%s", title);
-    snprintf(c->x, sizeof c->x, "predicted probability of %.60s", d->label);
+    pv__format(c->title, sizeof c->title, "%s", title);
+    pv__format(c->x, sizeof c->x, "predicted probability of %.60s", d->label);
     c->series[0] = diagonal("perfect calibration");
     c->series[0].x = c->series[0].y = c->end;
     c->series[1] =
@@ -144,12 +141,12 @@ static pv_status put_calibration(const drawing *d) {
     }
     if (status == PV_OK) {
         char text[600];
-        snprintf(text, sizeof text,
-                 "Points and curve on the dashed line are right: of people given a probability, that share has it. %s. "
-                 "Bins hold equal numbers of rows. The curve is a local logistic regression. Rows count so that their "
-                 "label shares are those the metrics are stated for.%s",
-                 d->rows,
-                 d->log ? " Axes are logarithmic: of a bin without positives they show the interval alone." : "");
+        pv__format(
+            text, sizeof text,
+            "Points and curve on the dashed line are right: of people given a probability, that share has it. %s. "
+            "Bins hold equal numbers of rows. The curve is a local logistic regression. Rows count so that their "
+            "label shares are those the metrics are stated for.%s",
+            d->rows, d->log ? " Axes are logarithmic: of a bin without positives they show the interval alone." : "");
         pv_figure figure = {.name = "calibration",
                             .title = "Observed against predicted.",
                             .text = text,
@@ -159,9 +156,9 @@ static pv_status put_calibration(const drawing *d) {
         status = put(d, &figure);
     }
     for (int i = 0; i < 2; i++) {
-        pv_curve_clear(d->call->ctx, &c[i].curve);
-        pv_curve_clear(d->call->ctx, &c[i].smooth);
-        pv_curve_clear(d->call->ctx, &c[i].histogram);
+        pv_curve_clear(d->ctx, &c[i].curve);
+        pv_curve_clear(d->ctx, &c[i].smooth);
+        pv_curve_clear(d->ctx, &c[i].histogram);
     }
     return status;
 }
@@ -180,8 +177,8 @@ static pv_status put_expected(const drawing *d) {
     pv_panel panels[4];
     for (int i = 0; i < 4; i++) {
         char lo[16], hi[16];
-        snprintf(lo, sizeof lo, "%s_lo", names[i][0]);
-        snprintf(hi, sizeof hi, "%s_hi", names[i][0]);
+        pv__format(lo, sizeof lo, "%s_lo", names[i][0]);
+        pv__format(hi, sizeof hi, "%s_hi", names[i][0]);
         size_t n = 0;
         if (i < 2)
             series[i][n++] = series_of(&curve, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "threshold", NULL, lo, hi);
@@ -198,7 +195,7 @@ static pv_status put_expected(const drawing *d) {
                        .y = {.label = i < 2 ? "rate" : "rows, at the stated shares", .lo = 0, .hi = i < 2 ? 1 : 0}};
     }
     char text[400];
-    snprintf(
+    pv__format(
         text, sizeof text,
         "What the probabilities themselves promise at each threshold, and what happened. Where the two lines part, the "
         "probabilities mislead. %s.",
@@ -210,7 +207,7 @@ static pv_status put_expected(const drawing *d) {
                         .panels = 4,
                         .columns = 2};
     status = put(d, &figure);
-    pv_curve_clear(d->call->ctx, &curve);
+    pv_curve_clear(d->ctx, &curve);
     return status;
 }
 
@@ -232,7 +229,7 @@ static pv_status put_thresholds(const drawing *d) {
     if (status == PV_OK) {
         size_t half = im.points / 2;
         char at[60], text[600];
-        snprintf(at, sizeof at, "at prevalence %.3g", pv_ranking_prevalence(ranking));
+        pv__format(at, sizeof at, "at prevalence %.3g", pv_ranking_prevalence(ranking));
         pv_series first[] = {
             diagonal("chance"),
             series_of(&roc, PV_MARK_BAND, PV_INK_EMPIRICAL, "interval", "fpr", NULL, "tpr_lo", "tpr_hi"),
@@ -265,18 +262,19 @@ static pv_status put_thresholds(const drawing *d) {
                                     .n_series = 3,
                                     .x = {.label = "informedness (TPR + TNR - 1)"},
                                     .y = {.label = "markedness (PPV + NPV - 1)"}}};
-        snprintf(text, sizeof text,
-                 "Every threshold is a point. The operating point calls positive from a probability of %.4g on, as the "
-                 "explorer "
-                 "starts; its PPV and markedness are those of the explorer's population. %s.",
-                 d->at->threshold, d->rows);
+        pv__format(
+            text, sizeof text,
+            "Every threshold is a point. The operating point calls positive from a probability of %.4g on, as the "
+            "explorer "
+            "starts; its PPV and markedness are those of the explorer's population. %s.",
+            d->at->threshold, d->rows);
         pv_figure figure = {
             .name = "thresholds", .title = "What each threshold gives.", .text = text, .panel = panels, .panels = 3};
         status = put(d, &figure);
     }
-    pv_curve_clear(d->call->ctx, &roc);
-    pv_curve_clear(d->call->ctx, &pr);
-    pv_curve_clear(d->call->ctx, &im);
+    pv_curve_clear(d->ctx, &roc);
+    pv_curve_clear(d->ctx, &pr);
+    pv_curve_clear(d->ctx, &im);
     return status;
 }
 
@@ -284,16 +282,16 @@ static pv_status put_thresholds(const drawing *d) {
 
 static pv_status put_histogram(const drawing *d) {
     pv_curve bins;
-    pv_status status = pv_ranking_histogram(d->call->ctx, d->judged->found->ranking, BINS, d->log, &bins);
+    pv_status status = pv_ranking_histogram(d->ctx, d->judged->found->ranking, BINS, d->log, &bins);
     if (status != PV_OK)
         return status;
     const pv_series series[] = {
         series_of(&bins, PV_MARK_BARS, PV_INK_NEGATIVE, "others", NULL, "negative", "lo", "hi"),
         series_of(&bins, PV_MARK_BARS, PV_INK_POSITIVE, d->label, NULL, "positive", "lo", "hi")};
     char x[160], text[300];
-    snprintf(x, sizeof x, "predicted probability of %.60s", d->label);
-    snprintf(text, sizeof text,
-             "Each label's rows sum to 1; the less the two overlap, the better they are told apart. %s.", d->rows);
+    pv__format(x, sizeof x, "predicted probability of %.60s", d->label);
+    pv__format(text, sizeof text,
+               "Each label's rows sum to 1; the less the two overlap, the better they are told apart. %s.", d->rows);
     const pv_panel panel = {
         .series = series,
         .n_series = 2,
@@ -306,7 +304,7 @@ static pv_status put_histogram(const drawing *d) {
                         .panel = &panel,
                         .panels = 1};
     status = put(d, &figure);
-    pv_curve_clear(d->call->ctx, &bins);
+    pv_curve_clear(d->ctx, &bins);
     return status;
 }
 
@@ -329,11 +327,11 @@ static pv_status put_decision(const drawing *d) {
     }
     most = most > 0 ? most : 1;
     char text[500];
-    snprintf(text, sizeof text,
-             "True positives per person, less the false ones at the threshold's odds. A model is worth using at the "
-             "thresholds "
-             "where its line is the highest. At prevalence %.3g. %s.",
-             pv_ranking_prevalence(d->judged->found->ranking), d->rows);
+    pv__format(text, sizeof text,
+               "True positives per person, less the false ones at the threshold's odds. A model is worth using at the "
+               "thresholds "
+               "where its line is the highest. At prevalence %.3g. %s.",
+               pv_ranking_prevalence(d->judged->found->ranking), d->rows);
     const pv_panel panel = {
         .series = series,
         .n_series = 4,
@@ -343,23 +341,23 @@ static pv_status put_decision(const drawing *d) {
     pv_figure figure = {
         .name = "decision", .title = "Net benefit at each threshold.", .text = text, .panel = &panel, .panels = 1};
     status = put(d, &figure);
-    pv_curve_clear(d->call->ctx, &curve);
+    pv_curve_clear(d->ctx, &curve);
     return status;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-pv_status report_put_curves(cli_call *call, pv_report *report, const report_judged *judged, const pv_operating *at) {
-    drawing d = {.call = call, .report = report, .judged = judged, .at = at};
+pv_status pv__report_curves(pv_ctx *ctx, pv_report *report, const pv_report_judged *judged, const pv_operating *at) {
+    drawing d = {.ctx = ctx, .report = report, .judged = judged, .at = at};
     const pv_ranking *ranking = judged->found->ranking;
     char n[3][32];
     pv_ranking_rows(ranking, &d.rows_p, &d.rows_n);
     char name[400];
-    report_label(judged, judged->positive, name, sizeof name);
+    pv_report_label(judged, judged->positive, name, sizeof name);
     pv_text_short(name, 30, d.label, sizeof d.label);
-    snprintf(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s",
-             pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
-             d.label);
+    pv__format(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s",
+               pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
+               d.label);
     bool both = d.rows_p > 0 && d.rows_n > 0;
     d.log = both && pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
     static const char lacking[] =

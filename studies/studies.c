@@ -2,9 +2,9 @@
 #include "studies/studies.h"
 #include "tool/command.h"
 
-const cli_command *const studies[] = {&study_contingency, &study_coverage, &study_calibration,
-                                      &study_bias,        &study_nodules,  &study_ratings,
-                                      &study_robust,      &study_unknown,  NULL};
+const cli_command *const studies[] = {
+    &study_contingency, &study_coverage, &study_calibration, &study_bias,    &study_nodules,
+    &study_ratings,     &study_robust,   &study_unknown,     &study_designs, NULL};
 
 static const cli_argument arguments[] = {{"NAME", "One of the studies below; it comes before the options."},
                                          {NULL, NULL}};

@@ -21,9 +21,11 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     for (size_t row = 0; row < table->rows; row++) {
         double weight = weights->number[row];
         if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing one is seen to with the other cells */
-            return PV__FAIL_CELL(ctx, table, row, column,
-                                 "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100", weight,
-                                 pv__show(weights->name).text);
+            return PV__FAIL_CELL(
+                ctx, table, row, column,
+                "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100; correct the cell, or leave "
+                "the row out",
+                weight, pv__show(weights->name).text);
         if (weight == 0) {
             states->state[row] = NO_WEIGHT;
             states->no_weight++;
@@ -142,6 +144,11 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_roles *roles, pv_dataset *data
         pv__log(ctx, PV_LOG_INFO,
                 "weights that are not whole numbers are taken as sampling weights; `weights-are` counts takes them as "
                 "counts");
+    if (data->sampling && data->zero_weight)
+        pv__log(ctx, PV_LOG_WARNING,
+                "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
+                "say `weights-are` counts",
+                data->zero_weight, data->zero_weight == 1 ? "" : "s");
     for (size_t i = 0; data->sampling && i < data->rows; i++)
         data->weight[i] *= (double)data->rows / sum;
     return PV_OK;

@@ -163,10 +163,6 @@ pv_status pv__strata_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     pv_status status = PV_OK;
     if (count == 0)
         goto done;
-    if (schema->image) {
-        status = pv__fail(ctx, PV_ERR_USAGE, "`strata` are for tables; leave them out with images");
-        goto done;
-    }
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *schema->strata, &schema->strata));
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *schema->strata->column, &schema->strata->column));
     schema->strata->columns = count;

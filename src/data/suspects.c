@@ -4,7 +4,8 @@
  * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets. It is
  * computed for every label against the others, and looked for among a sample of the rows first.
  *
- * Matched sets: many small groups of rows, all with the same number of cases. Chance does not make them.
+ * Matched sets: many small groups of rows, all with the same number of cases. Chance does not make them. Strata: large
+ * groups whose label shares are closer together than chance would have them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +152,8 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
 
 /* ---- matched sets ------------------------------------------------------------------------------------------------ */
 
-enum { SETS_LEAST = 10, SET_ROWS_MOST = 20 };
+enum { SETS_LEAST = 10, SET_ROWS_MOST = 20, STRATA_LEAST = 3, STRATA_MOST = 200, STRATUM_ROWS_LEAST = 10 };
+static const double TOO_EVEN = 1e-3;
 
 /* Whether rows of equal x are sets, each but a few with the same number of cases and some controls. Sorts. */
 static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
@@ -173,16 +175,59 @@ static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
     return *cases > 0 && *sets >= SETS_LEAST && 20 * others <= *sets;
 }
 
-static void warn_of_sets(pv_ctx *ctx, size_t n, scored *row, const char *name, bool group) {
+/* True: they were. */
+static bool warn_of_sets(pv_ctx *ctx, size_t n, scored *row, const char *name, bool group) {
     size_t sets, cases;
     if (!are_sets(n, row, &sets, &cases))
-        return;
+        return false;
     pv__log(
         ctx, PV_LOG_WARNING,
         "column '%s' looks like matched sets (%zu groups, each with %zu case%s), %s: odds ratios are then wrong; use "
         "`matched` %s",
         pv__show(name).text, sets, cases, cases == 1 ? "" : "s",
         group ? "and `group` takes no account of them" : "and is taken as a feature", pv__show_word(name).text);
+    return true;
+}
+
+/* Whether the label shares of large groups are closer together than chance would have them: so many cases were taken of
+ * each. Half a row is added to each difference, since numbers of rows are whole. Rows are sorted. */
+static bool are_strata(size_t n, const scored *row, size_t *groups, double *share) {
+    double cases = 0, sum = 0;
+    *groups = 0;
+    for (size_t i = 0; i < n; i++)
+        cases += row[i].positive;
+    *share = cases / (double)n;
+    for (size_t i = 0; i < n; ++*groups) {
+        size_t end = i;
+        double here = 0;
+        for (; end < n && row[end].x == row[i].x; end++)
+            here += row[end].positive;
+        double rows = (double)(end - i), off = fabs(here - rows * *share) + 0.5;
+        if (rows < STRATUM_ROWS_LEAST || *groups > STRATA_MOST)
+            return false;
+        sum += off * off / (rows * *share * (1 - *share));
+        i = end;
+    }
+    return *groups >= STRATA_LEAST && 1 - pv_chi_square_tail((double)(*groups - 1), sum) < TOO_EVEN;
+}
+
+static void warn_of_strata(pv_ctx *ctx, size_t n, scored *row, const char *name) {
+    size_t groups;
+    double share;
+    qsort(row, n, sizeof *row, compare_scored);
+    if (are_strata(n, row, &groups, &share))
+        pv__log(
+            ctx, PV_LOG_WARNING,
+            "column '%s' looks like strata (%zu groups, each with a share of about %.2g cases): if rows were sampled "
+            "by it, use `strata` %s with `prevalence-by`, since risks are else wrong in each of them",
+            pv__show(name).text, groups, share, pv__show_word(name).text);
+}
+
+static bool is_stratum(const pv_schema *schema, const char *name) {
+    for (size_t i = 0; schema->strata && i < schema->strata->columns; i++)
+        if (strcmp(schema->strata->column[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
@@ -193,7 +238,8 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
         size_t c = pv__table_lookup(table, source->name);
-        if (c == table->columns || (source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER))
+        if (c == table->columns || is_stratum(schema, source->name) ||
+            (source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER))
             continue;
         const pv_column *column = &table->column[c];
         for (size_t i = 0; i < data->rows; i++) {
@@ -201,7 +247,9 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
             double x = column->type == PV_COLUMN_NUMBER ? column->number[at] : column->code[at];
             row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
         }
-        warn_of_sets(ctx, data->rows, row, source->name, false);
+        bool sets = warn_of_sets(ctx, data->rows, row, source->name, false);
+        if (!sets && source->type == PV_COLUMN_TEXT && !schema->strata)
+            warn_of_strata(ctx, data->rows, row, source->name);
     }
     for (size_t i = 0; data->group && i < data->rows; i++)
         row[i] = (scored){data->group[i], data->label[i] == 1};

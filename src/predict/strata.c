@@ -44,11 +44,12 @@ void pv__adapt_strata(const pv_population *to, size_t rows, const int32_t *strat
 static void home_marginal(const pv_classifier *c, double *log_marginal) {
     const pv_stratified *of = c->stratified;
     size_t cells = (size_t)of->strata * (size_t)of->classes;
+    size_t draws = c->posterior && of->draw_log_marginal ? c->posterior->count : 0;
     for (size_t i = 0; i < cells; i++) {
         double sum = 0;
-        for (size_t s = 0; c->posterior && of->draw_log_marginal && s < c->posterior->count; s++)
+        for (size_t s = 0; s < draws; s++)
             sum += exp(of->draw_log_marginal[s * cells + i]);
-        log_marginal[i] = sum > 0 ? log(sum / (double)c->posterior->count) : of->log_marginal[i];
+        log_marginal[i] = draws > 0 ? log(sum / (double)draws) : of->log_marginal[i];
     }
 }
 

@@ -63,6 +63,29 @@ static pv_status check_features(pv_ctx *ctx, const pv_schema *first, const pv_sc
     return PV_OK;
 }
 
+/* The same strata, whose prevalences and shares the population then has. */
+static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
+    const pv_stratified *a = first->stratified, *b = other->stratified;
+    if (!a && !b)
+        return PV_OK;
+    if (!a || !b || a->strata != b->strata)
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "has %d strata, the first model %d; an ensemble has the same in all: leave this one out",
+                           b ? b->strata : 0, a ? a->strata : 0);
+    for (int s = 0; s < a->strata; s++) {
+        bool same = same_text(first->schema->strata->name[s], other->schema->strata->name[s]) &&
+                    fabs(a->share[s] - b->share[s]) <= 1e-9;
+        for (int y = 0; y < a->classes; y++)
+            same = same && fabs(a->prevalence[s * a->classes + y] - b->prevalence[s * a->classes + y]) <= 1e-9;
+        if (!same)
+            return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                               "knows stratum '%s' otherwise than the first model does; fit both with the same "
+                               "`prevalence-by` or `phase-one`",
+                               other->schema->strata->name[s]);
+    }
+    return PV_OK;
+}
+
 pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name,
                             const pv_population *population) {
     PV_TRY(check_labels(ctx, first, other, name));
@@ -71,9 +94,7 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "an ensemble averages in a population of known prevalence: `population` true, known:P or design");
-    if (first->stratified || other->stratified)
-        return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
-                           "is of an ensemble with strata, which are not averaged yet: predict with one model");
+    PV_TRY(check_strata(ctx, first, other, name));
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
@@ -115,6 +136,9 @@ pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, con
     if (mean->loglik && other->loglik) {
         add_log(count, members, other->loglik, mean->loglik);
         add_log((size_t)mean->classes, members, other->log_marginal, mean->log_marginal);
+        if (mean->strata && other->strata)
+            add_log((size_t)(mean->strata->strata * mean->classes), members, other->strata->log_marginal,
+                    mean->strata->log_marginal);
     }
     return PV_OK;
 }
@@ -128,12 +152,12 @@ pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_cl
     pv_prediction *said = NULL;
     pv_status status;
     PV_GOTO(done, pv_ensemble_check(ctx, rows->first, other, name, population));
-    if (population->kind != PV_POPULATION_TRUE)
+    if (population->kind != PV_POPULATION_TRUE && !population->strata)
         PV_GOTO(done, pv_population_known(ctx, other->schema->classes, population->prevalence, &same));
     if (same)
         same->kind = population->kind;
     PV_GOTO(done, pv_schema_apply(ctx, other->schema, rows->table, rows->roles, &data));
-    PV_GOTO(done, pv_predict(ctx, other, data, same, &wanted, &said));
+    PV_GOTO(done, pv_predict(ctx, other, data, population->strata ? population : same, &wanted, &said));
     PV_GOTO(done, pv_ensemble_join(ctx, mean, members, said, name));
 done:
     pv_prediction_free(ctx, said);

@@ -5,7 +5,7 @@
 #
 # Strata are the institution's histology. Each sample has 150 relapses and 150 others of either stratum, all there are where
 # there are fewer. Models: relapse on central histology, stage and age, with and without the strata as a feature. Compared with the
-# same model of the full cohort: semiparametric maximum likelihood (prevail --phase-one), the weighted estimator (prevail
+# same model of the full cohort, whose coefficients 90 % intervals are to hold: semiparametric maximum likelihood (prevail --phase-one), the weighted estimator (prevail
 # --loss iw) and survey::twophase with svyglm.
 suppressMessages({library(survival); library(survey)})
 arguments <- commandArgs(TRUE)
@@ -15,8 +15,11 @@ cohort <- with(nwtco, data.frame(rel = rel, unfavourable = histol - 1, s2 = as.i
                                  s4 = as.integer(stage == 4), age = age / 12, site = ifelse(instit == 2, "unfavourable", "favourable")))
 folder <- tempfile()
 dir.create(folder)
-counts <- as.data.frame(table(site = cohort$site, rel = cohort$rel), responseName = "count")
-write.csv(counts, file.path(folder, "counts.csv"), row.names = FALSE, quote = FALSE)
+count <- function() {
+    counts <- as.data.frame(table(site = cohort$site, rel = cohort$rel), responseName = "count")
+    write.csv(counts, file.path(folder, "counts.csv"), row.names = FALSE, quote = FALSE)
+}
+count()
 
 fit <- function(rows, ...) {
     write.csv(rows, file.path(folder, "rows.csv"), row.names = FALSE, quote = FALSE)
@@ -24,8 +27,9 @@ fit <- function(rows, ...) {
                               file.path(folder, "counts.csv"), "--infer", "ml", "--tolerance", "1e-10", "--threads", "1",
                               "--json", ...), stdout = TRUE)
     at <- grep("\"value\"", out[-seq_len(grep("\"coefficients\"", out))]) + grep("\"coefficients\"", out)
-    value <- as.numeric(sub(".*\"value\": *([-0-9.e+]+).*", "\\1", out[at]))
-    setNames(value, sub("=", "", sub(" *\"(.*)\".*", "\\1", out[at - 1])))
+    number <- function(line) suppressWarnings(as.numeric(sub(".*: *([-0-9.e+]+).*", "\\1", line)))
+    names <- sub("=", "", sub(" *\"(.*)\".*", "\\1", out[at - 1]))
+    list(value = setNames(number(out[at]), names), se = setNames(number(out[at + 1]), names))
 }
 
 compare <- function(formula, more) {
@@ -38,19 +42,32 @@ compare <- function(formula, more) {
         all <- cbind(cohort, cell = cell, id = seq_len(nrow(cohort)), second = seq_len(nrow(cohort)) %in% chosen)
         design <- twophase(list(~id, ~id), strata = list(NULL, ~cell), subset = ~second, data = all)
         weighted <- suppressWarnings(svyglm(formula, design, family = quasibinomial(), epsilon = 1e-12))
-        list(rows = nrow(rows), ml = fit(rows, more), iw = fit(rows, more, "--loss", "iw"), survey = coef(weighted))
+        ml <- fit(rows, more)
+        list(rows = nrow(rows), ml = ml$value, se = ml$se, iw = fit(rows, more, "--loss", "iw")$value,
+             survey = coef(weighted), survey_se = sqrt(diag(vcov(weighted))))
     })
     part <- function(name) t(sapply(found, `[[`, name))
     order <- names(coef(full))
     cat(sprintf("\n%s: %d of %d people, %d samples; largest difference of --loss iw from survey::twophase %.2g\n\n",
                 deparse(formula), found[[1]]$rows, nrow(cohort), samples,
                 max(abs(part("iw")[, order] - part("survey")[, order]))))
-    cat("| | full cohort | mean, ML | mean, weighted | rms, ML | rms, weighted |\n|---|---|---|---|---|---|\n")
+    cat("| | full cohort | mean, ML | mean, weighted | rms, ML | rms, weighted | error, ML | error, weighted | holds, ML | holds, weighted |\n")
+    cat("|---|---|---|---|---|---|---|---|---|---|\n")
     for (name in order) {
         away <- function(of) part(of)[, name] - coef(full)[name]
-        cat(sprintf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f |\n", name, coef(full)[name], mean(part("ml")[, name]),
-                    mean(part("iw")[, name]), sqrt(mean(away("ml")^2)), sqrt(mean(away("iw")^2))))
+        held <- function(of, se) mean(abs(away(of)) <= qnorm(0.95) * part(se)[, name])
+        cat(sprintf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", name, coef(full)[name],
+                    mean(part("ml")[, name]), mean(part("iw")[, name]), sqrt(mean(away("ml")^2)), sqrt(mean(away("iw")^2)),
+                    mean(part("se")[, name]), mean(part("survey_se")[, name]), held("ml", "se"),
+                    held("survey", "survey_se")))
     }
 }
+# A model that is right: relapse by the same columns, drawn from the logistic model of the cohort itself.
+right <- glm(rel ~ unfavourable + s2 + s3 + s4 + age, binomial, cohort)
 compare(rel ~ unfavourable + s2 + s3 + s4 + age + site, NULL)
+compare(rel ~ unfavourable + s2 + s3 + s4 + age, c("--exclude", "site"))
+set.seed(1)
+cohort$rel <- rbinom(nrow(cohort), 1, fitted(right))
+count()
+cat("\nRelapses drawn anew from the cohort's own model, so that it is right:\n")
 compare(rel ~ unfavourable + s2 + s3 + s4 + age, c("--exclude", "site"))

@@ -132,6 +132,7 @@ try eval eval ../a.model ../data.csv --bootstrap 20 --report r.html --curves c -
 try cv cv ../data.csv --target y --prevalence 0.1 --bootstrap 20 -o p.csv --report r.html $kept
 try sweep sweep ../data.csv --target y --prevalence 0.1,0.2 -o p.csv --report r.html $kept
 try simulate simulate nodules --rows 300 -o s.csv --truth truth.csv
+try design simulate cohort --cohort 2000 -o s.csv --known known.csv --truth truth.csv
 try arrays simulate ct-nodules --rows 20 --size 24 -o s.npz
 try_study contingency study contingency --prevalence-n 10 --steps 20
 try_study coverage study coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
@@ -140,6 +141,7 @@ try_study calibration study calibration --replicates 2 --prevalences 0.1 --popul
 try_study calibration_data study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100 \
     --data nodules.csv --splits 2
 try_study bias study bias --replicates 2
+try_study designs study designs --quick --only 2_balanced --replicates 2
 try_study robust study robust --truths linear --rows 40 --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -28,7 +28,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown nodules ratings)
+names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs nodules ratings)
 arguments() {
     local fit="--target y --prevalence 0.1"
     case $1 in
@@ -48,6 +48,7 @@ arguments() {
     bias) echo study bias --replicates 8 ;;
     robust) echo study robust --truths linear,square --rows 40,60 --replicates 8 ;;
     unknown) echo study unknown --replicates 2 --rows 60 ;;
+    designs) echo study designs --quick --only 2_ --replicates 6 ;;
     nodules) echo study nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
     ratings) echo study ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac

@@ -1,7 +1,9 @@
-# Conditional logistic regression by R's survival::clogit, exact: infert, and simulated sets with several cases each.
+# Conditional logistic regression by R's survival::clogit, exact: infert; bdendo of the Epi package (endometrial cancer in
+# Los Angeles, a case and four controls); retinopathy (eyes of a patient, of which none, one or both lost their sight); and
+# simulated sets with several cases each.
 #
 #   Rscript tests/oracle/make_matched.R > tests/oracle/matched.txt
-library(survival)
+suppressMessages({library(survival); library(Epi)})
 control <- coxph.control(eps = 1e-14, toler.chol = 1e-16, iter.max = 200)
 array <- function(name, x) cat("array ", name, " ", length(x), "\n", paste(sprintf("%.17g", x), collapse = " "), "\n", sep = "")
 show <- function(fit) {
@@ -24,9 +26,16 @@ rows <- do.call(rbind, lapply(1:40, function(s) {
     score <- x %*% c(0.8, -0.5) + rlogis(m)
     data.frame(set = s, x1 = x[, 1], x2 = x[, 2], case = as.integer(rank(-score) <= d))
 }))
-cat("case simulated n=", nrow(rows), "\n", sep = "")
-array("set", rows$set - 1)
-array("x", t(as.matrix(rows[c("x1", "x2")])))
-array("case", rows$case)
-show(suppressWarnings(clogit(case ~ x1 + x2 + strata(set), rows, method = "exact", control = control)))
-cat("end 2\n")
+data(bdendo)
+bdendo <- with(bdendo, data.frame(set = set, x1 = as.integer(est == "Yes"), x2 = as.integer(gall == "Yes"), case = d))
+eyes <- with(retinopathy, data.frame(set = as.integer(factor(id)), x1 = trt, x2 = risk, case = status))
+tables <- list(simulated = rows, bdendo = bdendo, retinopathy = eyes)
+for (name in names(tables)) {
+    rows <- tables[[name]]
+    cat("case ", name, " n=", nrow(rows), "\n", sep = "")
+    array("set", rows$set - 1)
+    array("x", t(as.matrix(rows[c("x1", "x2")])))
+    array("case", rows$case)
+    show(suppressWarnings(clogit(case ~ x1 + x2 + strata(set), rows, method = "exact", control = control)))
+}
+cat("end 4\n")

@@ -37,6 +37,35 @@ static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schem
     pv_classifier_free(ctx, laplace);
 }
 
+/* Sets, two columns and the cases, as the file has them. */
+static void compare_table(pv_ctx *ctx, const oracle_case *item) {
+    pv_table *table;
+    pv_schema *schema;
+    pv_dataset *data;
+    size_t n = (size_t)oracle_number(item, "n");
+    const double *x = oracle_values(item, "x", 2 * n);
+    double *column = calloc(4 * n, sizeof *column);
+    assert_non_null(column);
+    for (size_t i = 0; i < n; i++) {
+        column[i] = oracle_values(item, "set", n)[i];
+        column[n + i] = x[2 * i];
+        column[2 * n + i] = x[2 * i + 1];
+        column[3 * n + i] = oracle_values(item, "case", n)[i];
+    }
+    static const char *const names[] = {"set", "x1", "x2", "case"};
+    assert_int_equal(pv_table_new(ctx, "sets", n, &table), PV_OK);
+    for (size_t c = 0; c < 4; c++)
+        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, 0, NULL, false),
+                         PV_OK);
+    pv_roles sets = {.target = "case", .matched = "set"};
+    assert_int_equal(pv_schema_learn(ctx, table, &sets, &schema, &data), PV_OK);
+    compare(ctx, item, schema, data);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+    free(column);
+}
+
 static void agrees_with_clogit(void **state) {
     (void)state;
     oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/matched.txt");
@@ -53,29 +82,9 @@ static void agrees_with_clogit(void **state) {
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 
-    const oracle_case *item = oracle_find(file, "simulated");
-    size_t n = (size_t)oracle_number(item, "n");
-    const double *x = oracle_values(item, "x", 2 * n);
-    double *column = calloc(4 * n, sizeof *column);
-    assert_non_null(column);
-    for (size_t i = 0; i < n; i++) {
-        column[i] = oracle_values(item, "set", n)[i];
-        column[n + i] = x[2 * i];
-        column[2 * n + i] = x[2 * i + 1];
-        column[3 * n + i] = oracle_values(item, "case", n)[i];
-    }
-    static const char *const names[] = {"set", "x1", "x2", "case"};
-    assert_int_equal(pv_table_new(ctx, "simulated", n, &table), PV_OK);
-    for (size_t c = 0; c < 4; c++)
-        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, 0, NULL, false),
-                         PV_OK);
-    pv_roles sets = {.target = "case", .matched = "set"};
-    assert_int_equal(pv_schema_learn(ctx, table, &sets, &schema, &data), PV_OK);
-    compare(ctx, item, schema, data);
-    pv_dataset_free(ctx, data);
-    pv_schema_free(ctx, schema);
-    pv_table_free(ctx, table);
-    free(column);
+    compare_table(ctx, oracle_find(file, "simulated"));
+    compare_table(ctx, oracle_find(file, "bdendo"));
+    compare_table(ctx, oracle_find(file, "retinopathy"));
     pv_ctx_free(ctx);
     oracle_file_free(file);
     oracle_finish();

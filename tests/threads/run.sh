@@ -59,6 +59,8 @@ study contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
 study coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
 study bias --replicates 3 --json -o out
 study unknown --replicates 3 --rows 60 --json -o out
+study designs --quick --only inferred --replicates 3 --json -o out
+study designs --quick --only balanced --replicates 2 --json -o out
 study calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out
 study coverage --sbc --replicates 4 --steps 20 --json -o out
 EOF

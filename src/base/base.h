@@ -85,6 +85,8 @@ PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
 /* The child's error, with its place, as the parent's; returns its status. */
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
 bool pv__interrupted(const pv_ctx *ctx);
+/* PV_ERR_INTERRUPTED where the work is to stop. For loops over rows, draws or steps, now and then. */
+pv_status pv__go_on(pv_ctx *ctx);
 double pv__seconds(void); /* monotonic clock */
 /* Threads for so many pieces of work: the context's, or one for each where those are fewer; at least one. They are
  * ready (pv_threads_ready): ask right before the region. */

@@ -120,6 +120,10 @@ bool pv__interrupted(const pv_ctx *ctx) {
     return ctx->interrupted != 0;
 }
 
+pv_status pv__go_on(pv_ctx *ctx) {
+    return pv__interrupted(ctx) ? pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request") : PV_OK;
+}
+
 void pv_ctx_set_log(pv_ctx *ctx, pv_log_call log, void *state, pv_log_level level) {
     ctx->options.log = log;
     ctx->options.level = level;

@@ -23,7 +23,7 @@
 
 #include "infer/infer.h"
 
-enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300 };
+enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300, LOOK = 1 << 10 }; /* LOOK: rows between looks at an interruption */
 static const double TINY = 1e-8; /* of its scale: a variance that is rounding, where the two cannot differ */
 
 typedef struct work {
@@ -52,10 +52,12 @@ static void probabilities(const work *m, size_t n, double *S) {
         m->q[y] /= *S;
 }
 
-static void add_scores(work *m) {
+static pv_status add_scores(pv_ctx *ctx, work *m) {
     const pv_targets *targets = &m->problem->targets;
     for (size_t n = 0; n < targets->n; n++) {
         double v = pv__weight(targets, n), S, weight = 0;
+        if (n % LOOK == 0)
+            PV_TRY(pv__go_on(ctx));
         if (v == 0)
             continue;
         probabilities(m, n, &S);
@@ -72,6 +74,7 @@ static void add_scores(work *m) {
             }
         }
     }
+    return PV_OK;
 }
 
 /* One block of the three matrices, of logits j and l, its lower triangle alone where j = l. */
@@ -89,13 +92,15 @@ static void add_block(work *m, size_t j, size_t l, const double *weight) {
 }
 
 /* Evenly spaced rows, as many as tell the covariances well enough. */
-static void add_covariances(work *m) {
+static pv_status add_covariances(pv_ctx *ctx, work *m) {
     const pv_targets *targets = &m->problem->targets;
     size_t rows = targets->n < ROWS_MAX || m->size == 1 ? targets->n : ROWS_MAX;
     double every = (double)targets->n / (double)rows, S;
     for (size_t r = 0; r < rows; r++) {
         size_t n = (size_t)((double)r * every);
         double v = every * pv__weight(targets, n), mean = 0;
+        if (r % LOOK == 0)
+            PV_TRY(pv__go_on(ctx));
         if (v == 0)
             continue;
         probabilities(m, n, &S);
@@ -110,6 +115,7 @@ static void add_covariances(work *m) {
                 add_block(m, j, l, (double[]){v / S * of_a, v / S * of_b, v * of_h});
             }
     }
+    return PV_OK;
 }
 
 /* x = L^-1 b, in place. */
@@ -239,8 +245,9 @@ pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambd
         m.a[y] = lambda[y] / problem->design[y];
         total += problem->mass[y];
     }
-    add_scores(&m);
-    add_covariances(&m);
+    pv_status status;
+    PV_GOTO(done, add_scores(ctx, &m));
+    PV_GOTO(done, add_covariances(ctx, &m));
     reduce(&m);
     fill_means(&m, total, found);
     found->df = 0;
@@ -248,8 +255,9 @@ pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambd
     found->p_value = 1;
     if (line)
         fill_test(&m, found);
+done:
     pv__free(ctx, block);
-    return PV_OK;
+    return status;
 }
 
 pv_status pv__agreement_new(pv_ctx *ctx, size_t classes, pv_agreement **made) {

@@ -391,9 +391,37 @@ static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
 /* Matched sets: the intercept of the estimate, and of each draw. */
 static pv_status find_intercepts(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
     PV_TRY(pv__matched_intercept(ctx, problem, problem->options->sample, c->w));
-    for (size_t i = 0; c->posterior && i < c->posterior->count; i++)
+    for (size_t i = 0; c->posterior && i < c->posterior->count; i++) {
+        PV_TRY(pv__go_on(ctx));
         PV_TRY(pv__matched_intercept(ctx, problem, problem->options->sample,
                                      c->posterior->draws + i * c->posterior->dims));
+    }
+    return PV_OK;
+}
+
+/* What follows the maximum: the check, the posterior, or standard errors, and the population's own biases. */
+static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_classifier *c) {
+    bool usable = solution->stop != PV_STOP_INTERRUPTED && solution->stop != PV_STOP_DIVERGED;
+    if (usable && pv__is_checked(problem)) {
+        PV_TRY(pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
+        pv_status status = pv__check_population(ctx, problem, solution, c->agreement);
+        if (status != PV_OK) { /* half a check is none */
+            pv__agreement_free(ctx, c->agreement);
+            c->agreement = NULL;
+            return status;
+        }
+    }
+    pv__problem labelled = pv__labelled(problem);
+    PV_TRY(pv__find_separation(ctx, &labelled, solution->w, &c->separated));
+    if (problem->options->infer > PV_INFER_ML && solution->stop != PV_STOP_INTERRUPTED)
+        PV_TRY(problem->options->infer == PV_INFER_ROBUST ? pv__sandwich(ctx, problem, problem->robust, solution->w, c)
+                                                          : pv__fit_posterior(ctx, problem, solution, c));
+    if (!problem->options->bare && problem->options->infer <= PV_INFER_ML && usable)
+        PV_TRY(pv__standard_errors(ctx, problem, solution, c));
+    if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
+        return find_intercepts(ctx, problem, c);
+    if (usable && solution->stop != PV_STOP_INTERRUPTED)
+        return pv__match_population(ctx, problem, c);
     return PV_OK;
 }
 
@@ -409,23 +437,13 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     if (c->stratified) /* they lie behind that of all together */
         memcpy(c->stratified->log_marginal, c->log_marginal + c->schema->classes,
                pv__ratio_sets(problem) * (size_t)c->schema->classes * sizeof(double));
-    bool usable = solution.stop != PV_STOP_INTERRUPTED && solution.stop != PV_STOP_DIVERGED;
-    if (usable && pv__is_checked(problem)) {
-        PV_GOTO(done, pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
-        PV_GOTO(done, pv__check_population(ctx, problem, &solution, c->agreement));
+    status = follow_up(ctx, problem, &solution, c);
+    bool kept = problem->options->infer <= PV_INFER_ML || c->posterior;
+    if (status == PV_ERR_INTERRUPTED && kept) { /* what there is stays, as that of a fit that was stopped */
+        solution.stop = PV_STOP_INTERRUPTED;
+        status = PV_OK;
     }
-    pv__problem labelled = pv__labelled(problem);
-    PV_GOTO(done, pv__find_separation(ctx, &labelled, solution.w, &c->separated));
-    if (problem->options->infer > PV_INFER_ML && solution.stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, problem->options->infer == PV_INFER_ROBUST
-                          ? pv__sandwich(ctx, problem, problem->robust, solution.w, c)
-                          : pv__fit_posterior(ctx, problem, &solution, c));
-    if (!problem->options->bare && problem->options->infer <= PV_INFER_ML && usable)
-        PV_GOTO(done, pv__standard_errors(ctx, problem, &solution, c));
-    if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
-        PV_GOTO(done, find_intercepts(ctx, problem, c));
-    else if (usable && solution.stop != PV_STOP_INTERRUPTED)
-        PV_GOTO(done, pv__match_population(ctx, problem, c));
+    PV_GOTO(done, status);
     for (int y = 0; problem->estimated && y < c->schema->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
     c->validation = solution.score;

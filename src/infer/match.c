@@ -44,22 +44,25 @@ static double value_at(const match *m, const double *shift, bool derivatives) {
     return value;
 }
 
-static void solve(match *m) {
+static pv_status solve(pv_ctx *ctx, match *m) {
+    bool closing = pv__interrupted(ctx); /* before it began: a fit that was stopped keeps what it has */
     size_t J = m->k - 1;
     double total = 0;
     for (size_t n = 0; n < m->n; n++)
         total += m->a[n];
     for (int iteration = 0; iteration < 100; iteration++) {
+        PV_TRY(closing ? PV_OK : pv__go_on(ctx));
         double value = value_at(m, m->shift, true), worst = 0, slope = 0, step = 1;
         for (size_t j = 1; j <= J; j++)
             worst = fmax(worst, fabs(m->gradient[j]) / m->b[j]);
         double *direction = m->p + m->k;
         memcpy(direction, m->gradient + 1, J * sizeof *direction);
         if (worst < 1e-13 || !pv__solve_small((int)J, m->matrix, direction))
-            return;
+            return PV_OK;
         for (size_t j = 0; j < J; j++)
             slope += m->gradient[j + 1] * direction[j];
         for (int halving = 0; halving < 50; halving++, step *= 0.5) {
+            PV_TRY(closing ? PV_OK : pv__go_on(ctx));
             for (size_t j = 0; j < J; j++)
                 m->trial[j + 1] = m->shift[j + 1] - step * direction[j];
             if (value_at(m, m->trial, false) <= value - 1e-4 * step * slope + 1e-14 * (fabs(value) + total))
@@ -67,6 +70,7 @@ static void solve(match *m) {
         }
         memcpy(m->shift, m->trial, m->k * sizeof *m->shift);
     }
+    return PV_OK;
 }
 
 pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
@@ -78,9 +82,9 @@ pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits,
     m.p = m.gradient + k; /* with room for the direction behind it */
     m.matrix = m.p + 2 * k;
     memset(shift, 0, k * sizeof *shift);
-    solve(&m);
+    pv_status status = solve(ctx, &m);
     pv__free(ctx, block);
-    return PV_OK;
+    return status;
 }
 
 /* ---- ordered labels ----------------------------------------------------------------------------------------------
@@ -179,8 +183,11 @@ pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool sel
         pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, a);
     for (size_t i = 0; selection && i < n; i++)
         a[i] = pv__weight(&problem->targets, i);
-    PV_GOTO(done,
-            pv__match_shift(ctx, n, k, logits, a, selection ? problem->mass : problem->population.prevalence, shift));
+    const double *b = selection ? problem->mass : problem->population.prevalence;
+    status = pv__match_shift(ctx, n, k, logits, a, b, shift);
+    if (status == PV_ERR_INTERRUPTED) /* what was trained for hours is kept, and right: to the end, then */
+        status = pv__match_shift(ctx, n, k, logits, a, b, shift);
+    PV_GOTO(done, status);
     pv_model_shift(problem->model, shift, w);
 done:
     pv__free(ctx, logits);

@@ -105,6 +105,7 @@ done:
 /* ---- a fit without a fold ---------------------------------------------------------------------------------------- */
 
 typedef struct cross {
+    const pv_ctx *ctx; /* to be asked whether to go on */
     const pv__problem *problem;
     size_t n, p;       /* rows; parameters, the intercept first */
     double shift;      /* of the logits, to those of the sample */
@@ -124,11 +125,13 @@ static double logit_at(const cross *c, const double *w, size_t i) {
 }
 
 /* Adds information (H not NULL) and gradient of every stride-th row with weight v_i - share_ik (left_out), or share_ik,
- * at w. fold FOLDS: v_i. */
+ * at w. fold FOLDS: v_i. An interruption ends it before its time: what comes of it is not used. */
 static void add_rows(const cross *c, const double *w, size_t fold, bool left_out, size_t stride, double *H, double *g) {
     const pv_targets *t = &c->problem->targets;
     size_t p = c->p;
     for (size_t i = 0; i < c->n; i += stride) {
+        if (i / stride % 256 == 0 && pv__interrupted(c->ctx))
+            return;
         double in = fold < FOLDS ? c->share[i * FOLDS + fold] : 0, v = left_out ? pv__weight(t, i) - in : in;
         if (!(v > 0))
             continue;
@@ -271,7 +274,9 @@ static pv_status score_folds(pv_ctx *ctx, const cross *c, const double *w, doubl
                              double *weight, size_t *pieces) {
     *pieces = 0;
     for (size_t k = 0; k < FOLDS; k++) {
-        if (pv__interrupted(ctx) || !leave_out(c, w, k)) {
+        bool made = leave_out(c, w, k);
+        PV_TRY(pv__go_on(ctx));
+        if (!made) {
             *pieces = 0;
             return PV_OK;
         }
@@ -349,7 +354,7 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
     if (!can_cross(problem) || params > PARAMS_MAX || classifier->stop == PV_STOP_INTERRUPTED ||
         classifier->stop == PV_STOP_DIVERGED)
         return PV_OK;
-    cross c = {.problem = problem, .n = problem->n, .p = params};
+    cross c = {.ctx = ctx, .problem = problem, .n = problem->n, .p = params};
     const pv_agreement *agreement = classifier->agreement;
     double *score = NULL, *w = NULL, offset = classifier->log_marginal[1] - classifier->log_marginal[0];
     /* The optimum is where the biases were before they were matched to the population. */
@@ -369,6 +374,7 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
         memcpy(w, classifier->w, params * sizeof *w);
         w[0] -= moved;
         PV_GOTO(done, cross_new(ctx, problem, w, agreement ? agreement->exponent : 0, &c));
+        PV_GOTO(done, pv__go_on(ctx));
         PV_GOTO(done, score_folds(ctx, &c, w, offset - moved, score, label, score + room, &pieces));
     }
     if (pieces == 0 || !score)
@@ -376,6 +382,10 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
     PV_GOTO(done, pv_reference_new(ctx, pieces, score, label, score + room, &classifier->reference));
     status = describe_columns(ctx, problem, classifier->reference);
 done:
+    if (status == PV_ERR_INTERRUPTED) {
+        classifier->stop = PV_STOP_INTERRUPTED;
+        status = PV_OK;
+    }
     pv__free(ctx, c.share);
     pv__free(ctx, c.total);
     pv__free(ctx, score);

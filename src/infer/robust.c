@@ -331,8 +331,10 @@ static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_clas
     const pv_posterior *p = c->posterior;
     size_t k = (size_t)problem->targets.classes;
     PV_TRY(pv__log_marginal(ctx, problem, NULL, c->w, NULL, c->log_marginal));
-    for (size_t i = 0; p && i < p->count; i++)
+    for (size_t i = 0; p && i < p->count; i++) {
+        PV_TRY(pv__go_on(ctx));
         PV_TRY(pv__log_marginal(ctx, problem, NULL, p->draws + i * p->dims, NULL, c->draw_log_marginal + i * k));
+    }
     return PV_OK;
 }
 

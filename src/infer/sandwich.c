@@ -19,6 +19,8 @@
 
 #include "infer/infer.h"
 
+enum { LOOK = 1 << 10 }; /* rows between looks at an interruption */
+
 typedef struct sandwich {
     pv_ctx *ctx;
     const pv__problem *problem; /* not tilted */
@@ -82,13 +84,16 @@ static pv_status add_total(sandwich *s, const double *prevalence, double sign, d
     moved.population.prevalence = prevalence;
     PV_TRY(lean(s, &moved, &tilted));
     pv__log_ratio(&tilted.problem, log_ratio);
-    for (size_t n = 0; n < s->problem->n; n++) {
+    pv_status status = PV_OK;
+    for (size_t n = 0; n < s->problem->n && status == PV_OK; n++) {
         score_of(s, &tilted.problem, log_ratio, n, pv__weight(&tilted.problem.targets, n));
         for (size_t i = 0; i < s->P; i++)
             to[i] += sign * s->own[i];
+        if (n % LOOK == 0)
+            status = pv__go_on(s->ctx);
     }
     pv__tilted_free(s->ctx, &tilted);
-    return PV_OK;
+    return status;
 }
 
 static pv_status fill_slopes(sandwich *s, double *prevalence) {
@@ -106,12 +111,14 @@ static pv_status fill_slopes(sandwich *s, double *prevalence) {
 }
 
 /* Curvature, and the means of the scores by label. */
-static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+static pv_status add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
     const pv_targets *targets = &tilted->problem.targets;
     size_t size = s->size, P = s->P;
     memset(s->count, 0, s->kinds * sizeof *s->count);
     for (size_t n = 0; n < targets->n; n++) {
         double v = rows_of(s, n), weight = pv__weight(targets, n);
+        if (n % LOOK == 0)
+            PV_TRY(pv__go_on(s->ctx));
         if (v == 0)
             continue;
         size_t label = kind_of(s, n);
@@ -131,6 +138,7 @@ static void add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ra
     for (size_t y = 0; y < s->kinds; y++)
         for (size_t i = 0; i < P; i++)
             s->mean[y * P + i] /= s->count[y];
+    return PV_OK;
 }
 
 /* x = L^-1 b, in place. */
@@ -170,11 +178,13 @@ static void inflate(const sandwich *s, double unit) {
             s->own[j * size + i] = r[j] * s->row[i];
 }
 
-static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
+static pv_status add_squares(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
     const pv_targets *targets = &tilted->problem.targets;
     size_t P = s->P;
     for (size_t n = 0; n < targets->n; n++) {
         double v = rows_of(s, n);
+        if (n % LOOK == 0)
+            PV_TRY(pv__go_on(s->ctx));
         if (v == 0)
             continue;
         size_t label = kind_of(s, n);
@@ -189,6 +199,7 @@ static void add_squares(sandwich *s, const pv__tilted *tilted, const double *log
             for (size_t j = 0; j <= i; j++)
                 s->J[i * P + j] += factor * s->own[i] * s->own[j];
     }
+    return PV_OK;
 }
 
 /* The same by clusters, rows where there are none: about the mean of their stratum, with its own factor. */
@@ -224,11 +235,13 @@ static void clusters_free(pv_ctx *ctx, clusters *c) {
     pv__free(ctx, c->stratum);
 }
 
-static void add_scores(sandwich *s, const pv__tilted *tilted, const double *log_ratio, clusters *c) {
+static pv_status add_scores(sandwich *s, const pv__tilted *tilted, const double *log_ratio, clusters *c) {
     const pv_targets *targets = &tilted->problem.targets;
     size_t P = s->P;
     for (size_t n = 0; n < targets->n; n++) {
         double v = rows_of(s, n);
+        if (n % LOOK == 0)
+            PV_TRY(pv__go_on(s->ctx));
         if (v == 0)
             continue;
         size_t kind = kind_of(s, n), at = s->problem->cluster ? (size_t)s->problem->cluster[n] : n;
@@ -242,6 +255,7 @@ static void add_scores(sandwich *s, const pv__tilted *tilted, const double *log_
     for (size_t g = 0; g < c->count; g++)
         for (size_t i = 0; c->stratum[g] >= 0 && i < P; i++)
             c->mean[(size_t)c->stratum[g] * P + i] += c->sum[g * P + i] / (double)c->in[c->stratum[g]];
+    return PV_OK;
 }
 
 static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
@@ -249,10 +263,12 @@ static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const doubl
     size_t P = s->P;
     pv_status status;
     PV_GOTO(done, clusters_new(s, &c));
-    add_scores(s, tilted, log_ratio, &c);
+    PV_GOTO(done, add_scores(s, tilted, log_ratio, &c));
     if (c.strata == 1 && c.in[0] < 2)
         PV_GOTO(done, pv__fail(s->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: intervals need several"));
     for (size_t g = 0; g < c.count; g++) {
+        if (g % LOOK == 0)
+            PV_GOTO(done, pv__go_on(s->ctx));
         if (c.stratum[g] < 0)
             continue;
         double in = (double)c.in[c.stratum[g]], factor = in > 1 ? in / (in - 1) : 1;
@@ -280,23 +296,28 @@ static void solve(size_t n, const double *L, double *x) {
 }
 
 /* J becomes H^-1 J H^-1, D becomes H^-1 D. */
-static void close_up(sandwich *s) {
+static pv_status close_up(sandwich *s) {
     size_t P = s->P;
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < i; j++)
             s->J[j * P + i] = s->J[i * P + j];
     for (size_t y = 0; y < s->k; y++)
         solve(P, s->H, s->D + y * P);
-    for (size_t i = 0; i < P; i++)
+    for (size_t i = 0; i < P; i++) {
+        PV_TRY(pv__go_on(s->ctx));
         solve(P, s->H, s->J + i * P); /* rows of J H^-1 */
+    }
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < i; j++) {
             double held = s->J[i * P + j];
             s->J[i * P + j] = s->J[j * P + i];
             s->J[j * P + i] = held;
         }
-    for (size_t i = 0; i < P; i++)
+    for (size_t i = 0; i < P; i++) {
+        PV_TRY(pv__go_on(s->ctx));
         solve(P, s->H, s->J + i * P);
+    }
+    return PV_OK;
 }
 
 /* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */
@@ -315,13 +336,14 @@ static void take_roots(sandwich *s, double *factor) {
 }
 
 /* Draws of the parameters and, where the prevalence was counted, of the marginal with them. */
-static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_marginal) {
+static pv_status draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_marginal) {
     size_t P = s->P, k = s->k;
     const double *shares = s->kinds > 1 ? s->problem->population.prevalence : s->problem->design;
     double strength = s->kinds > 1 ? s->problem->population.prevalence_n : HUGE_VAL, *z = s->own;
     for (size_t n = 0; n < p->count; n++) {
         pv_rng rng = pv_rng_stream(seed, PV_STREAM_SANDWICH, n);
         double *w = p->draws + n * P, *m = log_marginal + n * k;
+        PV_TRY(pv__go_on(s->ctx));
         for (size_t i = 0; i < P; i++)
             z[i] = pv_rng_normal(&rng);
         for (size_t i = 0; i < P; i++) {
@@ -338,6 +360,7 @@ static void draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_margin
         }
         pv_log_softmax((int)k, m, m);
     }
+    return PV_OK;
 }
 
 static pv_status fill(sandwich *s, double **block) {
@@ -361,18 +384,16 @@ static pv_status fill(sandwich *s, double **block) {
         PV_TRY(fill_slopes(s, other));
     PV_TRY(lean(s, s->problem, &tilted));
     pv__log_ratio(&tilted.problem, other);
-    add_rows(s, &tilted, other);
+    pv_status status;
+    PV_GOTO(done, add_rows(s, &tilted, other));
     for (size_t i = 0; i < P; i++)
         s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
     pv__cholesky(P, s->H, 1e-12);
-    pv_status status = PV_OK;
-    if (s->problem->cluster || s->problem->survey)
-        status = add_clusters(s, &tilted, other);
-    else
-        add_squares(s, &tilted, other);
+    bool clustered = s->problem->cluster || s->problem->survey;
+    PV_GOTO(done, (clustered ? add_clusters : add_squares)(s, &tilted, other));
+    status = close_up(s);
+done:
     pv__tilted_free(s->ctx, &tilted);
-    if (status == PV_OK)
-        close_up(s);
     return status;
 }
 
@@ -425,8 +446,14 @@ pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const 
     memcpy(p->mixture.mean, w, P * sizeof *w);
     PV_GOTO(done, fill(&s, &block));
     take_roots(&s, p->mixture.factor);
-    draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal);
+    status = draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal);
 done:
     pv__free(ctx, block);
+    if (status == PV_ERR_INTERRUPTED) { /* the estimate stays, without a posterior that is not whole */
+        pv_posterior_free(ctx, p);
+        pv__free(ctx, c->draw_log_marginal);
+        c->posterior = NULL;
+        c->draw_log_marginal = NULL;
+    }
     return status;
 }

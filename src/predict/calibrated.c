@@ -226,9 +226,9 @@ static bool density(const pv__calibrated *c, const double *alpha, double z, pv__
 }
 
 /* Where l and the prior are largest, by the sign of the slope. */
-static bool find_mode(const pv__calibrated *c, const double *alpha, pv__tilt *at, double *z) {
+static bool find_mode(const pv_ctx *ctx, const pv__calibrated *c, const double *alpha, pv__tilt *at, double *z) {
     double value, slope, low = -Z_MAX, high = Z_MAX, reach = 0.5, last = (double)NAN;
-    for (int i = 0; i < 100 && high - low > 1e-3; i++) {
+    for (int i = 0; i < 100 && high - low > 1e-3 && !pv__interrupted(ctx); i++) {
         pv__tilt here = *at;
         if (!density(c, alpha, *z, &here, &value, &slope)) { /* too far for Newton's method: not so far, then */
             if (isnan(last))
@@ -284,16 +284,14 @@ pv_status pv__calibrated_solve(pv_ctx *ctx, pv__calibrated *c, const double *alp
     *tilt = NULL;
     PV_TRY(pv__alloc(ctx, 1, sizeof *w, &w));
     pv_status status = PV_OK;
-    bool good = c->targets > 0 && c->unit > 0 && begin(c, &at, &mode) && find_mode(c, alpha, &at, &mode);
+    bool good = c->targets > 0 && c->unit > 0 && begin(c, &at, &mode) && find_mode(ctx, c, alpha, &at, &mode);
     for (int round = 0; good && round < 8; round++, step *= 0.5) {
-        if (pv__interrupted(ctx))
-            PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
+        PV_GOTO(done, pv__go_on(ctx));
         good = take_steps(ctx, c, alpha, mode, at, step, w);
         if (good && w->count[0] + w->count[1] >= FEWEST)
             break;
     }
-    if (pv__interrupted(ctx))
-        PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
+    PV_GOTO(done, pv__go_on(ctx));
     if (!good)
         goto done;
     size_t count = w->count[0] + w->count[1] + 1, first = SIDE - w->count[0];

@@ -143,6 +143,7 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
     many->passes = 1;
     many->converged = many->diverged = false;
     for (int i = 0;; i++) {
+        PV_TRY(pv__go_on(ctx));
         pv__mixture_sums(ctx, m, pi, sums, cross);
         many->passes++;
         if (i == 200)
@@ -199,6 +200,7 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
     size_t k = points->classes;
     double *step = many->work, top = -HUGE_VAL, sum = 0, squares = 0;
     double *proposal;
+    pv_status status = PV_OK;
     PV_TRY(pv__alloc(ctx, points->count, sizeof *proposal, &proposal));
     for (size_t j = 0; j < points->count; j += 2) {
         pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_PREVALENCE, j / 2);
@@ -206,7 +208,11 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
         place(many, step, 1, points->pi + j * k);
         place(many, step, -1, points->pi + (j + 1) * k);
     }
-    pv__mixture_logs(ctx, m, points->count, points->pi, points->weight);
+    for (size_t j = 0; j < points->count && status == PV_OK; j += PV__POINTS) { /* a pass over the rows */
+        size_t count = points->count - j < PV__POINTS ? points->count - j : PV__POINTS;
+        pv__mixture_logs(ctx, m, count, points->pi + j * k, points->weight + j);
+        status = pv__go_on(ctx);
+    }
     for (size_t j = 0; j < points->count; j++) {
         points->weight[j] += log_prior(many->classes, alpha, points->pi + j * k) - proposal[j];
         top = fmax(top, points->weight[j]);
@@ -219,7 +225,7 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
     }
     *effective = 1 / squares;
     pv__free(ctx, proposal);
-    return PV_OK;
+    return status;
 }
 
 typedef struct hmc_state {

@@ -94,8 +94,7 @@ pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_
     check->distance = distance(&s);
     pv__calibrated_densities(c);
     for (; made < REPLICATES && larger < ENOUGH; made++) {
-        if (pv__interrupted(ctx))
-            PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request"));
+        PV_GOTO(done, pv__go_on(ctx));
         pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_FIT, made);
         for (size_t i = 0; i < n; i++) {
             mass[0][i] = poisson(&rng, c->mass[0] * c->f[0][i]);

@@ -204,6 +204,7 @@ pv_status pv_column_risks_new(pv_ctx *ctx, const pv_schema *schema, const pv_dat
     for (size_t s = 0; s < sources; s++) {
         pv_column_risk *c = &made->column[made->count++];
         *c = (pv_column_risk){.source = s};
+        PV_GOTO(done, pv__go_on(ctx));
         PV_GOTO(done, column_of(ctx, &all, &schema->source[s], feature, c));
         feature += pv_source_width(&schema->source[s]);
         if (c->bins < 2) {

@@ -185,7 +185,7 @@ static void test_images(void **state) {
     pv_table *table; /* of as many columns as the network takes pixels */
     CHECK_OK(ctx, pv_simulate(ctx, "gaussian", &pixels, &table, NULL));
     problem q = learn(ctx, table, &(pv_roles){.target = "y"});
-    refuses(ctx, &q, &options, PV_ERR_USAGE, "takes images; for tables choose linear or mlp");
+    refuses(ctx, &q, &options, PV_ERR_USAGE, "takes images; for tables choose linear, ordinal or mlp");
     problem_free(ctx, &q);
     options.freeze_low = true;
     options.epochs = 1;

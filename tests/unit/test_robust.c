@@ -1,4 +1,8 @@
 /* Models that may be wrong: the check, the choice between profile and iw, matched biases, what draws do. */
+#include <pthread.h>
+#include <time.h>
+
+#include "infer/infer.h"
 #include "problem.h"
 
 enum { EACH = 1500 };
@@ -228,6 +232,79 @@ static void separation_is_seen_under_a_prior(void **state) {
     pv_ctx_free(own);
 }
 
+/* ---- interruptions ----------------------------------------------------------------------------------------------- */
+
+typedef struct alarm_clock {
+    pv_ctx *ctx;
+    long nanoseconds;
+    pthread_t thread;
+} alarm_clock;
+
+static void *interrupt_later(void *state) {
+    const alarm_clock *clock = state;
+    nanosleep(&(struct timespec){0, clock->nanoseconds}, NULL);
+    pv_ctx_interrupt(clock->ctx);
+    return NULL;
+}
+
+/* Matching ends with the interruption: it has a million rows to go through many times. */
+static void matching_stops_when_asked(void **state) {
+    (void)state;
+    enum { N = 1 << 20, K = 6 };
+    pv_ctx *own = check_ctx(1);
+    double *logits = calloc((size_t)N * (K + 1), sizeof *logits), *a = logits + (size_t)N * K, b[K], shift[K];
+    assert_non_null(logits);
+    for (size_t i = 0; i < N; i++) {
+        a[i] = 1;
+        for (size_t y = 0; y < K; y++)
+            logits[i * K + y] = (double)((i * (y + 3)) % 97) - 40 * (double)y;
+    }
+    for (size_t y = 0; y < K; y++)
+        b[y] = N * pow(0.01, (double)y) / 1.010101;
+    alarm_clock clock = {.ctx = own, .nanoseconds = 1000000};
+    assert_int_equal(pthread_create(&clock.thread, NULL, interrupt_later, &clock), 0);
+    pv_status status = pv__match_shift(own, N, K, logits, a, b, shift);
+    pthread_join(clock.thread, NULL);
+    assert_int_equal(status, PV_ERR_INTERRUPTED);
+    free(logits);
+    pv_ctx_free(own);
+}
+
+/* Interrupted ever later, until it is not: a fit is whole, says that it was stopped, or has nothing to show. */
+static void stop_anywhere(pv_inference infer) {
+    pv_ctx *own = check_ctx(1);
+    sample *s = bent(own);
+    pv_fit_options options = options_of("auto", PV_MATCH_FULL, infer);
+    size_t stopped = 0;
+    for (long delay = 0;; delay += 50000 + delay / 3) {
+        if (delay == 0) /* before it begins */
+            pv_ctx_interrupt(own);
+        alarm_clock clock = {.ctx = own, .nanoseconds = delay < 999999999 ? delay : 999999999};
+        assert_int_equal(pthread_create(&clock.thread, NULL, interrupt_later, &clock), 0);
+        pv_classifier *c = NULL;
+        pv_status status = pv_fit(own, s->schema, &s->data, &options, &c);
+        bool whole = status == PV_OK && c->stop != PV_STOP_INTERRUPTED;
+        assert_true(status == PV_OK || status == PV_ERR_INTERRUPTED);
+        if (whole)
+            assert_true(c->agreement && c->reference && !c->posterior == (infer == PV_INFER_MAP));
+        pthread_join(clock.thread, NULL);
+        pv_ctx_clear_interrupt(own);
+        pv_classifier_free(own, c);
+        stopped += !whole;
+        if (whole)
+            break;
+    }
+    assert_true(stopped > 0);
+    sample_free(own, s);
+    pv_ctx_free(own);
+}
+
+static void a_fit_stops_anywhere(void **state) {
+    (void)state;
+    stop_anywhere(PV_INFER_MAP);
+    stop_anywhere(PV_INFER_ROBUST);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_straight_line_is_left_alone),
                                        cmocka_unit_test(a_bent_one_is_seen_and_mended),
@@ -235,6 +312,8 @@ int main(void) {
                                        cmocka_unit_test(draws_move_with_the_maximum),
                                        cmocka_unit_test(marginals_move_where_they_are_the_mean),
                                        cmocka_unit_test(a_saturated_model_has_nothing_to_test),
-                                       cmocka_unit_test(separation_is_seen_under_a_prior)};
+                                       cmocka_unit_test(separation_is_seen_under_a_prior),
+                                       cmocka_unit_test(matching_stops_when_asked),
+                                       cmocka_unit_test(a_fit_stops_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,9 @@ static void test_not_converged(void **state) {
         pv__many many;
         ok(pv__mixture_init(ctx, &sample, true, &m));
         ok(pv__many_init(ctx, 3, &many));
+        pv_ctx_interrupt(ctx);
+        assert_int_equal(pv__many_mode(ctx, &m, alpha, &many), PV_ERR_INTERRUPTED);
+        pv_ctx_clear_interrupt(ctx);
         pv_status status = pv__many_mode(ctx, &m, alpha, &many);
         assert_true(s % 2 == 0 ? status == PV_ERR_NUMERIC || !many.converged : status == PV_OK && many.converged);
         pv__many_clear(ctx, &many);

@@ -4,8 +4,10 @@ import doctest
 import importlib
 import os
 import pkgutil
+import re
 
 import pytest
+import sklearn
 
 import prevail
 
@@ -32,3 +34,33 @@ def test_tutorial(capsys):
     for cell in cells:
         exec(compile(cell if cell.startswith("#") else "# " + cell, cell.partition("\n")[0], "exec"), names)
     assert "Evaluation" in capsys.readouterr().out
+
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def blocks(path):
+    """Python in a page, and what it says is printed: the next block without a language, if it follows at once."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for found in re.finditer(r"```python\n(.*?)```\n(?:\n```\n(.*?)```)?", text, re.S):
+        yield found.group(1), found.group(2)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.filterwarnings("ignore")
+def test_pages(page, capsys):
+    """Every example runs. What is printed is compared where scikit-learn is the version that it was written with."""
+    path = os.path.join(ROOT, page)
+    if not os.path.exists(path):
+        pytest.skip(f"{page} is not here")
+    pytest.importorskip("pandas")
+    pytest.importorskip("torch")
+    names, count = {}, 0
+    for code, printed in blocks(path):
+        exec(compile(code, page, "exec"), names)
+        count += 1
+        out = capsys.readouterr().out
+        if printed is not None and sklearn.__version__.startswith("1.2."):
+            assert out == printed
+    assert count > 0

@@ -66,10 +66,13 @@ def fit():
     y = (rng.random(rows) < 1 / (1 + np.exp(-(X @ (rng.standard_normal(50) / 7))))).astype(int)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "numbers.npz")
-        np.savez(path, x=X, y=y)
+        np.savez(path, y=y, **{f"x{i}": X[:, i] for i in range(X.shape[1])})
         found = best_of(
             ours=lambda: prevail.PrevalenceClassifier(0.05).fit(X, y),
-            command=lambda: subprocess.run([command, "fit", path, "--target", "y", "--prevalence", "0.05", "--json"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL),
+            command=lambda: subprocess.run(
+                [command, "fit", path, "--target", "y", "--prevalence", "0.05", "--json"],
+                check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            ),
             peer=lambda: LogisticRegression(tol=1e-6, max_iter=500).fit(X, y),
         )
     return {**found, "small_overhead": small_overhead()}

@@ -130,6 +130,12 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         """
         if self.estimator is None:
             raise InputError("`estimator` is missing: give the classifier to be adjusted", "usage")
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InputError(
+                f"`estimator`: {type(_last_step(self.estimator)).__name__} has no `predict_proba`; give a classifier that has "
+                "one (SVC with probability=True, say)",
+                "usage",
+            )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = checked_labels(y, None, type(self).__name__)

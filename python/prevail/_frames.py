@@ -58,6 +58,12 @@ def label_texts(classes):
     return made
 
 
+def listed(labels, most=6):
+    """Labels for a message: the first few of many."""
+    labels = [str(label) for label in labels]
+    return ", ".join(labels[:most]) + (f", ... ({len(labels)} in all)" if len(labels) > most else "")
+
+
 def positive_index(classes, positive=None):
     """Which of two classes prevalences and odds ratios speak of; the last of several."""
     labels = label_texts(classes)
@@ -66,7 +72,7 @@ def positive_index(classes, positive=None):
         if len(labels) != 2:
             raise InputError(f"`positive` is for two classes, not for {len(labels)}; leave it out", "usage")
         if wanted not in labels:
-            raise InputError(f"`positive`: there is no label {wanted!r}; the labels are {', '.join(labels)}", "usage")
+            raise InputError(f"`positive`: there is no label {wanted!r}; the labels are {listed(labels)}", "usage")
         return labels.index(wanted)
     if len(labels) != 2:
         return len(labels) - 1

@@ -14,7 +14,7 @@ from . import _c
 from ._c import lib
 from ._context import Context, brief
 from ._errors import InputError
-from ._frames import encode, label_text, label_texts
+from ._frames import encode, label_text, label_texts, listed
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
 from ._population import Probabilities
@@ -391,6 +391,10 @@ def evaluate(
             kind=ctypes.POINTER(_c.pv_judgement),
         )
         made = Evaluation(judgement, given, level)
+        if given.certain:
+            ctx.warn(
+                "the probabilities are all 0 or 1: are these decisions? Give what `predict_proba` says, not `predict`"
+            )
         if made.misleading:
             ctx.warn(
                 "the metrics are of the rows as they are, whose label shares are far from the prevalence: "
@@ -403,11 +407,17 @@ def _classes_of(y, proba):
     """The labels of y; where it has one only, and the probabilities are one a row, 0 and 1 if it is one of these."""
     classes, _ = classes_and_codes(y)
     shape = np.shape(proba)
+    if classes.dtype.kind == "f" and len(classes) > 2 and (classes % 1 != 0).any():
+        raise InputError(
+            f"y has {len(classes)} different values that are no labels ({listed(classes, 2)}): labels come first, then "
+            "the probabilities",
+            "input",
+        )
     if len(classes) == 1 and (len(shape) == 1 or shape[1:] == (2,)) and label_text(classes[0]) in ("0", "1"):
         return np.array([0, 1], dtype=classes.dtype)
     if len(shape) == 2 and len(classes) != shape[1]:
         raise InputError(
-            f"y has the labels {', '.join(label_texts(classes))}, and the probabilities have {shape[1]} columns: "
+            f"y has the labels {listed(label_texts(classes))}, and the probabilities have {shape[1]} columns: "
             "say which labels these are with classes=",
             "input",
         )
@@ -491,7 +501,7 @@ class Scorer:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = prevail.PrevalenceClassifier(prevalence=0.01, positive=0)
     >>> scores = cross_val_score(model, X[:, :5], y, scoring=prevail.Scorer("auc"))
-    >>> (scores > 0.9).all()
+    >>> bool((scores > 0.9).all())
     True
     """
 

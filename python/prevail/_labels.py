@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._errors import InputError
-from ._frames import encode, label_text, label_texts, positive_index, texts
+from ._frames import encode, label_text, label_texts, listed, positive_index, texts
 
 
 def classes_and_codes(y, classes=None):
@@ -37,7 +37,7 @@ def classes_and_codes(y, classes=None):
         label = values[int((place < 0).argmax())]
         row = int((codes == int((place < 0).argmax())).argmax())
         raise InputError(
-            f"y has the label {label!r} in row {row}, which is none of the classes: {', '.join(wanted)}",
+            f"y has the label {label!r} in row {row}, which is none of the classes: {listed(wanted)}",
             "input",
             row=row,
         )
@@ -71,13 +71,13 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
         unknown = [label for label in given if label not in labels]
         if unknown:
             raise InputError(
-                f"`{option}`: there is no label {unknown[0]!r}; the labels are {', '.join(labels)}", "usage"
+                f"`{option}`: there is no label {unknown[0]!r}; the labels are {listed(labels)}", "usage"
             )
         return ",".join(f"{label}={share!r}" for label, share in given.items())
     if isinstance(prevalence, numbers.Real) and not isinstance(prevalence, bool):
         if len(labels) != 2:
             raise InputError(
-                f"`{option}`={prevalence!r} is one number, and there are {len(labels)} classes ({', '.join(labels)}): "
+                f"`{option}`={prevalence!r} is one number, and there are {len(labels)} classes ({listed(labels)}): "
                 "give one for each, as a mapping or in their order",
                 "usage",
             )
@@ -90,7 +90,7 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.shape != (len(labels),):
         raise InputError(
-            f"`{option}` has the shape {shares.shape}, and there are {len(labels)} classes: {', '.join(labels)}", "usage"
+            f"`{option}` has the shape {shares.shape}, and there are {len(labels)} classes: {listed(labels)}", "usage"
         )
     return ",".join(f"{label}={float(share)!r}" for label, share in zip(labels, shares))
 

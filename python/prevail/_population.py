@@ -10,7 +10,7 @@ from . import _c
 from ._c import lib
 from ._context import Context
 from ._errors import InputError
-from ._frames import encode, label_text, label_texts, positive_index, texts
+from ._frames import encode, label_text, label_texts, listed, positive_index, texts
 from ._labels import classes_and_codes, prevalence_text, shares
 from ._model import array
 
@@ -84,7 +84,7 @@ class Probabilities:
         if width not in (1, count) or (width == 1 and count != 2):
             raise InputError(
                 f"the probabilities have {width} column{'s'[: width > 1]}, and there are {count} classes: "
-                f"{', '.join(label_texts(self.classes))}",
+                f"{listed(label_texts(self.classes))}",
                 "input",
             )
         self.positive = positive_index(self.classes, positive)
@@ -97,6 +97,7 @@ class Probabilities:
             proba = proba[:, self.order]
         self._p = np.ascontiguousarray(proba, dtype=np.float64)
         self.rows = len(self._p)
+        self.certain = self.rows > 1 and bool(((self._p == 0) | (self._p == 1)).all())
         self._y = self._codes(y)
         self._weight = None
         if sample_weight is not None:
@@ -329,7 +330,7 @@ def _known_codes(given, labels):
         if label is None or label != label:
             continue
         if label_text(label) not in code:
-            raise InputError(f"labels: {label!r} in row {i} is none of the classes: {', '.join(given.names)}", "input", row=i)
+            raise InputError(f"labels: {label!r} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
         made[i] = code[label_text(label)]
     return made
 
@@ -360,7 +361,7 @@ def _costs(costs, classes):
     for i, (action, row) in enumerate(zip(actions, rows)):
         given = {label_text(label): cost for label, cost in row.items()} if isinstance(row, Mapping) else dict(zip(labels, row))
         if set(given) != set(labels):
-            raise InputError(f"costs of {action!r}: give one for each class: {', '.join(labels)}", "usage")
+            raise InputError(f"costs of {action!r}: give one for each class: {listed(labels)}", "usage")
         matrix[i] = [given[label] for label in labels]
     return actions, matrix
 
@@ -388,7 +389,7 @@ def decide(proba, costs, *, classes=None):
     --------
     >>> import prevail
     >>> costs = {"wait": {0: 0, 1: 50}, "biopsy": {0: 1, 1: 1}}
-    >>> list(prevail.decide([0.001, 0.015, 0.3], costs).action)
+    >>> prevail.decide([0.001, 0.015, 0.3], costs).action.tolist()
     ['wait', 'wait', 'biopsy']
     """
     with Context() as ctx:

@@ -1,6 +1,8 @@
 """What the tests share: small data sets with a known design."""
 
 import os
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -29,3 +31,20 @@ def study():
 def people():
     """A population in which one in twenty is a case."""
     return sample(200, 3800, seed=1)
+
+
+@pytest.fixture(scope="session")
+def ffi():
+    """The headers as cffi's parser reads them, without what the compiler adds of its own."""
+    cffi = pytest.importorskip("cffi")
+    if not os.path.exists(HEADERS) or not shutil.which("cc"):
+        pytest.skip("the headers or a C compiler are not here")
+    include = os.path.dirname(os.path.abspath(HEADERS))
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headers")
+    made = subprocess.run(
+        ["cc", "-E", "-P", "-nostdinc", "-I", include, "-I", own, os.path.join(HEADERS, "prevail.h")],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    found = cffi.FFI()
+    found.cdef(made.replace("__attribute__((warn_unused_result))", ""), override=True)
+    return found

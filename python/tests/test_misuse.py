@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import prevail
 
@@ -146,3 +148,19 @@ def test_errors_say_what_they_are():
     assert isinstance(told.value, OSError) and told.value.status == "path"
     with pytest.raises(prevail.InputError):
         prevail.PrevalenceClassifier.load(__file__)
+
+
+def test_confusions():
+    """Arguments in the wrong order, decisions for probabilities, estimators that know no probabilities."""
+    proba = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
+    with pytest.raises(prevail.InputError, match="labels come first") as told:
+        prevail.evaluate(proba, y)
+    assert len(str(told.value)) < 300
+    with pytest.warns(prevail.PrevailWarning, match="are these decisions"):
+        prevail.evaluate(y, (proba > 0.5).astype(int), bootstrap=0)
+    from sklearn.linear_model import LinearRegression
+    from sklearn.svm import SVC
+
+    for wrong in (LinearRegression(), SVC(), make_pipeline(StandardScaler(), SVC())):
+        with pytest.raises(prevail.InputError, match="has no `predict_proba`"):
+            prevail.PrevalenceAdjusted(wrong, 0.1).fit(X, y)

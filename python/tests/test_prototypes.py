@@ -1,38 +1,13 @@
 """The ctypes layer against the headers, which cffi's parser reads: neither can change without the other."""
 
 import ctypes
-import os
-import shutil
-import subprocess
 
 import pytest
 
 from prevail import _c
 
-from conftest import HEADERS
 
-cffi = pytest.importorskip("cffi")
-pytestmark = pytest.mark.skipif(
-    not os.path.exists(HEADERS) or not shutil.which("cc"), reason="the headers or a C compiler are not here"
-)
-
-
-@pytest.fixture(scope="module")
-def ffi():
-    """The preprocessed headers, without what the compiler adds of its own."""
-    include = os.path.dirname(os.path.abspath(HEADERS))
-    made = subprocess.run(
-        ["cc", "-E", "-P", "-nostdinc", "-I", include, "-I", os.path.join(os.path.dirname(__file__), "headers"),
-         "-DPV_MUST_USE=", os.path.join(HEADERS, "prevail.h")],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    made = made.replace("__attribute__((warn_unused_result))", "")
-    found = cffi.FFI()
-    found.cdef(made, override=True)
-    return found
-
-
-def kind(declared):
+def kind(declared, sizeof):
     """What a C type looks like to a caller: nothing, a number of some size, or a pointer."""
     if declared.kind in ("pointer", "array", "function"):
         return "pointer"
@@ -45,7 +20,7 @@ def kind(declared):
     name = declared.cname
     if name == "_Bool":
         return "bool"
-    return {"double": "double", "float": "float"}.get(name, f"int{cffi.FFI().sizeof(declared)}")
+    return {"double": "double", "float": "float"}.get(name, f"int{sizeof(declared)}")
 
 
 def own_kind(made):
@@ -68,7 +43,7 @@ def test_functions(ffi):
     library = ffi.dlopen(_c.lib._name)
     for name, (returned, arguments) in _c.prototypes().items():
         function = ffi.typeof(getattr(library, name))
-        wanted = [kind(function.result), *[kind(argument) for argument in function.args]]
+        wanted = [kind(part, ffi.sizeof) for part in (function.result, *function.args)]
         got = [own_kind(returned), *[own_kind(argument) for argument in arguments]]
         assert got == wanted, name
 
@@ -99,7 +74,7 @@ def test_structs(ffi, struct):
         place = getattr(struct, name)
         assert place.offset == fields[name].offset, name
         assert place.size == ffi.sizeof(fields[name].type), name
-        assert own_kind(made) == kind(fields[name].type), name
+        assert own_kind(made) == kind(fields[name].type, ffi.sizeof), name
     if struct not in GROW:
         assert [name for name, _ in struct._fields_] == [name for name, _ in declared.fields]
         assert ctypes.sizeof(struct) == ffi.sizeof(declared)

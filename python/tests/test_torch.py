@@ -12,8 +12,6 @@ torch = pytest.importorskip("torch")
 import prevail.torch as losses  # noqa: E402
 from prevail import _c  # noqa: E402
 
-from test_prototypes import ffi  # noqa: E402, F401 - a fixture
-
 CLASSES = 3
 COUNTS, PREVALENCE = [40.0, 25.0, 10.0], [0.9, 0.07, 0.03]
 
@@ -25,7 +23,7 @@ def batch():
     return logits, torch.tensor([0, 1, 2, 1] * 6)
 
 
-def in_c(ffi, loss, marginal, logits, target, log_q, prevalence_n=math.inf, expected=None):  # noqa: F811
+def in_c(ffi, loss, marginal, logits, target, log_q, prevalence_n=math.inf, expected=None):
     """Value, gradient by log-likelihoods and the batch's marginal of pv_batch_loss_eval."""
     library = ffi.dlopen(_c.lib._name)
     ctx = ffi.new("pv_ctx **")
@@ -58,7 +56,7 @@ def in_c(ffi, loss, marginal, logits, target, log_q, prevalence_n=math.inf, expe
 
 @pytest.mark.parametrize("expected", [None, [0.25, 0.5, 0.25]])
 @pytest.mark.parametrize("name", ["selection", "iw", "constant", "linear", "finite"])
-def test_as_the_library(ffi, batch, name, expected):  # noqa: F811
+def test_as_the_library(ffi, batch, name, expected):
     logits, target = batch
     log_q, n, marginal, kind = np.log(PREVALENCE), math.inf, "PROFILE", "IG"
     if name == "selection":
@@ -87,7 +85,7 @@ def test_as_the_library(ffi, batch, name, expected):  # noqa: F811
     np.testing.assert_allclose(logits.grad.numpy() * total, slope, rtol=1e-10, atol=1e-12)
 
 
-def test_the_auxiliary_network_learns(ffi, batch):  # noqa: F811
+def test_the_auxiliary_network_learns(ffi, batch):
     """Its gradient is that of the soft cross-entropy to the batch's marginal, and its logits are linear as the library's."""
     logits, target = batch
     w = torch.randn(4, dtype=torch.float64)

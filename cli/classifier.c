@@ -1,6 +1,7 @@
 /* A classifier in words and as JSON: what fit and summary both show. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
+#include "tool/console.h"
 #include "tool/json.h"
 
 #include <math.h>
@@ -219,4 +220,17 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
     }
     if (summary->coefficient)
         print_references(classifier->schema);
+}
+
+/* ---- the prior --------------------------------------------------------------------------------------------------- */
+
+char *cli_prior(const pv_classifier *c) {
+    json_t *record = cli_json_record(c);
+    const json_t *prior = json_object_get(json_object_get(record, "options"), "prior");
+    const char *text = json_string_value(json_object_get(prior, "used"));
+    if (!text)
+        text = json_string_value(json_object_get(prior, "value"));
+    char *copy = cli_copy(text ? text : "");
+    json_decref(record);
+    return copy;
 }

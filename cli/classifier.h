@@ -19,7 +19,9 @@ json_t *cli_json_marginal(const pv_classifier *classifier, const pv_summary *sum
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
-json_t *cli_json_sample(const pv_classifier *classifier);        /* {source, rows, estimated}; null: none */
+/* The prior on slopes that the fit used, from its record. The caller frees. */
+char *cli_prior(const pv_classifier *classifier);
+json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, estimated}; null: none */
 
 /* ---- agreement.c: whether the line holds in the population ------------------------------------------------------- */
 

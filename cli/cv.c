@@ -42,8 +42,8 @@ static const pv_option cv_table[] = {
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "
      "unknown is inferred from each fold's rows without a look at their labels. holdout_nll does not depend on it "
-     "unless it is unknown, nor do nell and nell_upper unless --stated-for is given."},
-    CLI_OPTION_STATED(cv_options, stated_for, "metrics are", ", but nell for the true population"),
+     "unless it is unknown."},
+    CLI_OPTION_STATED(cv_options, stated_for, "population", "metrics are"),
     CLI_OPTION_INTERVAL(cv_options, interval, "0.9", "The level of the intervals of pooled metrics."),
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "
@@ -190,8 +190,9 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
         printf(", %zu times", v->repeats);
     if (options->roles.roles.group)
         printf(", by %s", options->roles.roles.group);
-    printf("; population %s\n\n  %-18s %9s %9s %9s %9s %9s", options->population, "", "pooled", "lo", "hi", "mean",
-           "sd");
+    printf("; population %s\n\n", options->population);
+    cli_print_misleading(1, &v, training->schema->labels);
+    printf("  %-18s %9s %9s %9s %9s %9s", "", "pooled", "lo", "hi", "mean", "sd");
     for (size_t i = 0; parts <= SHOWN && i < parts; i++)
         printf(" %8s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
@@ -295,7 +296,9 @@ static int run(cli_call *call) {
                                      .unknown = &options->unknown,
                                      .stated_for = options->stated_for,
                                      .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
-                                     .level = options->interval};
+                                     .level = options->interval,
+                                     .table = training.table,
+                                     .roles = &options->roles.roles};
         pv_status status =
             pv_cross_validate(call->ctx, training.schema, training.data, &options->fit, &how, &validation);
         cli_progress_clear(call);
@@ -351,11 +354,12 @@ static const cli_common common[] = {
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
-    {"prevail cv study.csv --target cancer --prevalence 0.01", "Three folds, the default model."},
+    {"prevail cv study.csv --target cancer --prevalence 0.01",
+     "Three folds, the default model; metrics as they would be where one in a hundred is a case."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
      "No patient in two folds; the predictions of every row by models that did not see its patient."},
-    {"prevail cv study.csv --target cancer --prevalence 0.01 --stated-for population",
-     "Metrics as they would be in the population, where one in a hundred is a case."},
+    {"prevail cv study.csv --target cancer --prevalence 0.01 --stated-for rows",
+     "Metrics of the rows as they are, with as many cases as the study has."},
     {"prevail cv study.csv --target cancer --prevalence 0.01 --loss plain --population design",
      "Plain log-loss, judged as it was trained."},
     {NULL, NULL}};
@@ -365,12 +369,13 @@ const cli_command cli_cv = {
     .summary = "metrics by cross-validation, with every option of fit",
     .usage = "DATA --target COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
     .text = "Splits the rows into folds with the label shares of the whole, fits to all folds but one and predicts "
-            "that one, for each. Columns of numbers are standardised by the rows of each fit alone; the levels of text "
-            "columns are those of the whole table. --seed draws the folds and goes to every fit. Several fits run at a "
+            "that one, for each. Means and standard deviations, what fills missing cells, knots of splines and what is "
+            "known of rare levels are learned from the rows of each fit alone. --seed draws the folds and goes to "
+            "every fit. Several fits run at a "
             "time; results do not depend on how many.\n"
             "Metrics are those of prevail eval, and as there two populations play a part: --population, that of the "
-            "predictions, and --stated-for, that of the metrics, by default the rows as they are. Metrics that change "
-            "with the prevalence are marked in the table.",
+            "predictions, and --stated-for, that of the metrics, by default the same. Metrics that change with the "
+            "prevalence are marked in the table.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .common = common,

@@ -36,7 +36,7 @@ static const pv_option option_table[] = {
      "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
      "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
      "as they are, known:P or unknown."},
-    CLI_OPTION_STATED(eval_options, stated_for, "metrics and curves are", ""),
+    CLI_OPTION_STATED(eval_options, stated_for, "rows", "metrics and curves are"),
     CLI_OPTION_INTERVAL(eval_options, interval, "0.9", "The level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
@@ -74,6 +74,14 @@ static const pv_option curves_table[] = {
      "starts at the prevalence."},
     CLI_OPTION_END};
 
+static const pv_option importance_table[] = {
+    {"importance", PV_OPTION_FLAG, offsetof(eval_options, importance), NULL, 0, 0, NULL, NULL,
+     "What each column is worth: the information, in nats a person, that predictions lose once the column's cells are "
+     "dealt out anew among the people of the population of --stated-for, or, without it, of the predictions. Text "
+     "columns, and terms that "
+     "a "
+     "column is in, change as one. Reports have it without being asked."},
+    CLI_OPTION_END};
 static const pv_option report_table[] = {
     CLI_OPTIONS_REPORT(eval_options, report),
     {"training", PV_OPTION_TEXT, offsetof(eval_options, training), NULL, 0, 0, NULL, "FILE",
@@ -120,7 +128,8 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--training belongs to the report of a model: give --report FILE, and no --probs");
-    return report_check(call, &options->report);
+    code = eval_importance_check(call, options);
+    return code == CLI_OK ? report_check(call, &options->report) : code;
 }
 
 static pv_status draw_curves(cli_call *call, const eval_options *options, const pv_judgement *judged,
@@ -165,6 +174,8 @@ static int run(cli_call *call) {
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
+    if (code == CLI_OK)
+        code = eval_importance_find(call, options, &inputs);
     bool inside = options->curves && strcmp(options->curves, "-") == 0;
     if (code == CLI_OK && options->curves && !inside)
         code = eval_write_curves(call, options->curves, &curves);
@@ -193,6 +204,8 @@ static const cli_group groups[] = {
     {"Reading", pv_csv_option_table, offsetof(eval_options, csv)},
     {"Another model's probabilities", probs_table, 0},
     {"Curves", curves_table, 0},
+    {"Columns", importance_table, 0},
+    {"Importance", pv_importance_option_table, offsetof(eval_options, permuted)},
     {"Report", report_table, 0},
     {"How an unknown prevalence is inferred", pv_unknown_option_table, offsetof(eval_options, unknown)},
     {NULL, NULL, 0}};
@@ -209,7 +222,8 @@ static const cli_common common[] = {
     {NULL, "from", NULL},
     {"Uncertainty", "interval", NULL},
     {NULL, "bootstrap", "Replicates behind the intervals."},
-    {"Output", "curves", "A folder for the curves, as CSV files."},
+    {"Output", "importance", "What each column is worth."},
+    {NULL, "curves", "A folder for the curves, as CSV files."},
     {NULL, "report", "A page with the results, to look at in a browser."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
@@ -256,8 +270,10 @@ const cli_command cli_eval = {
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
         "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), "
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
-        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), model, "
-        "ensemble (names), data, version, warnings.\n"
+        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), importance (with "
+        "--importance: "
+        "columns, a list of {column, loss, sd}, information, rows, permutations; else null), model, ensemble (names), "
+        "data, version, warnings.\n"
         "The metrics are:\n"
 #define LINE(name, depends, least, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)

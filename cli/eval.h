@@ -4,6 +4,7 @@
 
 #include "prevail/prevail.h"
 #include "tool/command.h"
+#include "tool/json.h"
 #include "tool/report.h"
 
 typedef struct eval_options {
@@ -28,6 +29,8 @@ typedef struct eval_options {
     double threshold;
     report_options report;
     const char *training;
+    bool importance;
+    pv_importance_options permuted;
     pv_unknown_options unknown; /* --population unknown: how */
     cli_running running;
     pv_csv_options csv;
@@ -42,6 +45,9 @@ typedef struct eval_inputs {
     const char *votes; /* columns that are the labels, given or as in the fit; NULL: a target is. Borrowed */
     pv_prediction *said;
     pv_judgement *judged;
+    pv_roles roles;            /* a model: by which the rows were taken from the table */
+    pv_population *population; /* a model: of the predictions */
+    pv_importance *importance; /* NULL: not asked for */
 } eval_inputs;
 
 static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
@@ -70,6 +76,16 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs);
 /* One CSV file for each curve in a folder, which is made where there is none. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
+
+/* ---- eval_importance.c ------------------------------------------------------------------------------------------- */
+
+/* Why it cannot be asked for, before any work. */
+int eval_importance_check(cli_call *call, const eval_options *options);
+/* Where it was asked for, or a report has room for it. */
+int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
+void eval_importance_print(const cli_call *call, const eval_inputs *inputs); /* nothing where there is none */
+json_t *eval_importance_json(const eval_inputs *inputs);                     /* null there */
+int eval_importance_report(cli_call *call, pv_report *report, const eval_inputs *inputs);
 
 /* ---- report_eval.c ----------------------------------------------------------------------------------------------- */
 

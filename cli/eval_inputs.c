@@ -52,21 +52,19 @@ static int read_table(cli_call *call, const pv_roles *roles, eval_inputs *inputs
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int predict(cli_call *call, const eval_options *options, const pv_roles *roles, eval_inputs *inputs) {
+static int predict(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_predict_options wanted = {.likelihood = true};
     pv_unknown_options unknown;
-    pv_population *population = NULL;
     int code = target_options(call, options, &unknown);
     if (code != CLI_OK)
         return code;
-    pv_status status = pv_population_new(call->ctx, inputs->classifier, options->population, &unknown, &population);
+    pv_status status =
+        pv_population_new(call->ctx, inputs->classifier, options->population, &unknown, &inputs->population);
     if (status == PV_OK)
-        status = pv_predict(call->ctx, inputs->classifier, inputs->data, population, &wanted, &inputs->said);
+        status = pv_predict(call->ctx, inputs->classifier, inputs->data, inputs->population, &wanted, &inputs->said);
     const pv_ensemble_rows rows = {
-        .first = inputs->classifier, .table = inputs->table, .roles = roles, .population = population};
-    code = status == PV_OK ? cli_ensemble_add(call, options->ensemble, &rows, inputs->said) : cli_fail(call, status);
-    pv_population_free(call->ctx, population);
-    return code;
+        .first = inputs->classifier, .table = inputs->table, .roles = &inputs->roles, .population = inputs->population};
+    return status == PV_OK ? cli_ensemble_add(call, options->ensemble, &rows, inputs->said) : cli_fail(call, status);
 }
 
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
@@ -100,7 +98,8 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     status = pv_schema_apply(call->ctx, classifier->schema, inputs->table, &roles, &inputs->data);
     if (status != PV_OK)
         return cli_fail(call, status);
-    return predict(call, options, &roles, inputs);
+    inputs->roles = roles;
+    return predict(call, options, inputs);
 }
 
 /* ---- a file of probabilities ------------------------------------------------------------------------------------- */
@@ -172,7 +171,9 @@ int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs)
 }
 
 void eval_clear(cli_call *call, eval_inputs *inputs) {
+    pv_importance_free(call->ctx, inputs->importance);
     pv_judgement_free(call->ctx, inputs->judged);
+    pv_population_free(call->ctx, inputs->population);
     pv_prediction_free(call->ctx, inputs->said);
     pv_probs_free(call->ctx, inputs->probs);
     pv_dataset_free(call->ctx, inputs->data);

@@ -2,6 +2,7 @@
 #include "cli/ensemble.h"
 #include "cli/eval.h"
 #include "cli/strata.h"
+#include "cli/validation.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -68,6 +69,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
     if (curves)
         cli_json_set(object, "curves", json_curves(curves));
+    cli_json_set(object, "importance", eval_importance_json(inputs));
     cli_json_set(object, "model", options->probs ? json_null() : cli_json_text(call->argument[0]));
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
@@ -99,9 +101,6 @@ static void print_footer(const eval_options *options, const pv_judgement *j) {
                observed);
     else
         printf("  *: changes with the prevalence; stated for that of the rows, %.4g\n", observed);
-    if (j->misleading)
-        printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
-               j->prevalence[j->positive]);
 }
 
 enum { TEXT_AT = 55, WIDTH = 100 };
@@ -132,6 +131,8 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     if (options->binarise)
         printf(", labels below and above %s", options->binarise);
     printf("\n\n");
+    if (j->misleading)
+        cli_print_elsewhere(j->labels[j->positive], j->observed[j->positive], j->prevalence[j->positive]);
     printf("  %-18s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
         char value[32], lo[32], hi[32], name[32];
@@ -145,6 +146,7 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     }
     print_footer(options, j);
     cli_print_judged_strata(j);
+    eval_importance_print(call, inputs);
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */

@@ -111,7 +111,9 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
-    cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.prior));
+    char *prior = cli_prior(c);
+    cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : prior));
+    free(prior);
     cli_json_set(object, "intercept_prior",
                  cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.intercept_prior));
     cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
@@ -157,11 +159,13 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
+    char *prior = cli_prior(c);
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
-        printf(", prior %s on %s%s%s%s\n", options->fit.prior, c->schema->image ? "weights" : "standardised slopes",
+        printf(", prior %s on %s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
                intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
+    free(prior);
     if (c->stratified)
         printf("%d strata, their prevalences from %s\n", c->stratified->strata,
                options->fit.phase_one       ? options->fit.phase_one

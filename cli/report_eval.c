@@ -149,6 +149,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
     if (code == CLI_OK && inputs->classifier && !options->ensemble)
         code = report_put_columns(call, report, inputs->classifier, inputs->data, inputs->said);
+    if (code == CLI_OK)
+        code = eval_importance_report(call, report, inputs);
     if (code == CLI_OK && inputs->classifier)
         code = report_put_coefficients(call, report, inputs->classifier, options->interval);
     if (code == CLI_OK)

@@ -58,7 +58,8 @@ void report_put_source(cli_call *call, pv_report *report, const pv_table *table,
 
 /* ---- sweeps ------------------------------------------------------------------------------------------------------ */
 
-static const char *const compared[] = {"holdout_nll", "auc", "ece", "brier", "tpr", "tnr", "accuracy", "nell"};
+static const char *const compared[] = {
+    "nell", "information_gain", "calibration_ratio", "brier", "average_precision", "auc", "ece", "holdout_nll"};
 enum { COMPARED = sizeof compared / sizeof *compared, DRAWN = 6 };
 
 static double pooled_metric(const pv_validation *v, const char *name) {
@@ -68,6 +69,16 @@ static double pooled_metric(const pv_validation *v, const char *name) {
         if (strcmp(row->name, name) == 0)
             return pv_metric_get(&pooled, row);
     return NAN;
+}
+
+/* Whether all rows are stated for one population. */
+static bool are_of_one(const report_sweep_row *rows, size_t n) {
+    const pv_validation *first = rows[0].validation;
+    for (size_t i = 0; first->stated && i < n; i++)
+        for (int y = 0; y < first->data->classes; y++)
+            if (rows[i].validation->stated[y] != first->stated[y])
+                return false;
+    return true;
 }
 
 static void put_sweep_table(pv_report *report, const report_sweep_row *rows, size_t n) {
@@ -81,9 +92,10 @@ static void put_sweep_table(pv_report *report, const report_sweep_row *rows, siz
             report_cell_number(&cells, pooled_metric(rows[i].validation, compared[m]));
     }
     report_put_cells(report, &cells, "Losses and assumed prevalences side by side", "ttnnnnnnnn", heads, false);
-    report_say(report, "nell is stated for the prevalence assumed, so it cannot be compared between prevalences; the "
-                       "others can. plain is "
-                       "log-loss followed by prior correction. A dash: undefined.");
+    report_say(report, "%s plain is log-loss followed by prior correction. A dash: undefined.",
+               are_of_one(rows, n) ? "All are stated for one population."
+                                   : "Each row is stated for the population it assumes: compare losses at one "
+                                     "prevalence, not prevalences.");
 }
 
 typedef struct sweep_chart {
@@ -126,9 +138,9 @@ static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report
                                 .height = 260};
     }
     char text[200];
-    snprintf(text, sizeof text,
-             "Judged on n = %zu rows. Where the lines are flat, the assumed prevalence matters little.",
-             rows[0].validation->data->rows);
+    snprintf(text, sizeof text, "Judged on n = %zu rows%s", rows[0].validation->data->rows,
+             are_of_one(rows, n) ? ". Where the lines are flat, the assumed prevalence matters little."
+                                 : ", each point in the population that it assumes.");
     pv_figure figure = {.name = "sweep",
                         .title = "What the assumed prevalence and the loss change.",
                         .text = text,
@@ -140,10 +152,16 @@ static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report
     return status;
 }
 
+/* Where their populations differ, only those of the first prevalence can be compared. */
+static bool can_compare(const report_sweep_row *rows, size_t n, size_t row) {
+    return are_of_one(rows, n) || strcmp(rows[row].prevalence, rows[0].prevalence) == 0;
+}
+
 size_t report_best(const report_sweep_row *rows, size_t n) {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
-        if (pooled_metric(rows[i].validation, "holdout_nll") < pooled_metric(rows[best].validation, "holdout_nll"))
+        if (can_compare(rows, n, i) &&
+            pooled_metric(rows[i].validation, "holdout_nll") < pooled_metric(rows[best].validation, "holdout_nll"))
             best = i;
     return best;
 }
@@ -152,7 +170,8 @@ int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *
     size_t best = report_best(rows, n);
     double lowest = pooled_metric(rows[best].validation, "holdout_nll"), highest = lowest;
     for (size_t i = 0; i < n; i++)
-        highest = fmax(highest, pooled_metric(rows[i].validation, "holdout_nll"));
+        if (can_compare(rows, n, i))
+            highest = fmax(highest, pooled_metric(rows[i].validation, "holdout_nll"));
     pv_report_section(report, "sweep-table", "Assumed prevalences and losses");
     char assumed[200], prevalence[160];
     bool mixed = strcmp(rows[best].prevalence, "mixture") == 0;
@@ -160,10 +179,10 @@ int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *
     snprintf(assumed, sizeof assumed, "%s%s",
              mixed ? "as a mixture over the prevalences" : "at an assumed prevalence of ", mixed ? "" : prevalence);
     report_say(report,
-               "The lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What "
-               "follows this section "
-               "is about that model.",
-               lowest, pv_loss_name(rows[best].loss), assumed, highest);
+               "%s the lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What follows this section is "
+               "about that model.",
+               are_of_one(rows, n) ? "Of all," : "At the first of the prevalences,", lowest,
+               pv_loss_name(rows[best].loss), assumed, highest);
     pv_status status = put_sweep_chart(call, report, rows, n, classes);
     put_sweep_table(report, rows, n);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);

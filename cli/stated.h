@@ -4,11 +4,11 @@
 
 #include "tool/command.h"
 
-/* what: "metrics are"; rows: what those as they are leave out. */
-#define CLI_OPTION_STATED(type, field, what, rows)                                                                     \
+/* what: "metrics are". */
+#define CLI_OPTION_STATED(type, field, fallback, what)                                                                 \
     {                                                                                                                  \
-        "stated-for", PV_OPTION_TEXT, offsetof(type, field), "rows", 0, 0, NULL, "rows|population|P",                  \
-            "The population that " what " stated for: rows, the rows as they are" rows "; population, that of "        \
+        "stated-for", PV_OPTION_TEXT, offsetof(type, field), fallback, 0, 0, NULL, "rows|population|P",                \
+            "The population that " what " stated for: rows, the rows as they are; population, that of "                \
             "--population; or a prevalence as for fit --prevalence. Rows are then weighted label by label."            \
     }
 

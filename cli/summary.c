@@ -126,10 +126,12 @@ static void print_record(const pv_classifier *c, bool all) {
     printf("\n");
     json_object_foreach(json_object_get(record, "options"), name, value) {
         const char *text = json_string_value(json_object_get(value, "value"));
+        const char *used = json_string_value(json_object_get(value, "used"));
         bool is_default = json_is_true(json_object_get(value, "default"));
         defaults += is_default;
         if (all || !is_default)
-            printf("  --%-20s %s%s\n", name, text && *text ? text : "-", is_default ? "  (default)" : "");
+            printf("  --%-20s %s%s%s%s\n", name, text && *text ? text : "-", used ? ", here " : "", used ? used : "",
+                   is_default ? "  (default)" : "");
     }
     if (!all && defaults)
         printf("  %d other options of the model at their defaults: --all shows them\n", defaults);
@@ -148,6 +150,10 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
         print_image(c->schema->image);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
+    char *prior = cli_prior(c);
+    if (*prior)
+        printf("  prior       %s on %s\n", prior, c->schema->image ? "weights" : "standardised slopes");
+    free(prior);
     if (c->sample_source)
         printf("  population  %zu rows of %s, hash %016" PRIx64 "\n", c->sample_rows, c->sample_source, c->sample_hash);
     if (c->estimated)

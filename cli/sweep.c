@@ -49,12 +49,11 @@ static const pv_option sweep_table[] = {
      "Cross-validation: number of repeats, with other folds each time."},
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
      "Judge on the rows of this CSV file instead; all of DATA is learned from."},
-    {"population", PV_OPTION_TEXT, AT(population), "design", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: design, that of DATA, in which all rows of the table can "
-     "be compared; true, each one's own; known:P; unknown, inferred from the rows judged without a look at their "
-     "labels. "
-     "holdout_nll does not depend on it unless it is unknown, nor does nell unless --stated-for is given."},
-    CLI_OPTION_STATED(sweep_options, stated_for, "metrics are", ", but nell for the true population"),
+    {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
+     "The population the judged probabilities are to hold in: true, each one's own; design, that of DATA, where all "
+     "assumptions can be compared, and a correction that is right makes no difference; known:P; unknown, inferred from "
+     "the rows judged without a look at their labels. holdout_nll does not depend on it unless it is unknown."},
+    CLI_OPTION_STATED(sweep_options, stated_for, "population", "metrics are"),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
      "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
     {"mixture-prior", PV_OPTION_TEXT, AT(mixture_prior), NULL, 0, 0, NULL, "LIST",
@@ -206,7 +205,9 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, const cha
                                  .population = options->population,
                                  .unknown = &options->unknown,
                                  .stated_for = options->stated_for,
-                                 .level = CLI_LEVEL};
+                                 .level = CLI_LEVEL,
+                                 .table = w->training.table,
+                                 .roles = &options->roles.roles};
     pv_status status = w->judged ? pv_hold_out(call->ctx, schema, data, &fit, &how, w->judged, v)
                                  : pv_cross_validate(call->ctx, schema, data, &fit, &how, v);
     cli_progress_clear(call);
@@ -302,35 +303,36 @@ static void print_metric(const pv_metrics *metrics, const char *name) {
     for (const pv_metric_row *m = pv_metric_table; m->name; m++)
         if (strcmp(m->name, name) == 0) {
             double value = pv_metric_get(metrics, m);
-            if (isnan(value))
-                printf("  %6s", "-");
-            else
-                printf("  %6.4f", value);
+            char text[16];
+            printf("  %9s", cli_metric_text(value, text, sizeof text));
         }
 }
 
 static void print_title(const char *name, const char *title, int classes) {
     for (const pv_metric_row *m = pv_metric_table; m->name; m++)
         if (strcmp(m->name, name) == 0)
-            printf("  %*s%s", pv_metric_depends(m, classes) ? 5 : 6, title, pv_metric_depends(m, classes) ? "*" : "");
+            printf("  %*s%s", pv_metric_depends(m, classes) ? 8 : 9, title, pv_metric_depends(m, classes) ? "*" : "");
 }
 
 static void print_footer(const work *w) {
     const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
     for (size_t i = 0; i < w->n_rows; i++)
         each[i] = w->rows[i].v;
-    printf("\n\n  nell: %s;\n"
-           "  nll: holdout_nll; plain is prior-corrected; positive: label %s; -: undefined\n",
-           each[0]->stated ? "-log probability in the population the metrics are stated for"
-                           : "in the population assumed, so not to be compared between prevalences",
+    printf("\n\n  nell: log-loss; gain: information_gain; E/O: calibration_ratio; precision: average_precision\n"
+           "  plain is prior-corrected; positive: label %s; -: undefined\n",
            w->training.schema->labels[w->training.data->classes - 1]);
     cli_print_stated(w->n_rows, each);
+    if (each[0]->stated && w->prevalences > 1 && strcmp(w->options->population, "true") == 0)
+        printf(
+            "  Compare losses at one prevalence: those at another are of other people. --population design compares\n"
+            "  all, where the data were drawn.\n");
     free(each);
 }
 
 static void print_table(cli_call *call, const work *w) {
-    static const char *const shown[] = {"nell", "holdout_nll", "accuracy", "tnr", "tpr", "auc", "brier", "ece"};
-    static const char *const titles[] = {"nell", "nll", "acc", "tnr", "tpr", "auc", "brier", "ece"};
+    static const char *const shown[] = {"nell", "information_gain", "brier", "calibration_ratio", "average_precision",
+                                        "auc"};
+    static const char *const titles[] = {"nell", "gain", "brier", "E/O", "precision", "auc"};
     enum { SHOWN = sizeof shown / sizeof *shown };
     const sweep_options *options = w->options;
     printf("%zu rows of %s, ", w->rows[0].v->data->rows, options->holdout ? options->holdout : call->argument[0]);
@@ -343,7 +345,13 @@ static void print_table(cli_call *call, const work *w) {
     for (size_t i = 0; i < w->n_rows; i++)
         if (strlen(w->rows[i].prevalence) > (size_t)width)
             width = (int)strlen(w->rows[i].prevalence);
-    printf("; population %s\n\n  %-5s  %-*s", options->population, "loss", width, "prevalence");
+    printf("; population %s\n\n", options->population);
+    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
+    for (size_t i = 0; i < w->n_rows; i++)
+        each[i] = w->rows[i].v;
+    cli_print_misleading(w->n_rows, each, w->training.schema->labels);
+    free(each);
+    printf("  %-5s  %-*s", "loss", width, "prevalence");
     for (size_t m = 0; m < SHOWN; m++)
         print_title(shown[m], titles[m], w->training.data->classes);
     for (size_t i = 0; i < w->n_rows; i++) {

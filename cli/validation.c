@@ -56,27 +56,39 @@ void cli_print_stated(size_t count, const pv_validation *const *validation) {
     const pv_validation *first = validation[0];
     int positive = first->data->classes - 1;
     const double *observed = first->observed;
-    bool several = false, misleading = false;
-    for (size_t i = 0; i < count; i++) {
-        const pv_validation *v = validation[i];
-        const double *own = v->stated ? v->stated : v->population;
-        several = several || own[positive] != (first->stated ? first->stated : first->population)[positive];
-        misleading = misleading || v->misleading;
-    }
-    if (first->stated && several)
+    bool several = false;
+    for (size_t i = 0; i < count; i++)
+        several = several || (first->stated && validation[i]->stated[positive] != first->stated[positive]);
+    if (several)
         printf("  *: changes with the prevalence; stated for that of each row's population (in the data %.4g)\n",
                observed[positive]);
     else if (first->stated)
         printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", first->stated[positive],
                observed[positive]);
     else
-        printf("  *: changes with the prevalence; stated for that of the rows, %.4g (nell: of the true population)\n",
-               observed[positive]);
-    if (misleading && several)
-        printf("  The populations judged have others: --stated-for population states the metrics for them.\n");
-    else if (misleading)
-        printf("  The population judged has %.4g: --stated-for population states the metrics for it.\n",
-               first->population[positive]);
+        printf("  *: changes with the prevalence; stated for that of the rows, %.4g\n", observed[positive]);
+}
+
+void cli_print_misleading(size_t count, const pv_validation *const *validation, char *const *labels) {
+    const pv_validation *first = validation[0];
+    int positive = first->data->classes - 1;
+    bool several = false, misleading = false;
+    for (size_t i = 0; i < count; i++) {
+        several = several || validation[i]->population[positive] != first->population[positive];
+        misleading = misleading || validation[i]->misleading;
+    }
+    if (misleading)
+        cli_print_elsewhere(labels[positive], first->observed[positive],
+                            several ? (double)NAN : first->population[positive]);
+}
+
+void cli_print_elsewhere(const char *label, double observed, double prevalence) {
+    char population[40] = "other shares";
+    if (!isnan(prevalence))
+        snprintf(population, sizeof population, "a share of %.4g", prevalence);
+    printf("  Metrics with * are of these rows, a share of %.4g of which are %s. The probabilities are for\n"
+           "  people of whom %s are: --stated-for population states the metrics for them.\n\n",
+           observed, label, population);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */

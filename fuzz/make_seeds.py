@@ -63,6 +63,7 @@ for i, text in enumerate(["1.5", "-0.1e-3", "12345678901234567890", "90071992547
 table = "y,x,g,n\n" + "".join(f"{i % 2},{(i * 7 % 5) + i / 10},{'abc'[i * 3 % 7 % 3]},{1 + i % 2}\n" for i in range(12))
 for name, roles in {"plain": "y\n\n\n\n\n\n\n\n", "weights": "y\nn\n\n\n\n\n\n\n", "positive": "y\n\n\n\n\n\n0\ng=b\n",
                     "terms": "y\n\n\n\n\n\n\n~ns(x,2),x,log(n),x:g\n", "poly": "y\n\n\n\n\nn\n\n~poly(x,3)+n:g+sqrt(\"x\")\n",
+                    "counts": "n/y\n\n\n\n\n\n\n\n", "counts_terms": "y/n\n\n\n\n\n\nn\n~ns(x,2),x:g\n",
                     "some": 'y\n\n\n"n"\nx,g\nx\n\n\n', "id": "g\n\nn\n\n\n\n\n\n"}.items():
     put("encoding", name, roles + table)
 put("encoding", "missing", "y\n\n\n\n\n\n\n\ny,x\n0,\n1,2\n0,3\n1,1\n0,5\n")

@@ -27,6 +27,13 @@ typedef struct pv_column {
     bool borrowed; /* number is not the table's */
 } pv_column;
 
+/* How a file was said to be written, where that was not as usual. A schema keeps it: later tables are read alike,
+ * unless their reader says otherwise. */
+typedef struct pv_written {
+    char *separator, *decimal, *na; /* as in pv_csv_options; NULL: as usual */
+    bool no_header;
+} pv_written;
+
 typedef struct pv_table {
     char *source; /* file name, or what made the table */
     size_t rows;
@@ -37,6 +44,7 @@ typedef struct pv_table {
     bool arrays;         /* of a file of arrays: a row's line is its number from 1 */
     bool images;         /* rows have images there */
     pv_archive *archive; /* the arrays it was made of, kept open for the images; NULL: there are none */
+    pv_written written;
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -49,6 +57,10 @@ const char *pv_table_source(const pv_table *table);
 const char *pv_table_name(const pv_table *table, size_t column, pv_column_type *type); /* type may be NULL */
 double pv_table_number(const pv_table *table, size_t column, size_t row);              /* NaN: missing, or text */
 const char *pv_table_text(const pv_table *table, size_t column, size_t row);           /* NULL: missing, or a number */
+
+/* The given rows [n], each known by its line, as a table of its own; texts keep their levels. Not of images. The caller
+ * frees *taken. */
+PV_MUST_USE pv_status pv_table_take(pv_ctx *ctx, const pv_table *table, size_t n, const size_t *row, pv_table **taken);
 
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);
@@ -101,11 +113,13 @@ typedef struct pv_csv_options {
     const struct pv_roles *roles;   /* the table is read as these need it: what they name as text. NULL: none */
     const struct pv_schema *schema; /* the table is for pv_schema_apply with it and roles: other columns are read over,
                                        but for those in keep. NULL: it is to be learned from */
-    const char *separator;   /* one character, "tab" or "auto" (as NULL): comma, or the one of tab, semicolon and bar
-                                that the header has where it has no comma */
-    const char *decimal;     /* "." (as NULL) or "," */
-    const char *na;          /* texts that mean missing beside the empty one, "a,b"; "auto" (as NULL): the usual ones */
-    bool no_header;          /* the first row is data; columns are x1, x2, ... */
+    const char *separator; /* one character, "tab" or "auto" (as NULL): comma, or the one of tab, semicolon and bar
+                              that the header has where it has no comma; the schema's where it has that */
+    const char *decimal;   /* ".", ",", or "auto" (as NULL): the schema's, else "." */
+    const char *na;        /* texts that mean missing beside the empty one, "a,b"; "auto" (as NULL): the schema's, else
+                              the usual ones */
+    bool no_header;        /* the first row is data; columns are x1, x2, ...; so it is where the schema's was, and the
+                              first row does not name its columns */
     const char *const *text; /* columns to read as text whatever they hold */
     size_t n_text;
     const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
@@ -268,6 +282,7 @@ typedef struct pv_schema {
     size_t terms;
     pv_term *term;     /* [terms]; what they make are the last of the sources */
     pv_strata *strata; /* NULL: none */
+    pv_written written;
 } pv_schema;
 
 /* What a weight says of its row. */
@@ -376,6 +391,9 @@ PV_MUST_USE pv_status pv_dataset_of_table(pv_ctx *ctx, const pv_schema *schema, 
                                           pv_dataset **dataset);
 /* Target, weights and group as in training, borrowed; missing cells as the model learned; all else as 0. */
 pv_roles pv_schema_roles(const pv_schema *schema);
+/* The columns of a table that its features are made of, each once; 0 and NULL for images. type may be NULL. */
+size_t pv_schema_columns(const pv_schema *schema);
+const char *pv_schema_column(const pv_schema *schema, size_t index, pv_column_type *type); /* NULL outside */
 /* A file to be predicted or judged in one call: pv_table_read as the schema and roles need it, then pv_schema_apply.
  * csv: how the file is written; NULL: as usual. */
 PV_MUST_USE pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,

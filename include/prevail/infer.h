@@ -77,8 +77,8 @@ typedef struct pv_fit_options {
     int match;                /* pv_match */
     const char *robust;       /* "auto", or an exponent from 0, profile, to 1, iw */
     const char *model;
-    int infer; /* pv_inference */
-    const char *prior;
+    int infer;         /* pv_inference */
+    const char *prior; /* as for pv_prior_parse; "auto": the rows choose its scale; "usual": as networks need it, too */
     const char *intercept_prior;
     const char *pretrained; /* networks: NPZ with the low-level module's weights; NULL: none */
     bool freeze_low;        /* networks: the low-level module stays as it starts */

@@ -129,6 +129,43 @@ const char *pv_report_label(const pv_report_judged *judged, int label, char *to,
 PV_MUST_USE pv_status pv_judgement_report(pv_ctx *ctx, const pv_judgement *judgement, const char *target, double level,
                                           const pv_report_options *options);
 
+/* ---- what each column is worth -------------------------------------------------------------------------------------
+ * The information that predictions lose when a column's cells are dealt out anew among the people of a population, so
+ * that the column says nothing of its own row: the mean of log p(y|x) less log p(y|x with that column dealt anew), in
+ * nats. Text columns, and all terms that a column is in, change together. Where two columns say the same, neither loses
+ * much. Both means, and the cells that are dealt, are weighted label by label to the population stated.
+ */
+typedef struct pv_importance_options {
+    int64_t permutations; /* of each column; 5 */
+    int64_t rows;         /* at most so many are looked at, evenly spaced; 20000; 0: all */
+    int64_t seed;         /* 1 */
+} pv_importance_options;
+
+pv_importance_options pv_importance_options_default(void);
+extern const pv_option pv_importance_option_table[]; /* ends with a NULL name */
+
+typedef struct pv_column_importance {
+    char *name;
+    double loss; /* the mean over permutations */
+    double sd;   /* over permutations; NaN of one */
+} pv_column_importance;
+
+typedef struct pv_importance {
+    size_t columns;
+    pv_column_importance *column; /* [columns], the greatest loss first */
+    double information;           /* what the model has: the entropy of the labels less its own mean -log p(y|x) */
+    size_t rows;                  /* looked at */
+    int64_t permutations;
+} pv_importance;
+
+/* table, and roles by which the rows judged were made of it, as for pv_schema_apply. population: of the predictions;
+ * not an unknown one. stated [classes]: that the means are for. options may be NULL. The caller frees *importance.
+ * Refused: models of images. */
+PV_MUST_USE pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const pv_table *table,
+                                         const pv_roles *roles, const pv_population *population, const double *stated,
+                                         const pv_importance_options *options, pv_importance **importance);
+void pv_importance_free(pv_ctx *ctx, pv_importance *importance); /* NULL is fine */
+
 /* Whether metrics of rows with the label shares observed mislead about a population with others. */
 bool pv_shares_differ(int classes, const double *observed, const double *prevalence);
 

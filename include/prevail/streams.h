@@ -44,6 +44,7 @@ extern "C" {
     X(VI_REST, 45, "call")                                                                                             \
     X(VI_DIRECTIONS, 46, "first point of a chunk; the number of points: the basis")                                    \
     X(BOOTSTRAP, 51, "replicate")                                                                                      \
+    X(IMPORTANCE, 52, "column x 2^32 + permutation")                                                                   \
     X(STUDY_PEOPLE, 901, "replicate")                                                                                  \
     X(STUDY_PREVALENCE, 902, "replicate")                                                                              \
     X(STUDY_SBC, 903, "replicate")                                                                                     \

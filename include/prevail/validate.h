@@ -17,13 +17,18 @@ typedef struct pv_validation_options {
     int64_t repeats;                   /* 1: how often, with other folds */
     const char *population;            /* as for pv_population_new; "true" */
     const pv_unknown_options *unknown; /* how population "unknown" is inferred; NULL: by default */
-    const char *stated_for;            /* as in pv_judge_options */
+    const char *stated_for;            /* as in pv_judge_options; "population", where unknown the rows' own */
     int64_t bootstrap;                 /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
     double level;                      /* of these; 0.9 */
+    /* Not in the table: what the data were learned from. With them each fold learns anew what the schema learned: knots
+     * of splines, what fills missing cells, levels. Both NULL: only means, standard deviations and the rows of levels
+     * are. Borrowed. */
+    const pv_table *table;
+    const pv_roles *roles;
 } pv_validation_options;
 
 pv_validation_options pv_validation_options_default(void);
-extern const pv_option pv_validation_option_table[]; /* all but unknown; ends with a NULL name */
+extern const pv_option pv_validation_option_table[]; /* all but unknown, table and roles; ends with a NULL name */
 
 /* That table by name. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_validation_settings_new(pv_ctx *ctx, pv_settings **settings);
@@ -43,8 +48,7 @@ typedef struct pv_validation {
     bool elsewhere;       /* the population asked for is not the true one */
     double
         *population; /* [classes], prevalence of the population asked for, the mean over folds where it is inferred */
-    double *stated;  /* [classes], that the metrics are stated for; NULL: the rows as they are, and nell for the true
-                        population */
+    double *stated;  /* [classes], that the metrics are stated for; NULL: the rows as they are */
     pv_unknown_prevalence *
         *target; /* [repeats][folds], population unknown: what each fold's rows told of it; else NULL */
     pv_predicted_strata **strata; /* [repeats][folds], of models with strata; else NULL */
@@ -61,9 +65,10 @@ typedef struct pv_validation {
 } pv_validation;
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
- * not depend on how many. Means and standard deviations of number columns are learned in each fold anew; levels of text
- * columns and the choice of features are those of the schema. options->sample goes to every fit; options->seed draws
- * the folds as well. The caller frees *validation; data must outlive it. */
+ * not depend on how many. Means and standard deviations of number columns are learned in each fold anew, and, where how
+ * has the table, all that the schema learned; the choice of features is the schema's. Without the table, with a
+ * population sample and with a target of counts, levels, knots and the like are those of the schema. options->sample
+ * goes to every fit; options->seed draws the folds as well. The caller frees *validation; data must outlive it. */
 PV_MUST_USE pv_status pv_cross_validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                                         const pv_fit_options *options, const pv_validation_options *how,
                                         pv_validation **validation);

@@ -80,11 +80,13 @@ enum { PV__FREE, PV__FORCED_TEXT, PV__SKIPPED };
 /* The options as texts, understood (csv_options.c). */
 typedef struct pv__csv_form {
     char delimiter; /* 0: to be found out */
+    char likely;    /* then, where the first line has it; 0: none */
     char decimal;   /* '.' or ',' */
     bool header;
-    bool usual;     /* the usual texts mean missing; else those of the list, and empty fields */
-    char **na;      /* [n_na] */
-    double *number; /* [n_na], NaN where such a text is no number */
+    const char *column; /* not NULL: there is a header where the first line has this name */
+    bool usual;         /* the usual texts mean missing; else those of the list, and empty fields */
+    char **na;          /* [n_na] */
+    double *number;     /* [n_na], NaN where such a text is no number */
     size_t n_na;
 } pv__csv_form;
 

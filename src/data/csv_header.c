@@ -116,7 +116,12 @@ static pv_status scan_names(pv__reader *r, const char *text, char ***names, size
 
 /* Detects the delimiter and scans the names; *next is NULL where the window ends too early. */
 static pv_status header_line(pv__reader *r, const char *text, char ***names, size_t *n, const char **next) {
-    char delimiter = r->form.delimiter ? r->form.delimiter : detect_delimiter(text, r->form.decimal);
+    char likely = r->form.likely, delimiter = r->form.delimiter;
+    const char *found = likely ? strchr(text, likely) : NULL;
+    if (!delimiter && found && found < text + strcspn(text, "\n"))
+        delimiter = likely;
+    if (!delimiter)
+        delimiter = detect_delimiter(text, r->form.decimal);
     *next = NULL;
     /* At the end of the file the scanner has the message for what the detection could not see the end of. */
     pv__scanner_delimiter(&r->scanner, delimiter ? delimiter : ',');
@@ -128,6 +133,14 @@ static pv_status header_line(pv__reader *r, const char *text, char ***names, siz
         *n = 0;
     }
     return PV_OK;
+}
+
+/* Whether the names have the one that tells a header where there should be none. */
+static bool is_header(const pv__reader *r, char *const *names, size_t n) {
+    for (size_t c = 0; r->form.column && c < n; c++)
+        if (strcmp(names[c], r->form.column) == 0)
+            return true;
+    return false;
 }
 
 /* The header is the first line that is not blank. */
@@ -144,6 +157,8 @@ static pv_status read_header(pv__reader *r, char ***names, size_t *n) {
             r->header = input->line;
             PV_TRY(header_line(r, text, names, n, &next));
         }
+        if (next && !blank)
+            r->form.header = r->form.header || is_header(r, *names, *n);
         if (next && !blank && !r->form.header) /* the line is a row as well */
             return PV_OK;
         if (next) {

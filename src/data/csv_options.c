@@ -11,7 +11,9 @@ const pv_option pv_csv_option_table[] = {
     {"separator", PV_OPTION_TEXT, AT(separator), "auto", 0, 0, NULL, "CHAR",
      "What separates the fields of CSV files: a character, or tab. auto: a comma, or the one of tab, semicolon and bar "
      "that the header has."},
-    {"decimal", PV_OPTION_TEXT, AT(decimal), ".", 0, 0, NULL, ".|,", "The decimal mark of their numbers."},
+    {"decimal", PV_OPTION_TEXT, AT(decimal), "auto", 0, 0, NULL, ".|,",
+     "The decimal mark of their numbers. auto: a point. (What fit was told of these four, predict and eval take for "
+     "granted, unless they are told otherwise.)"},
     {"no-header", PV_OPTION_FLAG, AT(no_header), NULL, 0, 0, NULL, NULL,
      "Their first row is data; the columns are x1, x2, ..."},
     {"na", PV_OPTION_TEXT, AT(na), "auto", 0, 0, NULL, "TEXTS",
@@ -22,6 +24,11 @@ const pv_option pv_csv_option_table[] = {
 
 const pv_csv_options *pv_csv_options_of(const pv_settings *settings) {
     return pv_settings_values(settings, pv_csv_option_table);
+}
+
+/* Nobody said anything. */
+static bool is_usual(const char *text) {
+    return !text || strcmp(text, "auto") == 0;
 }
 
 static pv_status parse_separator(pv_ctx *ctx, const char *text, char *delimiter) {
@@ -51,7 +58,7 @@ static pv_status parse_separator(pv_ctx *ctx, const char *text, char *delimiter)
 
 static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
     *decimal = '.';
-    if (!text || strcmp(text, ".") == 0 || strcmp(text, "point") == 0)
+    if (is_usual(text) || strcmp(text, ".") == 0 || strcmp(text, "point") == 0)
         return PV_OK;
     *decimal = ',';
     if (strcmp(text, ",") == 0 || strcmp(text, "comma") == 0)
@@ -61,18 +68,54 @@ static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
 
 pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv_form *form) {
     static const pv_csv_options none = {0};
+    static const pv_written usual = {0};
     options = options ? options : &none;
-    *form = (pv__csv_form){.header = !options->no_header, .usual = !options->na || strcmp(options->na, "auto") == 0};
+    const pv_written *kept = options->schema ? &options->schema->written : &usual;
+    const char *na = is_usual(options->na) ? kept->na : options->na;
+    *form = (pv__csv_form){.header = !options->no_header, .usual = !na};
     PV_TRY(parse_separator(ctx, options->separator, &form->delimiter));
-    PV_TRY(parse_decimal(ctx, options->decimal, &form->decimal));
+    if (!form->delimiter)
+        PV_TRY(parse_separator(ctx, kept->separator, &form->likely));
+    PV_TRY(parse_decimal(ctx, is_usual(options->decimal) ? kept->decimal : options->decimal, &form->decimal));
+    if (form->header && kept->no_header) {
+        form->header = false;
+        form->column = pv_schema_column(options->schema, 0, NULL);
+    }
     if (form->usual)
         return PV_OK;
-    PV_TRY(pv__names_split(ctx, "`na`", options->na, &form->na, &form->n_na));
+    PV_TRY(pv__names_split(ctx, "`na`", na, &form->na, &form->n_na));
     PV_TRY(pv__alloc(ctx, form->n_na, sizeof *form->number, &form->number));
     for (size_t i = 0; i < form->n_na; i++)
         if (!pv__csv_number(form, form->na[i], strlen(form->na[i]), &form->number[i]))
             form->number[i] = (double)NAN;
     return PV_OK;
+}
+
+/* ---- kept with a table and its schema ---------------------------------------------------------------------------- */
+
+static pv_status keep_text(pv_ctx *ctx, const char *text, char **to) {
+    return is_usual(text) ? PV_OK : pv__strdup(ctx, text, to);
+}
+
+pv_status pv__written_of(pv_ctx *ctx, const pv_csv_options *options, pv_written *written) {
+    PV_TRY(keep_text(ctx, options->separator, &written->separator));
+    PV_TRY(keep_text(ctx, options->decimal, &written->decimal));
+    PV_TRY(keep_text(ctx, options->na, &written->na));
+    written->no_header = options->no_header;
+    return PV_OK;
+}
+
+pv_status pv__written_copy(pv_ctx *ctx, const pv_written *from, pv_written *to) {
+    const pv_csv_options as = {
+        .separator = from->separator, .decimal = from->decimal, .na = from->na, .no_header = from->no_header};
+    return pv__written_of(ctx, &as, to);
+}
+
+void pv__written_free(pv_ctx *ctx, pv_written *written) {
+    pv__free(ctx, written->separator);
+    pv__free(ctx, written->decimal);
+    pv__free(ctx, written->na);
+    *written = (pv_written){0};
 }
 
 void pv__csv_form_free(pv_ctx *ctx, pv__csv_form *form) {

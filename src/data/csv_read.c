@@ -378,6 +378,8 @@ static pv_status read_csv(pv_ctx *ctx, const char *path, const pv_csv_options *o
     PV_GOTO(done, begin_table(&r));
     PV_GOTO(done, read_rows(&r));
     PV_GOTO(done, finish_table(&r));
+    if (options)
+        PV_GOTO(done, pv__written_of(ctx, options, &r.table->written));
     *table = r.table;
     r.table = NULL;
 done:

@@ -61,9 +61,16 @@ typedef struct pv__reading {
     const char **names;
     char **categorical, **excluded, **strata, **votes;
     size_t n_categorical, n_excluded, n_strata, n_votes;
+    char *cases; /* the first of a target of two columns; the second is behind its slash */
 } pv__reading;
 PV_MUST_USE pv_status pv__reading_new(pv_ctx *ctx, const pv_csv_options *options, pv__reading *reading);
 void pv__reading_free(pv_ctx *ctx, pv__reading *reading);
+
+/* How files are written (csv_options.c): as the options say where that is not as usual; a failed copy is freed with the
+ * whole. */
+PV_MUST_USE pv_status pv__written_of(pv_ctx *ctx, const pv_csv_options *options, pv_written *written);
+PV_MUST_USE pv_status pv__written_copy(pv_ctx *ctx, const pv_written *from, pv_written *to);
+void pv__written_free(pv_ctx *ctx, pv_written *written);
 
 /* A file of arrays as a table (image_table.c). */
 PV_MUST_USE pv_status pv__image_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options,

@@ -147,11 +147,15 @@ static pv_status named_positive(pv_ctx *ctx, const pv_roles *roles, char **posit
 
 static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
                               pv_schema *schema, pv_dataset *data) {
-    pv_column found;
+    pv_column found = {0};
     char *named = NULL;
-    PV_TRY(pv__categories_make(ctx, table, plan->target, data, PV__CLASSES_MAX, &found));
     pv_status status;
     PV_GOTO(done, named_positive(ctx, roles, &named));
+    if (pv__plan_counts(plan, table)) {
+        status = pv__counts_learn(ctx, table, plan, named, schema, data);
+        goto done;
+    }
+    PV_GOTO(done, pv__categories_make(ctx, table, plan->target, data, PV__CLASSES_MAX, &found));
     PV_GOTO(done, check_labels(ctx, table, plan, &found));
     PV_GOTO(done, pv__categories_sort(ctx, data, false, &found));
     PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
@@ -258,6 +262,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     if (made->votes)
         named.target = roles->votes;
     PV_GOTO(done, pv__schema_name(ctx, &named, made));
+    PV_GOTO(done, pv__written_copy(ctx, &table->written, &made->written));
     PV_GOTO(done, pv__weights_learn(ctx, roles, data));
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
@@ -293,6 +298,8 @@ pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
     pv__plan plan = {0};
     PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->missing, "", data));
+    if (pv__plan_counts(&plan, table))
+        return pv__counts_apply(ctx, table, &plan, schema, data);
     if (plan.target == table->columns)
         return PV_OK;
     data->classes = schema->classes;
@@ -347,6 +354,8 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
     PV_GOTO(done,
             pv__rows_select(ctx, table, &plan, missing_rule(schema, roles),
                             roles->missing == PV_MISSING_MODEL ? ", or predict them with `missing` impute" : "", data));
+    if (pv__plan_counts(&plan, table))
+        PV_GOTO(done, pv__counts_apply(ctx, table, &plan, schema, data));
     if (plan.target < table->columns) {
         PV_GOTO(done, match_column(ctx, table, plan.target, data, schema->labels, schema->classes, "label", true,
                                    &data->label));

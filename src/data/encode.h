@@ -11,6 +11,7 @@ enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 }; /* of a column; PV__LABELS
 /* Columns of a table by the part they play; an index of table->columns means none. */
 typedef struct pv__plan {
     size_t target;
+    size_t count[2]; /* a target of counts: cases and controls; target is then none */
     size_t weights;
     size_t group;
     size_t *vote; /* [votes], the columns of votes */
@@ -42,6 +43,25 @@ static inline const char *pv__roles_grouping(const pv_roles *roles) {
 PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
 /* The same with the group, of a table to learn from. */
 PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+
+/* ---- counts.c ---------------------------------------------------------------------------------------------------- */
+
+/* Where the text of a target names two columns of counts, CASES/CONTROLS: the slash. NULL: it does not. */
+const char *pv__counts_slash(const char *target);
+/* Whether the plan has such a target. */
+static inline bool pv__plan_counts(const pv__plan *plan, const pv_table *table) {
+    return plan->count[0] < table->columns;
+}
+/* The columns, into the plan; none where the table has a column of the target's name. */
+PV_MUST_USE pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+/* The rows selected become one for each label, with weight and label: 1 of cases, 0 of controls. */
+PV_MUST_USE pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, pv_dataset *data);
+/* The labels: the columns' names, the cases last unless positive, which may be NULL, says otherwise. */
+PV_MUST_USE pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
+                                       pv_schema *schema, pv_dataset *data);
+/* The labels of the rows as the schema has them. */
+PV_MUST_USE pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
+                                       const pv_schema *schema, pv_dataset *data);
 
 /* ---- schema.c ---------------------------------------------------------------------------------------------------- */
 

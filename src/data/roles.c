@@ -2,12 +2,15 @@
 #include <string.h>
 
 #include "data/encode.h"
+#include "base/number.h"
 
 #define ROLE(name, field, metavar, help)                                                                               \
     { name, PV_OPTION_TEXT, offsetof(pv_roles, field), NULL, 0, 0, NULL, metavar, help }
 
 const pv_option pv_role_option_table[] = {
-    ROLE("target", target, "COL", "The column to predict. Required; images: labels, or `votes`."),
+    ROLE("target", target, "COL",
+         "The column to predict. Required; images: labels, or `votes`. CASES/CONTROLS: two columns of counts, each "
+         "row being so many people with the outcome and so many without."),
     ROLE("positive", positive, "LABEL",
          "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: the larger number, or the "
          "one "
@@ -81,6 +84,10 @@ pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *opti
                          pv__show(name).text);
 }
 
+static bool is_target(const pv__plan *plan, size_t column) {
+    return column == plan->target || column == plan->count[0] || column == plan->count[1];
+}
+
 /* Marks the listed columns. Those with a part of their own are refused where refuse is set. */
 static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, const char *text, const pv__plan *refuse,
                       bool *marked) {
@@ -91,9 +98,9 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
     for (size_t i = 0; i < count && status == PV_OK; i++) {
         size_t c;
         status = pv_table_find(ctx, table, option, names[i], &c);
-        if (status == PV_OK && refuse && (c == refuse->target || c == refuse->weights))
+        if (status == PV_OK && refuse && (is_target(refuse, c) || c == refuse->weights))
             status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the %s and cannot be a feature", option,
-                              pv__show(names[i]).text, c == refuse->target ? "target" : "weights");
+                              pv__show(names[i]).text, is_target(refuse, c) ? "target" : "weights");
         else if (status == PV_OK)
             marked[c] = true;
     }
@@ -107,7 +114,8 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
                         pv__show(roles->target).text);
-    if (roles->target)
+    PV_TRY(pv__counts_find(ctx, table, roles, plan));
+    if (roles->target && !pv__plan_counts(plan, table))
         PV_TRY(pv_table_find(ctx, table, "`target`", roles->target, &plan->target));
     if (roles->weights)
         PV_TRY(pv__number_column(ctx, table, "`weights`", roles->weights, &plan->weights));
@@ -175,7 +183,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
         if (!name)
             continue;
         PV_TRY(pv_table_find(ctx, table, "`terms`", name, c));
-        const char *part = *c == plan->target    ? "target"
+        const char *part = is_target(plan, *c)   ? "target"
                            : *c == plan->weights ? "column of weights"
                            : *c == plan->group   ? "column of groups"
                            : *c == id            ? "column of ids"
@@ -247,7 +255,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
     for (size_t c = 0; c < n; c++) {
-        if (c == plan->target || c == plan->weights || excluded[c] ||
+        if (is_target(plan, c) || c == plan->weights || excluded[c] ||
             (!use[c].named && ((only && !wanted[c]) || use[c].replaced)))
             continue;
         plan->category[plan->features] = category[c] || table->column[c].type == PV_COLUMN_TEXT;
@@ -282,9 +290,13 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
     size_t row = 0;
     while (row + 1 < table->rows && found->code[row] < 0)
         row++;
-    return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'",
-                         pv__show(source->name).text,
-                         found->code[row] < 0 ? "" : pv__show(found->level[found->code[row]]).text);
+    const char *text = found->code[row] < 0 ? "" : found->level[found->code[row]];
+    double value;
+    return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'%s",
+                         pv__show(source->name).text, pv__show(text).text,
+                         pv__number_parse(text, strlen(text), &value)
+                             ? "; training was told of decimal commas: if there are points here, add `decimal` ."
+                             : "");
 }
 
 /* The columns of the terms, and the first one's as the place of what they make. */

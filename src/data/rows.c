@@ -39,6 +39,17 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     return PV_OK;
 }
 
+static pv_status check_counts(pv_ctx *ctx, const pv_table *table, size_t column) {
+    const double *count = table->column[column].number;
+    for (size_t row = 0; row < table->rows; row++)
+        if (!isnan(count[row]) && !pv_weight_sound(count[row]))
+            return PV__FAIL_CELL(ctx, table, row, column,
+                                 "%g in column '%s' is not a count of people: 0, or from 1e-100 to 1e100; correct the "
+                                 "cell",
+                                 count[row], pv__show(table->column[column].name).text);
+    return PV_OK;
+}
+
 /* filled: its missing cells cost no row. */
 static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool feature, bool filled,
                               row_states *states) {
@@ -71,7 +82,8 @@ static bool is_feature(const pv__plan *plan, size_t column) {
     bool vote = false;
     for (size_t i = 0; i < plan->votes; i++)
         vote |= plan->vote[i] == column;
-    return column != plan->target && column != plan->weights && !vote;
+    return column != plan->target && column != plan->weights && column != plan->count[0] && column != plan->count[1] &&
+           !vote;
 }
 
 static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
@@ -85,17 +97,23 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
         PV_TRY(check_column(ctx, table, plan->target, false, false, states));
     for (size_t i = 0; i < plan->votes; i++)
         PV_TRY(check_column(ctx, table, plan->vote[i], false, false, states));
+    for (size_t i = 0; i < 2; i++)
+        if (plan->count[i] < table->columns) {
+            PV_TRY(check_counts(ctx, table, plan->count[i]));
+            PV_TRY(check_column(ctx, table, plan->count[i], false, false, states));
+        }
     for (size_t f = 0; f < plan->features; f++)
         PV_TRY(check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states));
     for (size_t c = 0; c < plan->term_columns; c++)
         if (plan->term_column[c] < table->columns)
             PV_TRY(check_column(ctx, table, plan->term_column[c], true, missing >= PV_MISSING_INDICATOR, states));
+    size_t at = states->first_column;
     if (states->missing > 0 && missing != PV_MISSING_DROP)
-        return PV__FAIL_CELL(ctx, table, states->first_row, states->first_column,
+        return PV__FAIL_CELL(ctx, table, states->first_row, at,
                              "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
                              "rows out with `missing` drop%s",
-                             pv__show(table->column[states->first_column].name).text, states->missing, table->rows,
-                             is_feature(plan, states->first_column) ? advice : "");
+                             pv__show(table->column[at].name).text, states->missing, table->rows,
+                             is_feature(plan, at) ? advice : "");
     if (states->missing + states->no_weight == table->rows)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
@@ -123,6 +141,8 @@ pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *pl
         for (size_t i = 0; i < data->rows; i++)
             data->weight[i] = table->column[plan->weights].number[data->table_row[i]];
     }
+    if (pv__plan_counts(plan, table))
+        status = pv__counts_rows(ctx, table, plan, data);
 done:
     pv__free(ctx, states.state);
     return status;

@@ -24,6 +24,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__image_encoding_free(ctx, schema->image);
     pv__terms_free(ctx, schema);
     pv__strata_free(ctx, schema->strata);
+    pv__written_free(ctx, &schema->written);
     pv__free(ctx, schema);
 }
 
@@ -59,6 +60,7 @@ pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema)
 static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     pv_roles names = {.target = from->target, .weights = from->weights, .group = from->group};
     PV_TRY(pv__schema_name(ctx, &names, to));
+    PV_TRY(pv__written_copy(ctx, &from->written, &to->written));
     to->classes = from->classes;
     to->votes = from->votes;
     to->missing = from->missing;
@@ -141,6 +143,45 @@ pv_roles pv_schema_roles(const pv_schema *schema) {
                       .missing = PV_MISSING_MODEL};
 }
 
+/* ---- the columns of a table ----------------------------------------------------------------------------------------
+ */
+
+/* The column of a term that no source, and no term before it, has; NULL: there is none such. */
+static const char *own_column(const pv_schema *schema, size_t term, size_t part) {
+    const char *name = schema->term[term].column[part];
+    if (!name || pv__schema_find(schema, name) < pv__schema_plain(schema))
+        return NULL;
+    for (size_t t = 0; t <= term; t++)
+        for (size_t i = 0; i < (t < term ? 2 : part); i++)
+            if (schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0)
+                return NULL;
+    return name;
+}
+
+const char *pv_schema_column(const pv_schema *schema, size_t index, pv_column_type *type) {
+    size_t plain = schema->image ? 0 : pv__schema_plain(schema);
+    if (index < plain) {
+        if (type)
+            *type = schema->source[index].type;
+        return schema->source[index].name;
+    }
+    if (type)
+        *type = PV_COLUMN_NUMBER;
+    for (size_t i = 0, left = index - plain; i < 2 * schema->terms; i++) {
+        const char *name = own_column(schema, i / 2, i % 2);
+        if (name && left-- == 0)
+            return name;
+    }
+    return NULL;
+}
+
+size_t pv_schema_columns(const pv_schema *schema) {
+    size_t count = schema->image ? 0 : pv__schema_plain(schema);
+    for (size_t i = 0; i < 2 * schema->terms; i++)
+        count += own_column(schema, i / 2, i % 2) != NULL;
+    return count;
+}
+
 /* ---- what a reader must keep ------------------------------------------------------------------------------------- */
 
 /* Whether the schema reads the column as numbers. It may name the rows all the same. */
@@ -219,7 +260,7 @@ static pv_status release_terms(pv_ctx *ctx, const char *terms, pv__reading *r) {
 }
 
 static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__reading *r) {
-    enum { PARTS = 4 }; /* target, id, group or weights, and a place to spare */
+    enum { PARTS = 6 }; /* target, the two columns of one of counts, id, group or weights, and a place to spare */
     const pv_roles *roles = options->roles;
     const pv_schema *schema = options->schema;
     if (roles && !schema) {
@@ -240,6 +281,13 @@ static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__read
         add(text, &n_text, options->text[i]);
     for (size_t i = 0; i < options->n_keep; i++)
         add(keep, &n_keep, options->keep[i]);
+    const char *slash = roles ? pv__counts_slash(roles->target) : NULL;
+    if (slash) {
+        PV_TRY(pv__strdup(ctx, roles->target, &r->cases));
+        r->cases[slash - roles->target] = '\0';
+        add(keep, &n_keep, r->cases);
+        add(keep, &n_keep, slash + 1);
+    }
     if (schema)
         keep_for_schema(schema, roles, r, text, &n_text, keep, &n_keep);
     else if (roles)
@@ -269,6 +317,7 @@ void pv__reading_free(pv_ctx *ctx, pv__reading *reading) {
     pv_string_list_free(ctx, reading->strata, reading->n_strata);
     pv_string_list_free(ctx, reading->votes, reading->n_votes);
     pv__free(ctx, reading->names);
+    pv__free(ctx, reading->cases);
     *reading = (pv__reading){0};
 }
 

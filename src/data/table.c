@@ -21,6 +21,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
     pv_archive_free(ctx, table->archive);
     pv__free(ctx, table->source);
     pv__free(ctx, table->line);
+    pv__written_free(ctx, &table->written);
     pv__free(ctx, table);
 }
 
@@ -37,6 +38,46 @@ pv_status pv__table_new(pv_ctx *ctx, const char *source, const char *const *name
     for (size_t c = 0; names && c < columns; c++)
         PV_GOTO(fail, pv__strdup(ctx, names[c], &made->column[c].name));
     *table = made;
+    return PV_OK;
+fail:
+    pv_table_free(ctx, made);
+    return status;
+}
+
+static pv_status take_column(pv_ctx *ctx, const pv_column *from, size_t n, const size_t *row, pv_column *to) {
+    to->type = from->type;
+    if (from->type == PV_COLUMN_NUMBER) {
+        PV_TRY(pv__alloc(ctx, n, sizeof *to->number, &to->number));
+        for (size_t i = 0; i < n; i++)
+            to->number[i] = from->number[row[i]];
+        return PV_OK;
+    }
+    PV_TRY(pv__alloc(ctx, n, sizeof *to->code, &to->code));
+    for (size_t i = 0; i < n; i++)
+        to->code[i] = from->code[row[i]];
+    to->levels = from->levels; /* a failed copy is freed with the whole */
+    return from->levels > 0 ? pv__names_copy(ctx, (const char *const *)from->level, (size_t)from->levels, &to->level)
+                            : PV_OK;
+}
+
+pv_status pv_table_take(pv_ctx *ctx, const pv_table *table, size_t n, const size_t *row, pv_table **taken) {
+    *taken = NULL;
+    pv_table *made;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    pv_status status;
+    made->rows = n;
+    made->hash = table->hash;
+    PV_GOTO(fail, pv__strdup(ctx, table->source, &made->source));
+    PV_GOTO(fail, pv__alloc(ctx, n, sizeof *made->line, &made->line));
+    for (size_t i = 0; i < n; i++)
+        made->line[i] = pv_table_line(table, row[i]);
+    PV_GOTO(fail, pv__alloc(ctx, table->columns, sizeof *made->column, &made->column));
+    made->columns = table->columns;
+    for (size_t c = 0; c < table->columns; c++) {
+        PV_GOTO(fail, pv__strdup(ctx, table->column[c].name, &made->column[c].name));
+        PV_GOTO(fail, take_column(ctx, &table->column[c], n, row, &made->column[c]));
+    }
+    *taken = made;
     return PV_OK;
 fail:
     pv_table_free(ctx, made);

@@ -22,16 +22,11 @@ const char *pv_classifier_feature(const pv_classifier *classifier, int index) {
 }
 
 size_t pv_classifier_columns(const pv_classifier *classifier) {
-    return classifier->schema->sources;
+    return pv_schema_columns(classifier->schema);
 }
 
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index, pv_column_type *type) {
-    const pv_schema *schema = classifier->schema;
-    if (index >= schema->sources)
-        return NULL;
-    if (type)
-        *type = schema->source[index].type;
-    return schema->source[index].name;
+    return pv_schema_column(classifier->schema, index, type);
 }
 
 const pv_schema *pv_classifier_schema(const pv_classifier *classifier) {

@@ -214,7 +214,8 @@ static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatc
     pv_prior prior;
     size_t rows;
     double n;
-    PV_TRY(pv_prior_parse(ctx, "`prior`", o->prior, &prior));
+    if (!pv__prior_is_open(o))
+        PV_TRY(pv_prior_parse(ctx, "`prior`", o->prior, &prior));
     PV_TRY(pv__batch_parse(ctx, o->batch, &rows));
     PV_TRY(pv__strength_parse(ctx, o->prevalence_n, &n));
     if (strcmp(o->intercept_prior, "auto") != 0)

@@ -367,7 +367,7 @@ static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *da
         PV_TRY(pv__alloc(ctx, k, sizeof(double), &c->prevalence));
         memcpy(c->prevalence, problem->prevalence, k * sizeof(double));
     }
-    return pv__record(ctx, problem->given, &c->record);
+    return pv__record(ctx, problem->given, problem->options, &c->record);
 }
 
 /* Output biases, and the centre of their prior: the log prevalence of the population that the loss learns. */
@@ -464,6 +464,8 @@ done:
 static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
                           const pv_fit_options *given, pv_classifier **classifier) {
     pv_fit_options resolved = *given, *options = &resolved;
+    bool choose = pv__prior_is_open(given);
+    char prior[PV__PRIOR_TEXT];
     if (options->rate == 0)
         options->rate = data->images ? 2e-4 : 0.01;
     PV_TRY(pv__matched_options(ctx, data, options));
@@ -474,8 +476,15 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     pv_status status;
     PV_GOTO(done, pv_model_new(ctx, options->model, data->features, data->classes, &c->model));
     PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &c->stratified));
+    if (choose)
+        options->prior = "normal:1"; /* until the rest is known to be right */
     PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
     PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
+    if (choose) {
+        PV_GOTO(done, pv__prior_choose(ctx, schema, data, given, c->model, prior));
+        options->prior = prior;
+        PV_GOTO(done, pv_prior_parse(ctx, "`prior`", prior, &problem.prior));
+    }
     pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, schema, data, &problem, c));
     PV_GOTO(done, set_start(ctx, &problem, c->w));

@@ -97,6 +97,12 @@ PV_MUST_USE pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *
 PV_MUST_USE pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *options, const char *text,
                                           pv_prior *prior);
 
+/* (scale.c) Whether the fit is to find its prior; and which one, "normal:S", into prior [PV__PRIOR_TEXT]. */
+bool pv__prior_is_open(const pv_fit_options *options);
+enum { PV__PRIOR_TEXT = 32 };
+PV_MUST_USE pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                       const pv_fit_options *options, const pv_model *model, char *prior);
+
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);
@@ -400,7 +406,8 @@ pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *h
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *classifier);
 pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *classifier, bool *found);
 
-/* JSON text of version, command and options; the caller frees with pv__free. */
-pv_status pv__record(pv_ctx *ctx, const pv_fit_options *options, char **record);
+/* JSON text of version, command and options, as given and, where that is another, as used; the caller frees with
+ * pv__free. */
+pv_status pv__record(pv_ctx *ctx, const pv_fit_options *given, const pv_fit_options *used, char **record);
 
 #endif

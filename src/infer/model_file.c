@@ -174,6 +174,11 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     if (object && rule &&
         json_object_set_new(object, "missing", json_string(pv_missing_name((pv_missing)c->schema->missing))) != 0)
         return json_decref(object), NULL;
+    bool failed = false;
+    json_t *written = object ? pv__written_to_json(&c->schema->written, &failed) : NULL;
+    failed |= written && json_object_set_new(object, "written", written) != 0;
+    if (failed)
+        return json_decref(object), NULL;
     if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", pv__terms_to_json(c->schema)) != 0)
         return json_decref(object), NULL;
     if (object && c->stratified && json_object_set_new(object, "strata", strata_of(c->schema->strata)) != 0)
@@ -567,6 +572,10 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     schema->votes = json_is_true(json_object_get(r->root, "votes"));
     if (json_object_get(r->root, "strata"))
         PV_TRY(get_strata(r, json_object_get(r->root, "strata"), schema));
+    const char *wrong;
+    PV_TRY(pv__written_from_json(r->ctx, json_object_get(r->root, "written"), &schema->written, &wrong));
+    if (wrong)
+        return damaged(r, wrong);
     json_t *list = json_object_get(r->root, "columns");
     if (!json_is_array(list))
         return damaged(r, "its columns are missing");
@@ -581,7 +590,6 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     schema->sources = json_array_size(list);
     for (size_t i = 0; i < schema->sources; i++)
         PV_TRY(get_column(r, json_array_get(list, i), &schema->source[i]));
-    const char *wrong;
     PV_TRY(pv__terms_from_json(r->ctx, json_object_get(r->root, "terms"), schema, &wrong));
     if (wrong)
         return damaged(r, wrong);

@@ -1,4 +1,4 @@
-/* The terms of a schema as JSON, for model files. */
+/* Parts of a schema as JSON, for model files: its terms, and how its file was written. */
 #include <math.h>
 
 #include "base/json.h"
@@ -94,4 +94,30 @@ pv_status pv__terms_from_json(pv_ctx *ctx, json_t *list, pv_schema *schema, cons
         if (schema->source[s].type != PV_COLUMN_NUMBER)
             *wrong = "a term makes a column of text";
     return PV_OK;
+}
+
+/* ---- how the file was written ------------------------------------------------------------------------------------ */
+
+json_t *pv__written_to_json(const pv_written *written, bool *failed) {
+    const char *const names[] = {"separator", "decimal", "na"}, *const texts[] = {written->separator, written->decimal,
+                                                                                  written->na};
+    if (!written->separator && !written->decimal && !written->na && !written->no_header)
+        return NULL;
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && json_object_set_new(object, names[i], pv__json_text(texts[i])) != 0)
+            *failed = true;
+    if (written->no_header && json_object_set_new(object, "no_header", json_true()) != 0)
+        *failed = true;
+    return object;
+}
+
+/* The texts are checked as those of any reader once a file is read with them. */
+pv_status pv__written_from_json(pv_ctx *ctx, json_t *object, pv_written *written, const char **wrong) {
+    const pv_csv_options as = {.separator = json_string_value(json_object_get(object, "separator")),
+                               .decimal = json_string_value(json_object_get(object, "decimal")),
+                               .na = json_string_value(json_object_get(object, "na")),
+                               .no_header = json_is_true(json_object_get(object, "no_header"))};
+    *wrong = object && !json_is_object(object) ? "how its file was written is damaged" : NULL;
+    return *wrong ? PV_OK : pv__written_of(ctx, &as, written);
 }

@@ -63,8 +63,12 @@ const pv_option pv_fit_option_table[] = {
      "(a "
      "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
      "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile)."},
-    {"prior", PV_OPTION_TEXT, AT(prior), "normal:2.5", 0, 0, NULL, "normal:S|student:NU|laplace:S|none",
-     "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator."},
+    {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
+     "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "
+     "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
+     "population "
+     "(cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. usual: "
+     "normal:2.5; for mlp auto, unless it has a hundred rows of each label for a parameter, or a posterior."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
@@ -152,7 +156,7 @@ const pv_fit_options *pv_fit_options_of(const pv_settings *settings) {
 }
 
 /* NULL: no memory. */
-static json_t *record_of(const pv_fit_options *options) {
+static json_t *record_of(const pv_fit_options *options, const pv_fit_options *used) {
     json_t *record = json_object(), *list = json_object();
     int failed = json_object_set_new(record, "version", json_string(PV_VERSION));
     if (options->command)
@@ -168,9 +172,10 @@ static json_t *record_of(const pv_fit_options *options) {
             memcpy(&text, (const char *)options + row->offset, sizeof text);
             text = text ? text : "";
         }
-        failed |= json_object_set_new(
-            list, row->name,
-            json_pack("{s:o, s:b}", "value", pv__json_text(text), "default", strcmp(text, fallback) == 0));
+        json_t *entry = json_pack("{s:o, s:b}", "value", pv__json_text(text), "default", strcmp(text, fallback) == 0);
+        if (strcmp(row->name, "prior") == 0 && strcmp(text, used->prior) != 0)
+            failed |= json_object_set_new(entry, "used", pv__json_text(used->prior));
+        failed |= json_object_set_new(list, row->name, entry);
     }
     if (!failed)
         return record;
@@ -178,6 +183,6 @@ static json_t *record_of(const pv_fit_options *options) {
     return NULL;
 }
 
-pv_status pv__record(pv_ctx *ctx, const pv_fit_options *options, char **text) {
-    return pv__json_dump(ctx, record_of(options), "the command line or an option is not valid UTF-8 text", text);
+pv_status pv__record(pv_ctx *ctx, const pv_fit_options *given, const pv_fit_options *used, char **text) {
+    return pv__json_dump(ctx, record_of(given, used), "the command line or an option is not valid UTF-8 text", text);
 }

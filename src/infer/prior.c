@@ -54,7 +54,8 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
         prior->constant = constant_of(prior);
         return PV_OK;
     }
-    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: choose normal:SCALE, student:NU, laplace:SCALE or none", option, text);
+    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: choose normal:SCALE, student:NU, laplace:SCALE or none%s", option, text,
+                    strcmp(option, "`prior`") == 0 ? ", or auto for a scale chosen by the rows" : "");
 }
 
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue) {

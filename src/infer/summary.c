@@ -176,7 +176,9 @@ static pv_status read_options(pv_ctx *ctx, json_t *list, recorded *made) {
     json_t *entry;
     char *at = made->text;
     json_object_foreach(list, name, entry) {
-        const char *text = json_string_value(json_object_get(entry, "value"));
+        const char *text = json_string_value(json_object_get(entry, "used"));
+        if (!text)
+            text = json_string_value(json_object_get(entry, "value"));
         if (!text || !*text || !pv_option_find(pv_fit_option_table, name))
             continue; /* not given, or of another version */
         size_t size = strlen(text) + 1;

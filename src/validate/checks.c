@@ -471,11 +471,12 @@ pv_status pv_diagnose(pv_ctx *ctx, const pv_classifier *classifier, const pv_dia
     pv_diagnosis *found = NULL;
     *diagnosis = NULL;
     pv_status status;
-    if (!how->fit)
-        PV_GOTO(done, pv_classifier_options(ctx, classifier, &recorded));
+    PV_GOTO(done, pv_classifier_options(ctx, classifier, &recorded));
+    pv_fit_options fit = how->fit ? *how->fit : *recorded;
+    fit.prior = recorded->prior; /* as it was used, where auto was given */
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));
     PV_GOTO(done, pv__alloc(ctx, PV_CHECKS_MAX, sizeof *found->check, &found->check));
-    PV_GOTO(done, check_all(ctx, found, classifier, how->fit ? how->fit : recorded, how));
+    PV_GOTO(done, check_all(ctx, found, classifier, &fit, how));
     *diagnosis = found;
     found = NULL;
 done:

@@ -2,8 +2,7 @@
  *
  * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
  * holdout_nll and information_gain need log p(y|x,w) - log p(y|w) of each row's own model: they are computed from that
- * difference, beside a marginal of 1. Where the metrics are stated for the rows, nell is that of the true population,
- * whatever the population asked for.
+ * difference, beside a marginal of 1. All are stated for one population.
  */
 #include "validate.h"
 #include "predict/predict.h"
@@ -167,12 +166,6 @@ static pv_status take_strata(pv_ctx *ctx, const pv_validation *v, size_t repeat,
     return status;
 }
 
-static void take_nell(const pv_metrics *from, pv_metrics *to) {
-    to->nell = from->nell;
-    to->nell_upper = from->nell_upper;
-    to->nell_sd = from->nell_sd;
-}
-
 static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, const pv_assess_options *options,
                             pv_assessment *found) {
     pv_targets targets = {.n = p->n,
@@ -181,23 +174,8 @@ static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, 
                           .frequency = p->frequency,
                           .weight = v->data->weight ? p->weight : NULL,
                           .stratum = p->stratum};
-    const double *own = v->elsewhere ? v->population : v->prevalence;
-    pv_judged judged = {.log_p = p->log_p, .prevalence = own, .loglik = p->gain, .log_marginal = p->none};
-    PV_TRY(pv_assess_intervals(ctx, &targets, &judged, options, found));
-    if (v->stated || !v->elsewhere)
-        return PV_OK;
-    pv_judged home = {.log_p = p->loglik, .prevalence = v->prevalence};
-    pv_assessment of_home;
-    pv_status status = pv_assess_intervals(ctx, &targets, &home, options, &of_home);
-    if (status == PV_OK) {
-        take_nell(&of_home.value, &found->value);
-        take_nell(&of_home.lo, &found->lo);
-        take_nell(&of_home.hi, &found->hi);
-        pv_assessment_clear(ctx, &of_home);
-    } else {
-        pv_assessment_clear(ctx, found);
-    }
-    return status;
+    pv_judged judged = {.log_p = p->log_p, .loglik = p->gain, .log_marginal = p->none};
+    return pv_assess_intervals(ctx, &targets, &judged, options, found);
 }
 
 pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap, double level, uint64_t seed) {
@@ -205,8 +183,6 @@ pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap,
     pv_assessment found;
     part p = {0};
     pv_status status;
-    pv_targets targets = pv_dataset_targets(v->data);
-    pv_label_shares(&targets, v->observed);
     v->misleading = !v->stated && pv_shares_differ(v->data->classes, v->observed, v->population);
     PV_GOTO(done, part_new(ctx, v->data, &p));
     if (v->strata && v->stated) {

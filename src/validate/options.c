@@ -10,9 +10,9 @@ const pv_option pv_validation_option_table[] = {
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Number of repeats, with other folds each time."},
     {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
      "The population the judged probabilities are to hold in: true, known:P, unknown or design."},
-    {"stated-for", PV_OPTION_TEXT, AT(stated_for), "rows", 0, 0, NULL, "P",
-     "The population the metrics are stated for: rows, the rows as they are; population, that of the predictions; or a "
-     "prevalence."},
+    {"stated-for", PV_OPTION_TEXT, AT(stated_for), "population", 0, 0, NULL, "P",
+     "The population the metrics are stated for: rows, the rows as they are; population, that of the predictions (the "
+     "rows' own where it is unknown); or a prevalence."},
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "0", -1, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the intervals of pooled metrics; 0: no intervals; -1: as many as "
      "are worth the time."},

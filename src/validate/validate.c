@@ -124,6 +124,47 @@ static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_schema *scaled
     return status;
 }
 
+/* ---- all that a schema learns, in each fold anew ----------------------------------------------------------------- */
+
+/* Whether the rows of a fold would learn other features than all rows did: not only other means. */
+static bool learns_more(const work *w) {
+    const pv_dataset *data = w->data;
+    if (!w->how->table || !w->how->roles || w->options->sample || w->schema->strata || data->frequency ||
+        (w->schema->terms == 0 && w->schema->missing < PV_MISSING_INDICATOR))
+        return false;
+    for (size_t i = 1; i < data->rows; i++) /* rows of counts: a fold may have one label of a row, and not the other */
+        if (data->table_row[i] == data->table_row[i - 1])
+            return false;
+    return true;
+}
+
+static pv_status learn_anew(pv_ctx *ctx, const work *w, pv_dataset **learn, pv_dataset **judge, pv_schema **own) {
+    pv_roles roles = *w->how->roles;
+    pv_table *table = NULL;
+    void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
+    pv_dataset *taken[2] = {*learn, *judge};
+    pv_status status;
+    roles.collinear = PV_COLLINEAR_KEEP; /* of all rows it was seen to */
+    if (w->schema->classes == 2)
+        roles.positive = w->schema->labels[1];
+    *learn = *judge = NULL;
+    ctx->options.log = NULL; /* what is to be said of the columns was said of all rows */
+    PV_GOTO(done, pv_table_take(ctx, w->how->table, taken[0]->rows, taken[0]->table_row, &table));
+    PV_GOTO(done, pv_schema_learn(ctx, table, &roles, own, learn));
+    pv_table_free(ctx, table);
+    table = NULL;
+    PV_GOTO(done, pv_table_take(ctx, w->how->table, taken[1]->rows, taken[1]->table_row, &table));
+    PV_GOTO(done, pv_schema_apply(ctx, *own, table, &roles, judge));
+    if ((*judge)->rows != taken[1]->rows || (*own)->classes != w->schema->classes)
+        status = pv__fail(ctx, PV_ERR_INPUT, "the rows to learn from lack a label that others have; use fewer folds");
+done:
+    ctx->options.log = log;
+    pv_table_free(ctx, table);
+    pv_dataset_free(ctx, taken[0]);
+    pv_dataset_free(ctx, taken[1]);
+    return status;
+}
+
 static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     const work *w = state;
     pv_dataset *learn = NULL, *judge = NULL, *sample = NULL;
@@ -133,9 +174,13 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     PV_GOTO(done, pv__alloc(ctx, w->data->rows, sizeof *rows, &rows));
     PV_GOTO(done, take_fold(ctx, w, at, false, rows, &learn));
     PV_GOTO(done, take_fold(ctx, w, at, true, rows, &judge)); /* rows are now those of judge */
-    PV_GOTO(done, pv_schema_rescale(ctx, w->schema, learn, &scaled));
-    pv_dataset_rescale(w->schema, scaled, learn);
-    pv_dataset_rescale(w->schema, scaled, judge);
+    if (learns_more(w)) {
+        PV_GOTO(done, learn_anew(ctx, w, &learn, &judge, &scaled));
+    } else {
+        PV_GOTO(done, pv_schema_rescale(ctx, w->schema, learn, &scaled));
+        pv_dataset_rescale(w->schema, scaled, learn);
+        pv_dataset_rescale(w->schema, scaled, judge);
+    }
     PV_GOTO(done, take_sample(ctx, w, scaled, &sample));
     pv_fit_options options = *w->options;
     options.sample = sample;
@@ -179,6 +224,8 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     size_t finished, parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
     pv_status status;
     pv__stated stated;
+    pv_targets targets = pv_dataset_targets(v->data);
+    pv_label_shares(&targets, v->observed);
     PV_GOTO(done, read_stated(ctx, w, &stated));
     if (v->prevalence)
         PV_GOTO(done, pv__alloc(ctx, parts * classes, sizeof *w->prevalence, &w->prevalence));
@@ -202,10 +249,9 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     mean_prevalence(parts, classes, w->population, v->population);
     if (v->strata)
         PV_GOTO(done, mean_strata(ctx, v));
-    if (stated == PV__STATED_POPULATION)
-        memcpy(v->stated, v->population, classes * sizeof *v->stated);
+    if (stated == PV__STATED_POPULATION) /* one that nobody knows is the rows' own */
+        memcpy(v->stated, v->target ? v->observed : v->population, classes * sizeof *v->stated);
     if (v->strata && v->stated) {
-        pv_targets targets = pv_dataset_targets(v->data);
         pv__strata_state(v->strata[0]->strata, v->data->classes, v->stated, v->stratum_mass);
         PV_GOTO(done, pv__strata_check_rows(ctx, &targets, v->strata[0]->name, w->schema->labels, v->strata[0]->strata,
                                             v->stratum_mass, v->folds));
@@ -322,6 +368,7 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, first->data, first->folds, first->repeats, first->prevalence != NULL, &v));
     memcpy(v->fold, first->fold, first->repeats * first->data->rows * sizeof *v->fold);
+    memcpy(v->observed, first->observed, classes * sizeof *v->observed);
     v->elsewhere = first->elsewhere;
     if (first->stated)
         PV_GOTO(fail, pv__alloc(ctx, classes, sizeof *v->stated, &v->stated));

@@ -135,7 +135,7 @@ static void test_fit_defaults(void **state) {
     }
     assert_int_equal(options.loss, PV_LOSS_IG);
     assert_int_equal(options.marginal, PV_MARGINAL_PROFILE);
-    assert_string_equal(options.prior, "normal:2.5");
+    assert_string_equal(options.prior, "usual");
     pv_ctx_free(ctx);
 }
 

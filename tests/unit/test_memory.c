@@ -338,6 +338,49 @@ static pv_status hold_out_poorly(pv_ctx *poor) {
     return status;
 }
 
+/* Rows of a table, what its columns are worth, and a target of counts. */
+static pv_status importance_poorly(pv_ctx *poor) {
+    const pv_roles roles = {.target = "y"}, counted = {.target = "x/n"};
+    const pv_importance_options how = {.permutations = 1, .seed = 1};
+    const double stated[] = {0.8, 0.2};
+    const size_t rows[] = {1, 0, 5};
+    pv_table *taken = NULL, *counts = NULL;
+    pv_importance *found = NULL;
+    pv_schema *own = NULL;
+    pv_dataset *made = NULL;
+    put("x,n,z\n1,2,0\n2,3,1\n0,1,1\n", 24);
+    pv_status status = pv_table_take(poor, table, 3, rows, &taken);
+    TRY(pv_importance_find(poor, fitted, table, &roles, NULL, stated, &how, &found));
+    TRY(pv_table_read(poor, path, &(pv_csv_options){.roles = &counted, .na = "-9"}, &counts));
+    TRY(pv_schema_learn(poor, counts, &counted, &own, &made));
+    pv_dataset_free(poor, made);
+    pv_schema_free(poor, own);
+    pv_table_free(poor, counts);
+    pv_importance_free(poor, found);
+    pv_table_free(poor, taken);
+    return status;
+}
+
+/* Folds that learn terms anew. */
+static pv_status folds_poorly(pv_ctx *poor) {
+    const pv_roles roles = {.target = "y", .terms = "log(x)"};
+    pv_fit_options options = options_of();
+    pv_validation_options how = pv_validation_options_default();
+    pv_schema *own = NULL;
+    pv_dataset *made = NULL;
+    pv_validation *validation = NULL;
+    options.infer = PV_INFER_MAP;
+    how.folds = 2;
+    how.table = table;
+    how.roles = &roles;
+    pv_status status = pv_schema_learn(poor, table, &roles, &own, &made);
+    TRY(pv_cross_validate(poor, own, made, &options, &how, &validation));
+    pv_validation_free(poor, validation);
+    pv_dataset_free(poor, made);
+    pv_schema_free(poor, own);
+    return status;
+}
+
 static pv_status diagnose_poorly(pv_ctx *poor) {
     json_set_alloc_funcs(json_alloc, json_release);
     pv_diagnose_options how = {.data = data};
@@ -396,6 +439,8 @@ SWEEP(unknown_strata)
 SWEEP(survey)
 SWEEP(hold_out)
 SWEEP(diagnose)
+SWEEP(importance)
+SWEEP(folds)
 SWEEP(checkpoint)
 
 /* Matched sets that cannot be counted are an error, not silence. */
@@ -429,6 +474,7 @@ int main(void) {
                                        cmocka_unit_test(sweeps_core),         cmocka_unit_test(sweeps_fit),
                                        cmocka_unit_test(sweeps_predict),      cmocka_unit_test(sweeps_fit_batches),
                                        cmocka_unit_test(sweeps_hold_out),     cmocka_unit_test(sweeps_diagnose),
+                                       cmocka_unit_test(sweeps_importance),   cmocka_unit_test(sweeps_folds),
                                        cmocka_unit_test(sweeps_strata),       cmocka_unit_test(sweeps_designs),
                                        cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
                                        cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),

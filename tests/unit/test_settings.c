@@ -78,7 +78,7 @@ static void the_structs_are_those_of_the_defaults(void **state) {
     pv_settings_free(ctx, s);
     ok(pv_validation_settings_new(ctx, &s));
     assert_int_equal(pv_validation_options_of(s)->folds, 3);
-    assert_string_equal(pv_validation_options_of(s)->stated_for, "rows");
+    assert_string_equal(pv_validation_options_of(s)->stated_for, "population");
     pv_settings_free(ctx, s);
 }
 
@@ -100,7 +100,7 @@ static void texts_are_its_own(void **state) {
     assert_false(pv_settings_given(s, "prevalence"));
     ok(pv_settings_set(ctx, s, "prior", "normal:1"));
     ok(pv_settings_set(ctx, s, "prior", NULL));
-    assert_string_equal(pv_fit_options_of(s)->prior, "normal:2.5");
+    assert_string_equal(pv_fit_options_of(s)->prior, "usual");
     pv_settings_free(ctx, s);
 }
 

@@ -120,11 +120,17 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
             CHECK_NEAR(v->log_p[2 * i + 1], loglik[2 * j + 1], 1e-6);
             j++;
         }
-    pv_metrics m;
     pv_targets targets = pv_dataset_targets(judge);
     const double stated[] = {log(0.98), log(0.02)}, prevalence[] = {0.98, 0.02};
-    ok(pv_assess(ctx, &targets, loglik, options->loss == PV_LOSS_PLAIN ? stated : c->log_marginal, loglik, prevalence,
-                 &m));
+    const pv_judged judged = {
+        .log_p = loglik, .loglik = loglik, .log_marginal = options->loss == PV_LOSS_PLAIN ? stated : c->log_marginal};
+    pv_assess_options in_population = pv_assess_options_default();
+    in_population.prevalence = prevalence;
+    in_population.bootstrap = 0;
+    pv_assessment found;
+    ok(pv_assess_intervals(ctx, &targets, &judged, &in_population, &found));
+    const pv_metrics m = found.value;
+    pv_assessment_clear(ctx, &found);
     CHECK_NEAR(v->metrics[fold].nell, m.nell, 1e-6);
     CHECK_NEAR(v->metrics[fold].information_gain, m.information_gain, 1e-5);
     CHECK_NEAR(v->metrics[fold].holdout_nll, m.holdout_nll, 1e-6);
@@ -153,17 +159,18 @@ static void cross_validation_by_hand(void **state) {
         CHECK_NEAR(v->prevalence[1], 0.02, 1e-15);
         for (int32_t f = 0; f < 3; f++)
             check_fold(&s, v, &options, f);
-        /* Pooled: a mean over rows of what the folds' means are made of. */
+        /* Pooled: a mean over rows, weighted to the population, of what the folds' means are made of. */
         double gain = 0, nll = 0;
         for (size_t i = 0; i < 200; i++) {
             const double *mine = v->log_marginal + 2 * v->fold[i], *f = v->loglik + 2 * i;
             int y = s.data->label[i];
-            double other = f[1 - y] - mine[1 - y] + log(y ? 0.55 : 0.45), own = f[y] - mine[y] + log(y ? 0.45 : 0.55);
-            gain += f[y] - mine[y];
-            nll += log1p(exp(other - own));
+            double other = f[1 - y] - mine[1 - y] + log(y ? 0.98 : 0.02), own = f[y] - mine[y] + log(y ? 0.02 : 0.98);
+            double weight = y ? 0.02 / 90 : 0.98 / 110;
+            gain += weight * (f[y] - mine[y]);
+            nll += weight * log1p(exp(other - own));
         }
-        CHECK_NEAR(v->pooled[0].information_gain, gain / 200, 1e-12);
-        CHECK_NEAR(v->pooled[0].holdout_nll, nll / 200, 1e-12);
+        CHECK_NEAR(v->pooled[0].information_gain, gain, 1e-12);
+        CHECK_NEAR(v->pooled[0].holdout_nll, nll, 1e-12);
         pv_metrics mean, sd, defined;
         pv_validation_summary(v, &mean, &sd, &defined, NULL);
         double a = v->metrics[0].auc, b = v->metrics[1].auc, c = v->metrics[2].auc, m = (a + b + c) / 3;

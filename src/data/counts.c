@@ -1,0 +1,121 @@
+/* A target of two columns of counts, CASES/CONTROLS: a row of the table is so many people with the label that the first
+ * is named for, and so many with the other. It becomes two rows of the data, one for each label, with the counts as
+ * weights; a count of 0 makes none.
+ */
+#include <string.h>
+
+#include "data/encode.h"
+
+const char *pv__counts_slash(const char *target) {
+    const char *slash = target ? strchr(target, '/') : NULL;
+    return slash && slash > target && slash[1] && !strchr(slash + 1, '/') ? slash : NULL;
+}
+
+/* A column named like the whole text is the target itself. */
+pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+    const char *slash = pv__counts_slash(roles->target);
+    plan->count[0] = plan->count[1] = table->columns;
+    if (!slash || pv__table_lookup(table, roles->target) < table->columns)
+        return PV_OK;
+    if (roles->weights && strcmp(roles->weights, "") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`target` %s counts the rows' people already: leave `weights` out",
+                        pv__show(roles->target).text);
+    if (roles->matched)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`target` %s has counts, and `matched` sets have people: write a row for each of them",
+                        pv__show(roles->target).text);
+    char *first;
+    PV_TRY(pv__strdup(ctx, roles->target, &first));
+    first[slash - roles->target] = '\0';
+    pv_status status;
+    PV_GOTO(done, pv__number_column(ctx, table, "`target`", first, &plan->count[0]));
+    PV_GOTO(done, pv__number_column(ctx, table, "`target`", slash + 1, &plan->count[1]));
+    if (plan->count[0] == plan->count[1])
+        status = pv__fail(ctx, PV_ERR_USAGE, "`target` %s: cases and controls are two columns",
+                          pv__show(roles->target).text);
+done:
+    pv__free(ctx, first);
+    return status;
+}
+
+pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, pv_dataset *data) {
+    size_t rows = 0, kept = data->rows;
+    const double *count[2] = {table->column[plan->count[1]].number, table->column[plan->count[0]].number};
+    size_t *table_row = NULL;
+    data->zero_weight = 0;
+    for (size_t i = 0; i < kept; i++) {
+        size_t own = 0;
+        for (int y = 0; y < 2; y++)
+            own += count[y][data->table_row[i]] > 0;
+        rows += own;
+        data->zero_weight += own == 0;
+    }
+    if (rows == 0)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->count[0] + 1,
+                           "all counts are 0; check the columns of `target`");
+    PV_TRY(pv__alloc(ctx, rows, sizeof *table_row, &table_row));
+    pv_status status;
+    PV_GOTO(done, pv__resize(ctx, rows, sizeof *data->weight, &data->weight));
+    PV_GOTO(done, pv__resize(ctx, rows, sizeof *data->label, &data->label));
+    size_t at = 0;
+    for (size_t i = 0; i < kept; i++)
+        for (int y = 0; y < 2; y++) {
+            double n = count[y][data->table_row[i]];
+            if (!(n > 0))
+                continue;
+            table_row[at] = data->table_row[i];
+            data->label[at] = y;
+            data->weight[at++] = n;
+        }
+    pv__free(ctx, data->table_row);
+    data->table_row = table_row;
+    data->rows = rows;
+    table_row = NULL;
+done:
+    pv__free(ctx, table_row);
+    return status;
+}
+
+pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
+                           pv_schema *schema, pv_dataset *data) {
+    const char *names[2] = {table->column[plan->count[1]].name, table->column[plan->count[0]].name};
+    bool swap = positive && strcmp(positive, names[0]) == 0;
+    if (positive && !swap && strcmp(positive, names[1]) != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "the labels are '%s' and '%s', the columns of `target`; '%s' is neither",
+                        pv__show(names[1]).text, pv__show(names[0]).text, pv__show(positive).text);
+    for (int y = 0; y < 2; y++) {
+        double total = 0;
+        for (size_t i = 0; i < data->rows; i++)
+            total += data->label[i] == y ? data->weight[i] : 0;
+        if (!(total > 0))
+            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->count[1 - y] + 1,
+                               "there are no %s: all counts are 0 in the rows that are used", pv__show(names[y]).text);
+    }
+    if (swap) {
+        const char *first = names[0];
+        names[0] = names[1];
+        names[1] = first;
+        for (size_t i = 0; i < data->rows; i++)
+            data->label[i] = 1 - data->label[i];
+    }
+    data->classes = schema->classes = 2; /* a failed copy is freed with the schema */
+    return pv__names_copy(ctx, names, 2, &schema->labels);
+}
+
+pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+                           pv_dataset *data) {
+    const char *cases = table->column[plan->count[0]].name;
+    int y = 0;
+    while (y < schema->classes && strcmp(schema->labels[y], cases) != 0)
+        y++;
+    if (schema->classes != 2 || y == 2)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`target`: the model does not know '%s'; name the columns of counts as in training, or a column "
+            "of its labels",
+            pv__show(cases).text);
+    for (size_t i = 0; y == 0 && i < data->rows; i++)
+        data->label[i] = 1 - data->label[i];
+    data->classes = schema->classes;
+    return PV_OK;
+}

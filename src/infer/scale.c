@@ -1,0 +1,267 @@
+/* The prior's scale, chosen by the rows: `prior` auto, and usual for networks.
+ *
+ *   score(s)  =  - mean over folds of  sum_n v_n prevalence(y_n)/m_{y_n} log p(y_n|x_n, w_s)
+ *
+ * over the rows n of the fold, w_s the maximum of the posterior of the other folds with the prior normal:s on slopes,
+ * and m_y the fold's mass of label y: the negative log-likelihood of somebody of the population whom the model has not
+ * seen. The least score is taken, but a scale nearer to the usual one where the two differ by chance only: by less than
+ * the standard error, over folds, of their difference. docs/method.md has what this gains.
+ *
+ * `prior` usual is that for networks alone, unless rows are many for their parameters. Estimates of a linear model are
+ * read as odds ratios, with intervals that are to hold: a prior that its own rows chose makes predictions better and
+ * intervals too narrow, so that it has to be asked for. docs/method.md has the figures of both.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/infer.h"
+
+static const double scales[] = {0.1, 0.25, 0.35, 0.5, 1, 2.5, 10};
+enum { SCALES = sizeof scales / sizeof *scales, USUAL = 5, FOLDS_MAX = 5 };
+enum { NETWORK_FIRST = 1, NETWORK_LAST = USUAL, NETWORK_FOLDS = 3 }; /* a network of smaller weights is flat */
+static const double MANY_PER_PARAMETER = 100; /* rows of each label: a network's prior then decides little */
+static const double FEW_PER_COLUMN = 5;       /* a linear model's decides much, of columns from: */
+enum { MANY_COLUMNS = 5 };
+enum { MANY_ROWS = 20000 };             /* one fold is judged of so many: they tell enough */
+enum { CHOICE_REPEAT = (1 << 30) + 1 }; /* what pv_folds_make takes: no cross-validation has so many */
+
+typedef struct choice {
+    const pv_schema *schema;
+    const pv_dataset *data;
+    const pv_fit_options *options;
+    int32_t *fold;        /* [rows] */
+    size_t folds, judged; /* of which so many, the first, are judged */
+    size_t first, tried;  /* of the scales */
+    size_t nearest;       /* the scale to stay near to */
+    double *score;        /* [judged][tried] */
+} choice;
+
+/* ---- one fold and scale ------------------------------------------------------------------------------------------ */
+
+static pv_status take(pv_ctx *ctx, const choice *c, size_t fold, bool inside, pv_dataset **part) {
+    size_t *row, count = 0;
+    PV_TRY(pv__alloc(ctx, c->data->rows, sizeof *row, &row));
+    for (size_t i = 0; i < c->data->rows; i++)
+        if (((size_t)c->fold[i] == fold) == inside)
+            row[count++] = i;
+    pv_status status = pv_dataset_take(ctx, c->data, count, row, part);
+    pv__free(ctx, row);
+    return status;
+}
+
+/* The negative log-likelihood of the held rows, weighted to the fit's population. */
+static pv_status score_of(pv_ctx *ctx, const pv_classifier *fitted, const pv_dataset *held, double *score) {
+    pv_targets targets = pv_dataset_targets(held);
+    size_t k = (size_t)targets.classes, n = targets.n, inputs = (size_t)pv_model_inputs(fitted->model);
+    enum { BLOCK = 256 };
+    pv_model_work *work = NULL;
+    double *mass, *loglik, *shift;
+    PV_TRY(pv__alloc(ctx, (BLOCK + 2) * k, sizeof *mass, &mass));
+    shift = mass + k;
+    loglik = shift + k;
+    pv_label_mass(&targets, mass);
+    bool move = fitted->prevalence && pv_loss_of_design(fitted->loss);
+    double total = 0;
+    for (size_t y = 0; y < k; y++) {
+        shift[y] = move ? log(fitted->prevalence[y] / fitted->design[y]) : 0;
+        total += mass[y];
+    }
+    pv_status status;
+    PV_GOTO(done, pv_model_work_new(ctx, fitted->model, BLOCK, &work));
+    *score = 0;
+    for (size_t begin = 0; begin < n; begin += BLOCK) {
+        size_t rows = n - begin < BLOCK ? n - begin : BLOCK;
+        pv_model_forward(fitted->model, work, fitted->w, rows, held->x + begin * inputs, loglik);
+        for (size_t i = 0; i < rows; i++) {
+            double *row = loglik + i * k;
+            for (size_t y = 0; y < k; y++)
+                row[y] += shift[y];
+            pv_log_softmax((int)k, row, row);
+            for (size_t y = 0; y < k; y++) {
+                double own = pv__weight(&targets, begin + i) * pv__share(&targets, begin + i, (int)y);
+                if (own > 0)
+                    *score -= own * (fitted->prevalence ? fitted->prevalence[y] / mass[y] : 1 / total) * row[y];
+            }
+        }
+    }
+done:
+    pv_model_work_free(ctx, work);
+    pv__free(ctx, mass);
+    return status;
+}
+
+static pv_status run_one(pv_ctx *ctx, void *state, size_t index) {
+    const choice *c = state;
+    size_t fold = index / c->tried, scale = c->first + index % c->tried;
+    pv_dataset *learn = NULL, *held = NULL;
+    pv_classifier *fitted = NULL;
+    pv_status status;
+    PV_GOTO(done, take(ctx, c, fold, false, &learn));
+    PV_GOTO(done, take(ctx, c, fold, true, &held));
+    char prior[PV__PRIOR_TEXT];
+    pv_fit_options how = *c->options;
+    pv__format(prior, sizeof prior, "normal:%g", scales[scale]);
+    how.prior = prior;
+    how.infer = PV_INFER_MAP;
+    how.bare = true;
+    how.trace = false;
+    ctx->options.log = NULL; /* the fit that follows says what there is to be said */
+    status = pv_fit(ctx, c->schema, learn, &how, &fitted);
+    if (status == PV_ERR_NUMERIC) { /* not with this scale, then */
+        c->score[index] = HUGE_VAL;
+        status = PV_OK;
+        goto done;
+    }
+    PV_GOTO(done, status);
+    PV_GOTO(done, score_of(ctx, fitted, held, &c->score[index]));
+done:
+    pv_classifier_free(ctx, fitted);
+    pv_dataset_free(ctx, learn);
+    pv_dataset_free(ctx, held);
+    return status;
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+/* Mean over folds of the score of scale a less that of b, and its standard error; of one fold it is not known: 0. */
+static double difference(const choice *c, size_t a, size_t b, double *error) {
+    double sum = 0, square = 0, n = (double)c->judged;
+    for (size_t f = 0; f < c->judged; f++)
+        sum += c->score[f * c->tried + a - c->first] - c->score[f * c->tried + b - c->first];
+    for (size_t f = 0; f < c->judged; f++) {
+        double off = c->score[f * c->tried + a - c->first] - c->score[f * c->tried + b - c->first] - sum / n;
+        square += off * off;
+    }
+    *error = c->judged > 1 ? sqrt(square / (n * (n - 1))) : 0;
+    return sum / n;
+}
+
+/* The best; of those that differ from it by chance only, the one nearest to `from`. */
+static size_t choose(const choice *c, size_t from) {
+    size_t best = from;
+    double error;
+    for (size_t s = c->first; s < c->first + c->tried; s++)
+        if (difference(c, s, best, &error) < 0)
+            best = s;
+    for (size_t s = from; s != best; s = best < from ? s - 1 : s + 1) {
+        double worse = difference(c, s, best, &error);
+        if (worse <= error)
+            return s;
+    }
+    return best;
+}
+
+/* How many folds there can be; fewer than two: none. */
+static size_t folds_of(const pv_dataset *data, size_t most) {
+    size_t folds = most;
+    for (int y = 0; y < data->classes; y++) {
+        size_t rows = 0;
+        for (size_t i = 0; i < data->rows; i++)
+            rows += data->label[i] == y;
+        folds = rows < folds ? rows : folds;
+    }
+    return folds;
+}
+
+/* Rows of the rarest label for each slope of it, or for each weight of a network. */
+static double rows_per_slope(const pv_dataset *data, const pv_model *model) {
+    pv_targets targets = pv_dataset_targets(data);
+    double least = HUGE_VAL;
+    size_t slopes = 0;
+    for (size_t i = 0; i < pv_model_params(model); i++)
+        slopes += !pv_model_is_bias(model, i);
+    if (pv_model_has_coefficients(model))
+        slopes = (size_t)data->features;
+    for (int y = 0; y < targets.classes; y++) {
+        double rows = 0;
+        for (size_t i = 0; i < targets.n; i++)
+            rows += pv__weight(&targets, i) * pv__share(&targets, i, y);
+        least = fmin(least, rows);
+    }
+    return least / (double)slopes;
+}
+
+/* What `auto` is not for; NULL: it is. */
+static const char *obstacle(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options) {
+    if (data->images)
+        return "images, whose training takes too long to be repeated";
+    if (schema->strata)
+        return "strata";
+    return data->matched || pv_loss_is_relative((pv_loss)options->loss) ? "matched sets" : NULL;
+}
+
+/* The outcome of a job, for a checkpoint. */
+static size_t outcome_of(void *state, size_t index, pv_field *field) {
+    choice *c = state;
+    field[0] = (pv_field){&c->score[index], sizeof *c->score};
+    return 1;
+}
+
+static bool is_sound(const void *state, size_t index) {
+    const choice *c = state;
+    return !isnan(c->score[index]);
+}
+
+static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
+    size_t finished = 0;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, c->data->rows, sizeof *c->fold, &c->fold));
+    PV_GOTO(done, pv__alloc(ctx, c->judged * c->tried, sizeof *c->score, &c->score));
+    status =
+        pv_folds_make(ctx, c->schema, c->data, (int64_t)c->folds, (uint64_t)c->options->seed, CHOICE_REPEAT, c->fold);
+    if (status == PV_ERR_INPUT) /* too few groups to split: no choice */
+        status = PV_OK;
+    else if (status == PV_OK)
+        status =
+            pv_jobs_run_kept(ctx, "prior", c->judged * c->tried, true, run_one, outcome_of, is_sound, c, &finished);
+    if (status != PV_OK || finished < c->judged * c->tried)
+        goto done;
+    *chosen = choose(c, c->nearest);
+    for (size_t s = c->first; s < c->first + c->tried; s++) {
+        double error;
+        pv__log(ctx, PV_LOG_DEBUG, "prior normal:%g: %.6g more than the best, in the population", scales[s],
+                difference(c, s, *chosen, &error));
+    }
+done:
+    pv__free(ctx, c->fold);
+    pv__free(ctx, c->score);
+    return status;
+}
+
+bool pv__prior_is_open(const pv_fit_options *options) {
+    return strcmp(options->prior, "usual") == 0 || strcmp(options->prior, "auto") == 0;
+}
+
+pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                           const pv_model *model, char *prior) {
+    const char *against = obstacle(schema, data, options);
+    bool asked = strcmp(options->prior, "auto") == 0, linear = pv_model_has_coefficients(model);
+    bool choose = asked || (!linear && !against && options->infer == PV_INFER_MAP &&
+                            rows_per_slope(data, model) < MANY_PER_PARAMETER);
+    if (asked && against)
+        return pv__fail(ctx, PV_ERR_USAGE, "`prior` auto is not for %s: name the scale, as in `prior` normal:1",
+                        against);
+    if (linear && !asked && !against && !options->bare && options->infer == PV_INFER_MAP &&
+        data->features >= MANY_COLUMNS && rows_per_slope(data, model) < FEW_PER_COLUMN)
+        pv__log(ctx, PV_LOG_INFO,
+                "fewer than %g rows of a label for each column: the prior decides much. `prior` auto lets the rows "
+                "choose its scale, and often predicts better",
+                FEW_PER_COLUMN);
+    size_t chosen = USUAL, folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
+    bool long_work = pv__minibatches(options, false) || data->rows > MANY_ROWS;
+    choice c = {.schema = schema,
+                .data = data,
+                .options = options,
+                .folds = folds,
+                .judged = long_work ? 1 : folds,
+                .nearest = linear ? USUAL : NETWORK_FIRST,
+                .first = linear ? 0 : NETWORK_FIRST,
+                .tried = linear ? SCALES : NETWORK_LAST - NETWORK_FIRST + 1};
+    if (folds >= 2)
+        PV_TRY(compare(ctx, &c, &chosen));
+    if (options->infer == PV_INFER_ML)
+        pv__format(prior, PV__PRIOR_TEXT, "none");
+    else
+        pv__format(prior, PV__PRIOR_TEXT, "normal:%g", scales[chosen]);
+    return PV_OK;
+}

@@ -1,0 +1,239 @@
+/* What each column is worth: the information that is lost once its cells are dealt out anew.
+ *
+ *   loss(c)  =  sum_n a_n ( log p(y_n|x_n) - log p(y_n|x_n with x_nc of row s(n)) ),   a_n = v_n stated(y_n)/m_{y_n},
+ *
+ * m_y the mass of label y. s deals rows out by systematic sampling: row i comes up a_i n times, rounded up or down, and
+ * then the order is shuffled. So the cells dealt are those of the population stated, not of the sample: a sample with
+ * as many cases as controls has too many of the cells that cases have. Where the weights are equal, s is a permutation.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "validate.h"
+
+#define AT(field) offsetof(pv_importance_options, field)
+
+const pv_option pv_importance_option_table[] = {
+    {"permutations", PV_OPTION_INT, AT(permutations), "5", 1, 1e6, NULL, "N",
+     "With `importance`: how often the cells of each column are dealt out anew."},
+    {"importance-rows", PV_OPTION_INT, AT(rows), "20000", 0, 1e15, NULL, "N",
+     "With `importance`: at most so many rows are looked at, evenly spaced; 0: all."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the permutations."},
+    {0}};
+
+pv_importance_options pv_importance_options_default(void) {
+    pv_importance_options options = {0};
+    pv_options_default(pv_importance_option_table, &options);
+    return options;
+}
+
+typedef struct work {
+    const pv_classifier *classifier;
+    const pv_roles *roles;
+    const pv_population *population;
+    pv_table *table;  /* the rows looked at */
+    pv_dataset *data; /* of them */
+    double *a;        /* [data->rows], weights to the population stated; they sum to 1 */
+    double *share;    /* [table->rows], the same of rows of the table */
+    size_t *deal;     /* [table->rows] */
+} work;
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The rows of the table that are judged, at most so many. */
+static pv_status take_rows(pv_ctx *ctx, const pv_table *table, const pv_dataset *judged, size_t most, work *w) {
+    size_t *row, n = 0;
+    PV_TRY(pv__alloc(ctx, judged->rows + 1, sizeof *row, &row));
+    for (size_t i = 0; i < judged->rows; i++) /* one after the other: those of counts come twice */
+        if (n == 0 || row[n - 1] != judged->table_row[i])
+            row[n++] = judged->table_row[i];
+    if (most > 0 && n > most) {
+        for (size_t i = 0; i < most; i++)
+            row[i] = row[(size_t)((double)i * ((double)n / (double)most))];
+        n = most;
+    }
+    pv_status status = pv_table_take(ctx, table, n, row, &w->table);
+    pv__free(ctx, row);
+    return status;
+}
+
+static pv_status weigh(pv_ctx *ctx, const double *stated, work *w) {
+    pv_targets targets = pv_dataset_targets(w->data);
+    size_t n = w->data->rows, k = (size_t)targets.classes;
+    double *mass;
+    PV_TRY(pv__alloc(ctx, k, sizeof *mass, &mass));
+    pv_label_mass(&targets, mass);
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *w->a, &w->a));
+    PV_GOTO(done, pv__alloc(ctx, w->table->rows, sizeof *w->share, &w->share));
+    PV_GOTO(done, pv__alloc(ctx, w->table->rows, sizeof *w->deal, &w->deal));
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t y = (size_t)w->data->label[i];
+        w->a[i] = (w->data->weight ? w->data->weight[i] : 1) * stated[y] / mass[y];
+        total += w->a[i];
+    }
+    for (size_t i = 0; i < n; i++) { /* a label that no row has leaves less than 1 */
+        w->a[i] /= total;
+        w->share[w->data->table_row[i]] += w->a[i];
+    }
+done:
+    pv__free(ctx, mass);
+    return status;
+}
+
+/* Systematic sampling of rows by their share, then shuffled. */
+static void deal_rows(work *w, uint64_t seed, size_t column, size_t permutation) {
+    size_t n = w->table->rows, at = 0;
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_IMPORTANCE, ((uint64_t)column << 32) + permutation);
+    double u = pv_rng_uniform(&rng), passed = w->share[0];
+    for (size_t i = 0; i < n; i++) {
+        double place = ((double)i + u) / (double)n;
+        while (passed < place && at + 1 < n)
+            passed += w->share[++at];
+        w->deal[i] = at;
+    }
+    pv_rng_shuffle(&rng, n, w->deal);
+}
+
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
+
+/* The mean of log p(y|x) of a table with the rows of w. */
+static pv_status mean_log_p(pv_ctx *ctx, const work *w, const pv_table *table, double *mean) {
+    pv_dataset *data = NULL;
+    pv_prediction *said = NULL;
+    pv_status status;
+    PV_GOTO(done, pv_schema_apply(ctx, w->classifier->schema, table, w->roles, &data));
+    PV_GOTO(done, pv_predict(ctx, w->classifier, data, w->population, NULL, &said));
+    *mean = 0;
+    for (size_t i = 0; i < data->rows; i++)
+        *mean += w->a[i] * said->log_p[i * (size_t)said->classes + (size_t)data->label[i]];
+done:
+    pv_prediction_free(ctx, said);
+    pv_dataset_free(ctx, data);
+    return status;
+}
+
+static void deal_cells(const work *w, const pv_column *from, pv_column *to) {
+    for (size_t i = 0; i < w->table->rows; i++) {
+        if (from->type == PV_COLUMN_NUMBER)
+            to->number[i] = from->number[w->deal[i]];
+        else
+            to->code[i] = from->code[w->deal[i]];
+    }
+}
+
+static pv_status lose_column(pv_ctx *ctx, work *w, size_t column, double whole, const pv_importance_options *options,
+                             pv_column_importance *found) {
+    pv_table dealt = *w->table; /* with one column of its own */
+    pv_column *columns = NULL, own;
+    void *cells = NULL;
+    size_t c = 0, n = (size_t)options->permutations;
+    pv_status status;
+    PV_TRY(pv_table_find(ctx, w->table, "the model", found->name, &c));
+    own = w->table->column[c];
+    PV_GOTO(done, pv__alloc(ctx, w->table->columns, sizeof *columns, &columns));
+    PV_GOTO(done, pv__alloc(ctx, w->table->rows, own.number ? sizeof *own.number : sizeof *own.code, &cells));
+    memcpy(columns, w->table->column, w->table->columns * sizeof *columns);
+    dealt.column = columns;
+    if (own.type == PV_COLUMN_NUMBER)
+        columns[c].number = cells;
+    else
+        columns[c].code = cells;
+    double square = 0;
+    for (size_t p = 0; p < n; p++) {
+        double mean;
+        deal_rows(w, (uint64_t)options->seed, column, p);
+        deal_cells(w, &own, &columns[c]);
+        PV_GOTO(done, mean_log_p(ctx, w, &dealt, &mean));
+        double loss = whole - mean, step = (loss - found->loss) / (double)(p + 1);
+        square += (loss - found->loss) * (loss - found->loss - step);
+        found->loss += step;
+        if (pv__interrupted(ctx))
+            PV_GOTO(done, pv__fail(ctx, PV_ERR_INTERRUPTED, "importance: stopped on request"));
+    }
+    found->sd = n > 1 ? sqrt(square / (double)(n - 1)) : (double)NAN;
+done:
+    pv__free(ctx, columns);
+    pv__free(ctx, cells);
+    return status;
+}
+
+static int by_loss(const void *left, const void *right) {
+    const pv_column_importance *a = left, *b = right;
+    return a->loss != b->loss ? (a->loss < b->loss ? 1 : -1) : strcmp(a->name, b->name);
+}
+
+static double entropy(int classes, const double *stated) {
+    double sum = 0;
+    for (int y = 0; y < classes; y++)
+        sum -= stated[y] > 0 ? stated[y] * log(stated[y]) : 0;
+    return sum;
+}
+
+static pv_status find_all(pv_ctx *ctx, const double *stated, const pv_importance_options *options, work *w,
+                          pv_importance *found) {
+    const pv_schema *schema = w->classifier->schema;
+    double whole;
+    PV_TRY(weigh(ctx, stated, w));
+    PV_TRY(mean_log_p(ctx, w, w->table, &whole));
+    found->information = entropy(schema->classes, stated) + whole;
+    found->rows = w->table->rows;
+    found->permutations = options->permutations;
+    PV_TRY(pv__alloc(ctx, pv_schema_columns(schema), sizeof *found->column, &found->column));
+    for (size_t c = 0; c < pv_schema_columns(schema); c++) {
+        PV_TRY(pv__strdup(ctx, pv_schema_column(schema, c, NULL), &found->column[c].name));
+        found->columns++;
+        PV_TRY(lose_column(ctx, w, c, whole, options, &found->column[c]));
+    }
+    qsort(found->column, found->columns, sizeof *found->column, by_loss);
+    return PV_OK;
+}
+
+pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const pv_table *table, const pv_roles *roles,
+                             const pv_population *population, const double *stated,
+                             const pv_importance_options *options, pv_importance **importance) {
+    const pv_importance_options asked = options ? *options : pv_importance_options_default();
+    work w = {.classifier = classifier, .roles = roles, .population = population};
+    pv_dataset *judged = NULL;
+    pv_importance *found = NULL;
+    void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
+    *importance = NULL;
+    if (classifier->schema->image)
+        return pv__fail(ctx, PV_ERR_USAGE, "`importance` is for tables: images have no columns; leave it out");
+    pv_status status;
+    ctx->options.log = NULL; /* what is to be said of the rows was said when they were judged */
+    PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, table, roles, &judged));
+    if (!judged->label || judged->frequency || judged->stratum)
+        PV_GOTO(done,
+                pv__fail(ctx, PV_ERR_USAGE,
+                         "`importance` needs rows with one label each, and knows no votes and no strata: name the "
+                         "`target`, or leave it out"));
+    PV_GOTO(done, take_rows(ctx, table, judged, (size_t)asked.rows, &w));
+    PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, w.table, roles, &w.data));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));
+    PV_GOTO(done, find_all(ctx, stated, &asked, &w, found));
+    *importance = found;
+    found = NULL;
+done:
+    ctx->options.log = log;
+    pv_importance_free(ctx, found);
+    pv_dataset_free(ctx, judged);
+    pv_dataset_free(ctx, w.data);
+    pv_table_free(ctx, w.table);
+    pv__free(ctx, w.a);
+    pv__free(ctx, w.share);
+    pv__free(ctx, w.deal);
+    return status;
+}
+
+void pv_importance_free(pv_ctx *ctx, pv_importance *importance) {
+    if (!importance)
+        return;
+    for (size_t c = 0; importance->column && c < importance->columns; c++)
+        pv__free(ctx, importance->column[c].name);
+    pv__free(ctx, importance->column);
+    pv__free(ctx, importance);
+}

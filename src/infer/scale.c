@@ -170,7 +170,7 @@ static double rows_per_slope(const pv_dataset *data, const pv_model *model) {
     size_t slopes = 0;
     for (size_t i = 0; i < pv_model_params(model); i++)
         slopes += !pv_model_is_bias(model, i);
-    if (pv_model_has_coefficients(model))
+    if (pv_model_is_convex(model))
         slopes = (size_t)data->features;
     for (int y = 0; y < targets.classes; y++) {
         double rows = 0;
@@ -235,7 +235,7 @@ bool pv__prior_is_open(const pv_fit_options *options) {
 pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                            const pv_model *model, char *prior) {
     const char *against = obstacle(schema, data, options);
-    bool asked = strcmp(options->prior, "auto") == 0, linear = pv_model_has_coefficients(model);
+    bool asked = strcmp(options->prior, "auto") == 0, linear = pv_model_is_convex(model);
     bool choose = asked || (!linear && !against && options->infer == PV_INFER_MAP &&
                             rows_per_slope(data, model) < MANY_PER_PARAMETER);
     if (asked && against)

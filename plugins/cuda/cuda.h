@@ -73,7 +73,7 @@ void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability
                 uint8_t *mask);
 size_t mask_bytes(size_t size);
 
-/* y = relu(y + bias), then dropout where mask is not NULL. */
+/* y = relu(y + bias), then dropout where mask is not NULL; bias NULL: dropout alone. */
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
                float scale, void *y);
 /* dy = scale dy where y > 0, else 0; partial [BLOCKS][channels] receives sums of it (NULL: not wanted), which

@@ -75,7 +75,7 @@ void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability
 
 /* ---- after a convolution ----------------------------------------------------------------------------------------- */
 
-template <typename T, int V>
+template <typename T, int V, bool BIAS>
 static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, const float *bias, const uint8_t *mask,
                                         float scale, T *y) {
     int groups = channels / V;
@@ -86,7 +86,7 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i];
 #pragma unroll
         for (int j = 0; j < V; j++) {
-            float z = bias ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
+            float z = BIAS ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
             if (mask) {
                 size_t e = (size_t)(c + j) * plane + at;
                 z = mask[image * bytes + (e >> 3)] >> (e & 7) & 1 ? z * scale : 0.0f;
@@ -97,15 +97,23 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
     }
 }
 
+template <typename T, int V>
+static void bias_relu_packs(cudaStream_t s, size_t packs, int plane, int channels, const float *bias,
+                            const uint8_t *mask, float scale, T *y) {
+    int blocks = blocks_for(packs);
+    if (bias)
+        bias_relu_kernel<T, V, true><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, scale, y);
+    else
+        bias_relu_kernel<T, V, false><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, scale, y);
+}
+
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
                float scale, void *y) {
     size_t n = (size_t)images * plane * channels;
     if (channels % 8 == 0)
-        DISPATCH(half, (bias_relu_kernel<T, 8>
-                        <<<blocks_for(n / 8), THREADS, 0, s>>>(n / 8, plane, channels, bias, mask, scale, (T *)y)));
+        DISPATCH(half, (bias_relu_packs<T, 8>(s, n / 8, plane, channels, bias, mask, scale, (T *)y)));
     else
-        DISPATCH(half, (bias_relu_kernel<T, 1>
-                        <<<blocks_for(n), THREADS, 0, s>>>(n, plane, channels, bias, mask, scale, (T *)y)));
+        DISPATCH(half, (bias_relu_packs<T, 1>(s, n, plane, channels, bias, mask, scale, (T *)y)));
 }
 
 enum { WARP = 32 };
@@ -206,7 +214,7 @@ bool first_fits(const Conv *c) {
 }
 
 /* Blocks take tiles of some rows of an image, which they hold with the pixels around them. */
-enum { TILE_ROWS = 4 };
+enum { TILE_ROWS = 8 };
 
 static __device__ void hold_tile(const float *x, int first, int height, int width, float *tile) {
     int wide = width + 2;
@@ -274,40 +282,29 @@ void first_forward(cudaStream_t s, bool half, const Conv *c, const float *x, con
                                                                            w, bias, (T *)y)));
 }
 
-/* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], dy where y is above 0. */
-template <typename T>
+/* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], dy where y is above 0. A thread has V channels:
+ * few enough that the registers of many threads suffice. */
+template <typename T, int V>
 static __global__ void first_backward_kernel(int tiles, int height, int width, int channels, const float *x, const T *y,
                                              const T *dy, float *partial) {
     extern __shared__ float tile[]; /* then held [channels][TAPS + 1] */
     float *held = tile + (TILE_ROWS + 2) * (width + 2);
-    int groups = channels / 8, lanes = THREADS / groups, lane = threadIdx.x / groups, g = threadIdx.x % groups;
+    int groups = channels / V, lanes = THREADS / groups, lane = threadIdx.x / groups, g = threadIdx.x % groups;
     int strips = (height + TILE_ROWS - 1) / TILE_ROWS;
-    float sum[8][TAPS + 1] = {{0}};
+    float sum[V][TAPS + 1] = {{0}};
     for (int b = blockIdx.x; b < tiles; b += gridDim.x) {
         int first = b % strips * TILE_ROWS, rows = height - first < TILE_ROWS ? height - first : TILE_ROWS;
         size_t plane = (size_t)(b / strips) * height * width;
         __syncthreads();
         hold_tile(x + plane, first, height, width, tile);
         __syncthreads();
-        const Pack<T, 8> *ys = reinterpret_cast<const Pack<T, 8> *>(y) + (plane + (size_t)first * width) * groups + g;
-        const Pack<T, 8> *ds = reinterpret_cast<const Pack<T, 8> *>(dy) + (plane + (size_t)first * width) * groups + g;
-        int pixels = lane < lanes ? rows * width : 0;
-        Pack<T, 8> v, d, next_v, next_d;
-        if (lane < pixels) {
-            next_v = ys[(size_t)lane * groups];
-            next_d = ds[(size_t)lane * groups];
-        }
-        for (int p = lane; p < pixels; p += lanes) { /* the next pixel's loads are under way while this one is added */
+        for (int p = lane; lane < lanes && p < rows * width; p += lanes) {
+            size_t i = (plane + (size_t)first * width + p) * groups + g;
             float nine[TAPS];
-            v = next_v;
-            d = next_d;
-            if (p + lanes < pixels) {
-                next_v = ys[(size_t)(p + lanes) * groups];
-                next_d = ds[(size_t)(p + lanes) * groups];
-            }
+            Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i], d = reinterpret_cast<const Pack<T, V> *>(dy)[i];
             around(tile, p / width, p % width, width, nine);
 #pragma unroll
-            for (int j = 0; j < 8; j++) {
+            for (int j = 0; j < V; j++) {
                 float slope = (float)v.at[j] > 0.0f ? (float)d.at[j] : 0.0f;
                 sum[j][TAPS] += slope;
 #pragma unroll
@@ -319,7 +316,7 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
     int turns = lanes, own = lane; /* one after the other: the same order every time */
     if (WARP % groups == 0) {      /* within a warp first */
 #pragma unroll
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < V; j++)
 #pragma unroll
             for (int t = 0; t <= TAPS; t++)
                 for (int away = groups; away < WARP; away *= 2)
@@ -334,10 +331,10 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
         if (turn != own)
             continue;
 #pragma unroll
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < V; j++)
 #pragma unroll
             for (int t = 0; t <= TAPS; t++)
-                held[(g * 8 + j) * (TAPS + 1) + t] += sum[j][t];
+                held[(g * V + j) * (TAPS + 1) + t] += sum[j][t];
     }
     __syncthreads();
     float *out = partial + (size_t)blockIdx.x * channels * (TAPS + 1);
@@ -350,8 +347,8 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
 void first_backward(cudaStream_t s, bool half, const Conv *c, const float *x, const void *y, const void *dy,
                     float *partial, float *dw) {
     size_t n = (size_t)c->out * (TAPS + 1), room = tile_bytes(c) + n * sizeof(float);
-    DISPATCH(half, (first_backward_kernel<T><<<BLOCKS, THREADS, room, s>>>(tiles_of(c), c->height, c->width, c->out, x,
-                                                                           (const T *)y, (const T *)dy, partial)));
+    DISPATCH(half, (first_backward_kernel<T, 4><<<BLOCKS, THREADS, room, s>>>(
+                       tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
     sum_blocks(s, n, partial, dw);
 }
 

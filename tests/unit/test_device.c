@@ -178,8 +178,8 @@ static pv_classifier *fit_way(pv_ctx *ctx, const problem *p, const way *chosen, 
     options.epochs = epochs;
     options.seed = 1;
     options.rate = 0.003;
-    options.loss = chosen->loss;
-    options.marginal = chosen->marginal;
+    options.loss = (int)chosen->loss;
+    options.marginal = (int)chosen->marginal;
     options.prior = chosen->prior;
     options.design = chosen->design;
     options.prevalence_n = chosen->prevalence_n;

@@ -33,6 +33,9 @@ static const pv_option option_table[] = {
     INT("controls", controls, NULL, 0, 1e9, "With --cases: this many controls."),
     REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P",
          "Share of cases in the population. sites, cohort, matched, survey: 0.1 where it is not given."),
+    REAL("strength", strength, "1", 0, 100, NULL,
+         "nodules: what the log odds ratios, which are of published size, are multiplied by. 1.6 makes nodules that a "
+         "model tells apart with an AUC of 0.83."),
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
     INT("size", size, "40", 16, 256, "ct-nodules: side of a patch, in voxels of 1 mm."),
@@ -92,6 +95,7 @@ static int check(cli_call *call, const char *kind) {
                      {"cases", "nodules, gaussian and ct-nodules"},
                      {"controls", "nodules, gaussian and ct-nodules"},
                      {"prevalence", NULL},
+                     {"strength", "nodules"},
                      {"dimensions", "gaussian"},
                      {"separation", "gaussian"},
                      {"seed", NULL},

@@ -459,6 +459,7 @@ typedef struct pv_simulation {
     int64_t controls;
     double prevalence;  /* of the population */
     int64_t dimensions; /* gaussian: features */
+    double strength;    /* nodules: what log odds ratios are multiplied by; 0: 1, those that were published */
     double separation;  /* gaussian: distance of the class means, in standard deviations */
     int64_t size;       /* ct-nodules: side of a patch in voxels of 1 mm */
     double absent;      /* ct-nodules: probability that a reader gave no vote */

@@ -30,10 +30,11 @@ static const double diameter_median = 7, diameter_sigma = 0.5, diameter_low = 3,
 static const double share_female = 0.45, share_smoker = 0.5, share_upper_lobe = 0.55, share_part_solid = 0.15;
 static const double share_emphysema[2] = {0.10, 0.45}; /* of others, of smokers */
 
-static double nodule_score(double intercept, const double *x) {
-    double z = intercept;
+/* truth: the intercept, then the slopes. */
+static double nodule_score(const double *truth, const double *x) {
+    double z = truth[0];
     for (int j = 0; j < NODULE_FEATURES; j++)
-        z += nodule_slope[j] * x[j];
+        z += truth[1 + j] * x[j];
     return z;
 }
 
@@ -57,10 +58,10 @@ static int draw_nodule(const double *truth, pv_rng *rng, int label, double *x) {
     const double highest[NODULE_FEATURES] = {age_high, 1, 1, 1, 1, diameter_high, 1}; /* every slope is positive */
     double sign = label == 0 ? -1 : 1, top = 1;
     if (label >= 0)
-        top = pv_sigmoid(sign * nodule_score(truth[0], label == 0 ? lowest : highest));
+        top = pv_sigmoid(sign * nodule_score(truth, label == 0 ? lowest : highest));
     for (;;) {
         draw_covariates(rng, x);
-        bool accept = pv_rng_uniform(rng) * top < pv_sigmoid(sign * nodule_score(truth[0], x));
+        bool accept = pv_rng_uniform(rng) * top < pv_sigmoid(sign * nodule_score(truth, x));
         if (label < 0)
             return accept;
         if (accept)
@@ -72,7 +73,7 @@ enum { NODES = 64, COMBINATIONS = 32, POINTS = COMBINATIONS * NODES * NODES };
 
 /* The score without intercept and the probability mass of every point of the quadrature: all combinations of the binary
  * covariates by nodes in age and log diameter. */
-static void nodule_quadrature(double *score, double *mass) {
+static void nodule_quadrature(const double *truth, double *score, double *mass) {
     double age[NODES], age_weight[NODES], log_d[NODES], d_weight[NODES];
     pv__gauss_legendre(NODES, age_low, age_high, age, age_weight);
     pv__gauss_legendre(NODES, log(diameter_low), log(diameter_high), log_d, d_weight);
@@ -89,21 +90,23 @@ static void nodule_quadrature(double *score, double *mass) {
         mass[k] = age_weight[i] * d_weight[j] * exp(-0.5 * (a * a + d * d));
         for (int b = 0; b < 5; b++)
             mass[k] *= x[binary[b]] > 0 ? share[b] : 1 - share[b];
-        score[k] = nodule_score(0, x);
+        score[k] = nodule_score(truth, x);
         total += mass[k];
     }
     for (int k = 0; k < POINTS; k++)
         mass[k] /= total;
 }
 
-static pv_status nodule_truth(pv_ctx *ctx, double prevalence, double *truth) {
+static pv_status nodule_truth(pv_ctx *ctx, const pv_simulation *simulation, double *truth) {
     double *score = NULL, *mass = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *score, &score));
     PV_GOTO(done, pv__alloc(ctx, POINTS, sizeof *mass, &mass));
-    nodule_quadrature(score, mass);
-    truth[0] = pv__solve_intercept(POINTS, score, mass, prevalence);
-    memcpy(truth + 1, nodule_slope, sizeof nodule_slope);
+    truth[0] = 0;
+    for (int j = 0; j < NODULE_FEATURES; j++)
+        truth[1 + j] = nodule_slope[j] * (simulation->strength > 0 ? simulation->strength : 1);
+    nodule_quadrature(truth, score, mass);
+    truth[0] = pv__solve_intercept(POINTS, score, mass, simulation->prevalence);
 done:
     pv__free(ctx, score);
     pv__free(ctx, mass);
@@ -155,6 +158,8 @@ static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulatio
     PV_TRY(pv__simulation_check(ctx, s, &design, &rows));
     if (gaussian && (s->dimensions < 1 || s->dimensions > 100000))
         return pv__fail(ctx, PV_ERR_USAGE, "`dimensions` %lld is outside 1 to 100000", (long long)s->dimensions);
+    if (!gaussian && !(s->strength >= 0 && s->strength <= 100))
+        return pv__fail(ctx, PV_ERR_USAGE, "`strength` %g is not a number from 0 to 100", s->strength);
     if (gaussian && !(s->separation >= 0 && isfinite(s->separation)))
         return pv__fail(ctx, PV_ERR_USAGE, "`separation` %g is not a finite number of at least 0", s->separation);
     return PV_OK;
@@ -250,7 +255,7 @@ pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simula
     if (gaussian)
         gaussian_truth(simulation, coefficients);
     else
-        PV_GOTO(done, nodule_truth(ctx, simulation->prevalence, coefficients));
+        PV_GOTO(done, nodule_truth(ctx, simulation, coefficients));
     PV_GOTO(done, make_table(ctx, gaussian, simulation, features, &made));
     PV_GOTO(done, fill_table(ctx, gaussian, simulation, coefficients, x, made));
     made->hash = pv__table_hash(made);

@@ -109,6 +109,7 @@ static pv_status sample_new(pv_ctx *ctx, const calibration *c, size_t replicate,
     pv_simulation what = {.cases = CASES,
                           .controls = CONTROLS,
                           .prevalence = c->prevalence[k],
+                          .strength = c->options->strength,
                           .seed = (uint64_t)c->options->shared.seed + 1000003 * (replicate + 1)};
     pv_roles roles = {.target = "malignant"};
     pv_status status = pv_simulate(ctx, "nodules", &what, &s->table, NULL);
@@ -131,7 +132,8 @@ static pv_status sample_new(pv_ctx *ctx, const calibration *c, size_t replicate,
 /* log p(y|x) in the true population, and p(y|w). */
 typedef struct predictions {
     double training[2 * TRAINING], testing[2 * TESTING], adapted[2 * TESTING], log_marginal[2];
-    double *population; /* p(Y=1|x), [rows] */
+    double inferred[2 * TESTING], share; /* as the rows tell themselves; NaN: nobody asked */
+    double *population;                  /* p(Y=1|x), [rows] */
 } predictions;
 
 static void test_shares(const sample *s, double share[2]) {
@@ -163,9 +165,30 @@ static void predict_truth(const calibration *c, size_t k, const sample *s, predi
     p->log_marginal[1] = log(c->prevalence[k]);
     double share[2];
     test_shares(s, share);
+    p->share = (double)NAN;
     pv_adapt(TESTING, 2, p->testing, p->log_marginal, share, p->adapted);
     for (size_t i = 0; i < c->population[k]->rows; i++)
         p->population[i] = pv_sigmoid(true_score(c, k, c->population[k], i));
+}
+
+/* The test rows' label shares from their own predictions, as the paper has them (Appendix G): variational, prior
+ * true:1. */
+static pv_status infer_shares(pv_ctx *ctx, const pv_classifier *fit, const sample *s, predictions *p) {
+    pv_unknown_options how = pv_unknown_options_default();
+    pv_population *unknown = NULL;
+    pv_prediction *testing = NULL;
+    how.method = PV_UNKNOWN_VB;
+    how.dirichlet = "true:1";
+    pv_status status = pv_population_new(ctx, fit, "unknown", &how, &unknown);
+    if (status == PV_OK)
+        status = pv_predict(ctx, fit, s->testing, unknown, NULL, &testing);
+    if (status == PV_OK) {
+        memcpy(p->inferred, testing->log_p, 2 * testing->rows * sizeof(double));
+        p->share = testing->prevalence[1];
+    }
+    pv_prediction_free(ctx, testing);
+    pv_population_free(ctx, unknown);
+    return status;
 }
 
 static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const sample *s, predictions *p) {
@@ -189,6 +212,8 @@ static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const sample *s,
         for (size_t i = 0; i < population->rows; i++)
             p->population[i] = population->p[2 * i + 1];
     }
+    if (status == PV_OK)
+        status = infer_shares(ctx, fit, s, p);
     pv_prediction_free(ctx, training);
     pv_prediction_free(ctx, testing);
     pv_prediction_free(ctx, population);
@@ -297,6 +322,21 @@ static pv_status judge(pv_ctx *ctx, const calibration *c, size_t k, const sample
     v[CAL_own_accuracy] = own.accuracy;
     v[CAL_own_tnr] = own.tnr;
     v[CAL_own_tpr] = own.tpr;
+    v[CAL_inferred] = p->share;
+    if (!isnan(p->share)) {
+        pv_metrics inferred;
+        status = pv_assess(ctx, &targets, p->testing, p->log_marginal, p->inferred, prevalence, &inferred);
+        if (status != PV_OK)
+            return status;
+        v[CAL_inferred_accuracy] = inferred.accuracy;
+        v[CAL_inferred_tnr] = inferred.tnr;
+        v[CAL_inferred_tpr] = inferred.tpr;
+        v[CAL_inferred_npv] = inferred.npv;
+        v[CAL_inferred_ppv] = inferred.ppv;
+    } else {
+        for (int q = CAL_inferred_accuracy; q <= CAL_inferred_ppv; q++)
+            v[q] = (double)NAN;
+    }
     v[CAL_nll] = adapted.holdout_nll;
     v[CAL_ece] = adapted.ece;
     v[CAL_marginal] = exp(p->log_marginal[1]) / c->prevalence[k];
@@ -479,6 +519,7 @@ static int draw_populations(cli_call *call, calibration *c) {
                               .cases = -1,
                               .controls = -1,
                               .prevalence = c->prevalence[k],
+                              .strength = c->options->strength,
                               .seed = (uint64_t)c->options->shared.seed};
         pv_status status = pv_simulate(call->ctx, "nodules", &what, &c->population[k], c->truth[k]);
         if (status != PV_OK)
@@ -534,6 +575,10 @@ static const pv_option option_table[] = {
      "Prevalences of the simulated populations, each stated to the models of its data."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "10", 0, 0, NULL, "N",
      "Observations that the prevalence rests on; 10 is the paper's."},
+    {"strength", PV_OPTION_REAL, AT(strength), "1.6", 0.01, 100, NULL, NULL,
+     "What the simulated log odds ratios, which are of published size, are multiplied by; 1.6 makes nodules as easy to "
+     "tell "
+     "apart as the paper's."},
     STUDY_OPTION_REPLICATES(calibration_options, "50", "Simulated data sets."),
     {"population-rows", PV_OPTION_INT, AT(population_rows), "10000", 1000, 1e7, NULL, NULL,
      "Rows of the draw of each population that models are judged on."},

@@ -28,6 +28,12 @@ extern const pv_ink cal_ink[CAL_METHODS];
     X(own_accuracy, "held-out, predictions as they hold in the true population")                                       \
     X(own_tnr, "true negative rate, held-out, not adapted")                                                            \
     X(own_tpr, "true positive rate, held-out, not adapted")                                                            \
+    X(inferred, "share of positives that the held-out rows tell, variational, true:1")                                 \
+    X(inferred_accuracy, "held-out, predictions adapted to that share")                                                \
+    X(inferred_tnr, "true negative rate, held-out, adapted to that share")                                             \
+    X(inferred_tpr, "true positive rate, held-out, adapted to that share")                                             \
+    X(inferred_npv, "negative predictive value, held-out, adapted to that share")                                      \
+    X(inferred_ppv, "positive predictive value, held-out, adapted to that share")                                      \
     X(nll, "log-loss, held-out, adapted")                                                                              \
     X(ece, "expected calibration error, held-out, adapted")                                                            \
     X(gap_fpr, "largest difference of expected and empirical FPR, held-out, adapted")                                  \
@@ -61,6 +67,7 @@ enum { CAL_CURVE = 101 };
 typedef struct calibration_options {
     study_options shared;
     const char *prevalences, *prevalence_n;
+    double strength;
     int64_t draws, replicates, population_rows;
     const char *data, *target;
     int64_t splits;

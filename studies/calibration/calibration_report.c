@@ -34,7 +34,7 @@ enum { SHAPES = sizeof shape_quantity / sizeof *shape_quantity };
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static study_layout layout_of(bool markdown) {
-    return (study_layout){markdown, 10, 18, 12};
+    return (study_layout){markdown, 10, 19, 12};
 }
 
 static void fill_row(const calibration *c, size_t k, int method, int n, const int *quantity, char cell[][STUDY_CELL]) {

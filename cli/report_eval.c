@@ -147,6 +147,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
         put_probs(report, options, inputs);
     if (code == CLI_OK)
         code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
+    if (code == CLI_OK && inputs->said->inferred)
+        code = report_put_shift(call, report, inputs->said->inferred, eval_labels(inputs));
     if (code == CLI_OK && inputs->classifier && !options->ensemble)
         code = report_put_columns(call, report, inputs->classifier, inputs->data, inputs->said);
     if (code == CLI_OK)

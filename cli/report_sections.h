@@ -33,6 +33,8 @@ size_t report_best(const report_sweep_row *rows, size_t n); /* by held-out log-l
 /* What was fitted on what, with the findings of diagnose. */
 int report_put_model(cli_call *call, pv_report *report, const char *path, const pv_classifier *classifier);
 /* (report_columns.c) Risk along each column, predicted and observed; nothing where the population is not known. */
+/* Whether the rows of an unknown prevalence are a mixture; nothing where that was not looked at. */
+int report_put_shift(cli_call *call, pv_report *report, const pv_unknown_prevalence *prevalence, char *const *labels);
 int report_put_columns(cli_call *call, pv_report *report, const pv_classifier *classifier, const pv_dataset *data,
                        const pv_prediction *said);
 int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifier *classifier, double level);

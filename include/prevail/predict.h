@@ -184,6 +184,15 @@ typedef struct pv_shift_check {
     double both;               /* p of the two together; NaN: neither */
 } pv_shift_check;
 
+/* Its picture: distribution functions of the log ratios log r(1)/r(0). */
+typedef struct pv_shift_curve {
+    size_t n;          /* 0: not looked at */
+    double prevalence; /* of the nearest mixture */
+    double *score, *rows,
+        *mixture;     /* [n], rising: the ratios; the share of the rows, and of that mixture, up to each */
+    double *label[2]; /* [n], of the reference rows of each label */
+} pv_shift_curve;
+
 /* What decisions at a threshold will be worth in the population, without its labels: sensitivity and specificity are
  * the reference rows'. */
 #define PV_EXPECTED_LIST(X)                                                                                            \
@@ -233,6 +242,7 @@ struct pv_unknown_prevalence {
      */
     double *shift, *slope;
     pv_shift_check check;
+    pv_shift_curve curve;
     double unlabelled; /* weight of the rows whose label is not known: 0, and the model has no say */
 };
 

@@ -85,7 +85,8 @@ void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *margi
 
 /* ---- label shift itself (shift.c) -------------------------------------------------------------------------------- */
 
-PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *calibrated, int64_t seed, pv_shift_check *check);
+PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *calibrated, int64_t seed,
+                                     pv_unknown_prevalence *prevalence);
 /* Of the columns of rows whose label is not known. */
 PV_MUST_USE pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *label,
                                         const pv_reference *reference, const pv_unknown_prevalence *prevalence,

@@ -15,7 +15,7 @@
 #include "predict/calibrated.h"
 #include "predict/predict.h"
 
-enum { REPLICATES = 199, ENOUGH = 10, DRAWS = 2000 };
+enum { REPLICATES = 199, ENOUGH = 10, DRAWS = 2000, DRAWN = 200 }; /* DRAWN: points of the picture */
 
 /* ---- the distribution of the ratios ------------------------------------------------------------------------------ */
 
@@ -45,8 +45,8 @@ static double distance_at(const steps *s, double pi) {
     return most;
 }
 
-/* Golden sections: the distance is convex in pi. */
-static double distance(const steps *s) {
+/* Golden sections: the distance is convex in pi. nearest: where it is least; may be NULL. */
+static double distance(const steps *s, double *nearest) {
     const double golden = 0.6180339887498949;
     double low = 0, high = 1, x = 1 - golden, y = golden, at_x = distance_at(s, x), at_y = distance_at(s, y);
     for (int i = 0; i < 24; i++) {
@@ -64,7 +64,13 @@ static double distance(const steps *s) {
             at_y = distance_at(s, y);
         }
     }
-    return fmin(fmin(at_x, at_y), fmin(distance_at(s, 0), distance_at(s, 1)));
+    const double pi[4] = {x, y, 0, 1}, at[4] = {at_x, at_y, distance_at(s, 0), distance_at(s, 1)};
+    int best = 0;
+    for (int i = 1; i < 4; i++)
+        best = at[i] < at[best] ? i : best;
+    if (nearest)
+        *nearest = pi[best];
+    return at[best];
 }
 
 static double poisson(pv_rng *rng, double mean) {
@@ -76,9 +82,36 @@ static double poisson(pv_rng *rng, double mean) {
     return count;
 }
 
-pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_check *check) {
+/* Evenly spaced points of the distribution functions, the last of equal scores. */
+static pv_status draw_curve(pv_ctx *ctx, const steps *s, double pi, pv_shift_curve *curve) {
+    PV_TRY(pv__alloc(ctx, 5 * DRAWN, sizeof *curve->score, &curve->score));
+    curve->rows = curve->score + DRAWN;
+    curve->mixture = curve->rows + DRAWN;
+    curve->label[0] = curve->mixture + DRAWN;
+    curve->label[1] = curve->label[0] + DRAWN;
+    curve->prevalence = pi;
+    for (size_t j = 0; j < DRAWN; j++) {
+        size_t i = (j + 1) * s->n / DRAWN, at = curve->n;
+        i = i > 0 ? i - 1 : 0;
+        while (i + 1 < s->n && s->score[s->order[i]] == s->score[s->order[i + 1]])
+            i++;
+        double score = s->score[s->order[i]];
+        if (at > 0 && score == curve->score[at - 1])
+            continue;
+        curve->score[at] = score;
+        curve->rows[at] = s->F[2][i];
+        curve->mixture[at] = pi * s->F[1][i] + (1 - pi) * s->F[0][i];
+        for (int y = 0; y < 2; y++)
+            curve->label[y][at] = s->F[y][i];
+        curve->n++;
+    }
+    return PV_OK;
+}
+
+pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_unknown_prevalence *out) {
+    pv_shift_check *check = &out->check;
     size_t n = c->points;
-    double *block = NULL, *mass[3], pi = pv_sigmoid(c->mode);
+    double *block = NULL, *mass[3], pi = pv_sigmoid(c->mode), nearest;
     size_t *order = NULL, larger = 0, made = 0;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, 6 * n, sizeof *block, &block));
@@ -91,7 +124,8 @@ pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_
     }
     double *const own[3] = {c->known[0], c->known[1], c->target};
     add_up(&s, own);
-    check->distance = distance(&s);
+    check->distance = distance(&s, &nearest);
+    PV_GOTO(done, draw_curve(ctx, &s, nearest, &out->curve));
     pv__calibrated_densities(c);
     for (; made < REPLICATES && larger < ENOUGH; made++) {
         PV_GOTO(done, pv__go_on(ctx));
@@ -102,7 +136,7 @@ pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_shift_
             mass[2][i] = poisson(&rng, c->targets * (pi * c->f[1][i] + (1 - pi) * c->f[0][i]));
         }
         add_up(&s, mass);
-        larger += distance(&s) < check->distance ? 0 : 1;
+        larger += distance(&s, NULL) < check->distance ? 0 : 1;
     }
     check->p = larger == ENOUGH ? ENOUGH / (double)made : (double)(1 + larger) / (1 + REPLICATES);
 done:

@@ -82,6 +82,7 @@ void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence) 
     pv__free(ctx, prevalence->weight);
     pv__free(ctx, prevalence->plugin);
     pv__free(ctx, prevalence->shift);
+    pv__free(ctx, prevalence->curve.score);
     pv__free(ctx, prevalence);
 }
 
@@ -324,7 +325,7 @@ static pv_status infer_calibrated(pv_ctx *ctx, const pv_unknown_sample *sample, 
     PV_GOTO(done, describe_calibrated(ctx, s, tilt, out));
     if (!flat_prior(s)) /* the test asks what the rows say, and so does this */
         PV_GOTO(done, compare_flat(ctx, &calibrated, s, out));
-    status = pv__shift_test(ctx, &calibrated, options->seed, &out->check);
+    status = pv__shift_test(ctx, &calibrated, options->seed, out);
     pv__shift_together(&out->check);
 done:
     pv__calibrated_clear(ctx, &calibrated);

@@ -57,6 +57,18 @@ static void test_any_scale(void **state) {
     /* 600 labelled rows leave the ratios a little open. */
     assert_true(right->hi[1] - right->lo[1] > plain->hi[1] - plain->lo[1]);
     assert_true(right->lo[1] < 0.2 && 0.2 < right->hi[1]);
+    /* The picture of the test: distribution functions, none farther from the mixture's than the distance says. */
+    const pv_shift_curve *curve = &right->curve;
+    double far = 0;
+    assert_true(curve->n > 100 && plain->curve.n == 0);
+    for (size_t i = 0; i < curve->n; i++) {
+        double pi = curve->prevalence, mixture = pi * curve->label[1][i] + (1 - pi) * curve->label[0][i];
+        CHECK_NEAR(curve->mixture[i], mixture, 1e-12);
+        far = fmax(far, fabs(curve->rows[i] - mixture));
+        assert_true(i == 0 || (curve->score[i] > curve->score[i - 1] && curve->rows[i] >= curve->rows[i - 1]));
+    }
+    assert_true(far <= right->check.distance + 1e-12 && far > 0.5 * right->check.distance);
+    CHECK_NEAR(curve->rows[curve->n - 1], 1, 1e-12);
     CHECK_NEAR(right->lo[0] + right->hi[1], 1, 1e-12);
     pv_unknown_prevalence_free(ctx, right);
     pv_unknown_prevalence_free(ctx, plain);

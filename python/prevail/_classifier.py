@@ -89,7 +89,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
         The best parameters, without or with a prior; or a posterior.
     prior : str
-        On slopes, per standard deviation of a column: "normal:2.5", "student:4", "laplace:1", "none".
+        On slopes, per standard deviation of a column: "usual", "normal:2.5", "student:4", "laplace:1", "none".
     prevalence_n : str or float
         How well the prevalence is known: a number of observations, "known", "rows" or "auto".
     missing : {"refuse", "drop", "indicator", "impute"}
@@ -151,7 +151,7 @@ class PrevalenceClassifier(ClassifierMixin, BaseEstimator):
         loss="ig",
         iw_total=0.0,
         infer="map",
-        prior="normal:2.5",
+        prior="usual",
         prevalence_n="auto",
         missing="refuse",
         terms=None,

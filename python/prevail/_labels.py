@@ -32,7 +32,7 @@ def classes_and_codes(y, classes=None):
     if classes is None:
         return values, codes
     wanted = {label_text(label): i for i, label in enumerate(classes)}
-    place = np.array([wanted.get(label_text(label), -1) for label in values], dtype=np.intp)
+    place = np.array([wanted.get(label_text(label), -1) for label in values], dtype=np.int32)
     if (place < 0).any():
         label = values[int((place < 0).argmax())]
         row = int((codes == int((place < 0).argmax())).argmax())
@@ -41,7 +41,7 @@ def classes_and_codes(y, classes=None):
             "input",
             row=row,
         )
-    return np.asarray(classes), place[codes]
+    return np.asarray(classes), codes if (place == np.arange(len(place))).all() else place[codes]
 
 
 def _small_integers(y):
@@ -51,7 +51,9 @@ def _small_integers(y):
     low, high = int(y.min()), int(y.max())
     if high - low > 1000:
         return None
-    codes = y.astype(np.intp) - low if low else y.astype(np.intp)
+    if high - low == 1:
+        return np.array([low, high]).astype(y.dtype), y.astype(np.int32) - np.int32(low)
+    codes = y.astype(np.intp) - low
     present = np.bincount(codes, minlength=high - low + 1) > 0
     values = np.arange(low, high + 1)[present].astype(y.dtype)
     return values, codes if present.all() else (np.cumsum(present) - 1)[codes]

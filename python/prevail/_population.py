@@ -75,8 +75,10 @@ class Probabilities:
                 "input",
             )
         width = 1 if proba.ndim == 1 else proba.shape[1]
-        if np.isnan(proba).any():
-            raise InputError(f"Input contains NaN: the first is in row {int(np.isnan(proba).reshape(len(proba), -1).any(axis=1).argmax())}", "input")
+        if np.isnan(proba.sum()):  # one pass, and none that makes an array
+            absent = np.isnan(proba).reshape(len(proba), -1).any(axis=1)
+            if absent.any():
+                raise InputError(f"Input contains NaN: the first is in row {int(absent.argmax())}", "input")
         if classes is None:
             classes = np.arange(2 if width == 1 else width)
         self.ctx, self.classes, self.width = ctx, np.asarray(classes), width
@@ -97,7 +99,7 @@ class Probabilities:
             proba = proba[:, self.order]
         self._p = np.ascontiguousarray(proba, dtype=np.float64)
         self.rows = len(self._p)
-        self.certain = self.rows > 1 and bool(((self._p == 0) | (self._p == 1)).all())
+        self.certain = self.rows > 1 and all(((part == 0) | (part == 1)).all() for part in (self._p[:100], self._p))
         self._y = self._codes(y)
         self._weight = None
         if sample_weight is not None:
@@ -122,6 +124,8 @@ class Probabilities:
         if len(y) != self.rows:
             raise InputError(f"y has {len(y)} rows, the probabilities have {self.rows}", "input")
         _, codes = classes_and_codes(y, self.classes)
+        if (self.order == np.arange(len(self.order))).all():
+            return np.ascontiguousarray(codes, dtype=np.int32)
         return np.argsort(self.order).astype(np.int32)[codes]
 
     def shares(self, option, prevalence):

@@ -169,7 +169,7 @@ import prevail
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 4000)
 X = rng.normal(size=(8000, 20)) + y[:, None] * 0.2
-model = prevail.PrevalenceClassifier(0.05, model="mlp:16", batch="32", epochs=100000, threads=1)
+model = prevail.PrevalenceClassifier(0.05, model="mlp:16", prior="normal:2.5", batch="32", epochs=100000, threads=1)
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:

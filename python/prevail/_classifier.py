@@ -729,6 +729,8 @@ def _order(classes, labels):
 
 
 def _check_classes(classes, codes, weights):
+    if weights is not None and not (weights > 0).any():
+        raise InputError("sample_weight: all weights are zero; give each row that counts a weight above it", "input")
     used = classes if weights is None else classes[np.bincount(codes, weights, len(classes)) > 0]
     if len(used) < 2:
         raise InputError(

@@ -37,7 +37,7 @@ def classes_and_codes(y, classes=None):
         label = values[int((place < 0).argmax())]
         row = int((codes == int((place < 0).argmax())).argmax())
         raise InputError(
-            f"y has the label {label!r} in row {row}, which is none of the classes: {listed(wanted)}",
+            f"y has the label {label_text(label)} in row {row}, which is none of the classes: {listed(wanted)}",
             "input",
             row=row,
         )

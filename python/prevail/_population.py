@@ -334,7 +334,7 @@ def _known_codes(given, labels):
         if label is None or label != label:
             continue
         if label_text(label) not in code:
-            raise InputError(f"labels: {label!r} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
+            raise InputError(f"labels: {label_text(label)} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
         made[i] = code[label_text(label)]
     return made
 

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# Installs a wheel into an environment that sees the system's packages, and runs the tests with it.
+# Installs a wheel into a folder of its own, beside the packages that are there, and runs the tests with it.
 #
-#   python/tests/run_elsewhere.sh WHEEL [VENV [PYTEST-ARGUMENT ...]]
+#   python/tests/run_elsewhere.sh WHEEL [FOLDER [PYTEST-ARGUMENT ...]]
 #
 # For any machine with a Python, numpy, scikit-learn and pytest; PYTHON names another one than python3. What else is there
 # (pandas, pyarrow, polars, torch, xgboost, imblearn, matplotlib, cffi) is tested with; what is not is skipped, and said.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 wheel=$(realpath "$1")
-venv=${2:-$(mktemp -d)/venv}
+folder=${2:-$(mktemp -d)}
 shift
 [ $# -eq 0 ] || shift
-"${PYTHON:-python3}" -m venv --clear --system-site-packages "$venv"
-"$venv/bin/python" -m pip install --quiet --no-deps --no-index --disable-pip-version-check "$wheel"
+python=${PYTHON:-python3}
+"$python" -m pip install --quiet --no-deps --no-index --upgrade --disable-pip-version-check --target "$folder" "$wheel"
 cd "$here"
-unset PYTHONPATH PREVAIL_LIBRARY
-"$venv/bin/python" - <<'END'
-import importlib, platform, prevail
-assert "site-packages" in prevail.__file__, prevail.__file__
+unset PREVAIL_LIBRARY
+export PYTHONPATH=$folder
+"$python" - <<'END'
+import importlib, os, platform, prevail
+assert prevail.__file__.startswith(os.environ["PYTHONPATH"]), prevail.__file__
 names = "numpy sklearn pandas pyarrow polars torch xgboost imblearn matplotlib cffi".split()
 found = []
 for name in names:
@@ -27,4 +28,4 @@ for name in names:
         found.append(f"no {name}")
 print(f"prevail {prevail.__version__}, Python {platform.python_version()}:", ", ".join(found))
 END
-exec "$venv/bin/python" -m pytest -p no:cacheprovider -c "$here/../pyproject.toml" --rootdir "$here" -rs --tb=short "$here" "$@"
+exec "$python" -m pytest -p no:cacheprovider -c "$here/../pyproject.toml" --rootdir "$here" -rs --tb=short "$here" "$@"

@@ -137,7 +137,7 @@ pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, con
         add_log(count, members, other->loglik, mean->loglik);
         add_log((size_t)mean->classes, members, other->log_marginal, mean->log_marginal);
         if (mean->strata && other->strata)
-            add_log((size_t)(mean->strata->strata * mean->classes), members, other->strata->log_marginal,
+            add_log((size_t)mean->strata->strata * (size_t)mean->classes, members, other->strata->log_marginal,
                     mean->strata->log_marginal);
     }
     return PV_OK;

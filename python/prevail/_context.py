@@ -100,8 +100,9 @@ class Context:
 
     def _on_log(self, state, level, message):
         text = in_python(message.decode("utf-8", "replace"))
-        if level >= _WARNING:
+        if level >= _WARNING:  # told by `warnings`, and once
             self._warnings.append(text)
+            return
         logger.log(_LEVELS.get(level, logging.INFO), "%s", text)
 
     def _on_poll(self, state):

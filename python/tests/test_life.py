@@ -202,6 +202,16 @@ def test_log_and_warnings(caplog):
             prevail.PrevalenceClassifier(0.05).fit(wide, y)
 
 
+def test_matched_sets_among_many_rows(capsys):
+    """Columns of as many values as rows are passed over; sets are found, and told once."""
+    labels = np.tile([1, 0, 0], 10_000)
+    sets = np.repeat(np.arange(10_000.0), 3) * 1.37
+    wide = np.column_stack([sets, np.random.default_rng(0).normal(size=30_000)])
+    with pytest.warns(prevail.PrevailWarning, match="'x0' looks like matched sets .10000 groups, each with 1 case") as told:
+        prevail.PrevalenceClassifier(0.05).fit(wide, labels)
+    assert len(told) == 1 and not capsys.readouterr().err
+
+
 def test_progress(capsys):
     prevail.PrevalenceClassifier(0.05, verbose=True, infer="hmc", warmup=100, draws=100, chains=1).fit(X, y)
     assert capsys.readouterr().err

@@ -175,6 +175,32 @@ static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
     return *cases > 0 && *sets >= SETS_LEAST && 20 * others <= *sets;
 }
 
+/* Whether most values are of one row alone, which sets are not, of many rows: seen from all groups whose value has a
+ * certain hash, a part in 64, without sorting the others. some [n / SOME] is room. */
+enum { MANY = 20000, SOME = 16, GROUPS_LEAST = 100 };
+static bool mostly_single(size_t n, const scored *row, scored *some) {
+    size_t taken = 0, groups = 0, single = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = row[i].x + 0.0; /* one zero */
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        if (bits * UINT64_C(0x9E3779B97F4A7C15) >> 58 != 0)
+            continue;
+        if (taken == n / SOME)
+            return false;
+        some[taken++] = row[i];
+    }
+    qsort(some, taken, sizeof *some, compare_scored);
+    for (size_t i = 0; i < taken; groups++) {
+        size_t end = i + 1;
+        while (end < taken && some[end].x == some[i].x)
+            end++;
+        single += end == i + 1;
+        i = end;
+    }
+    return groups >= GROUPS_LEAST && 2 * single > groups;
+}
+
 /* True: they were. */
 static bool warn_of_sets(pv_ctx *ctx, size_t n, scored *row, const char *name, bool group) {
     size_t sets, cases;
@@ -231,10 +257,11 @@ static bool is_stratum(const pv_schema *schema, const char *name) {
 }
 
 pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
-    scored *row;
+    scored *row, *some;
     if (!data->label || data->classes != 2 || data->weight || data->matched || data->rows < 2 * SETS_LEAST)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof *row, &row));
+    PV_TRY(pv__alloc(ctx, data->rows + data->rows / SOME, sizeof *row, &row));
+    some = row + data->rows;
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
         size_t c = pv__table_lookup(table, source->name);
@@ -247,6 +274,8 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
             double x = column->type == PV_COLUMN_NUMBER ? column->number[at] : column->code[at];
             row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
         }
+        if (source->type == PV_COLUMN_NUMBER && data->rows >= MANY && mostly_single(data->rows, row, some))
+            continue;
         bool sets = warn_of_sets(ctx, data->rows, row, source->name, false);
         if (!sets && source->type == PV_COLUMN_TEXT && !schema->strata)
             warn_of_strata(ctx, data->rows, row, source->name);

@@ -84,10 +84,11 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_schema *sc
     pv_prediction *said = NULL;
     pv_status status;
     how.bare = true;
-    PV_GOTO(done, pv_fit(ctx, schema, data, &how, &c));
-    if (pv__interrupted(ctx)) /* c may be half a fit */
+    status = pv_fit(ctx, schema, data, &how, &c);
+    if (status == PV_ERR_INTERRUPTED || (status == PV_OK && pv__interrupted(ctx))) /* c may be half a fit */
         PV_GOTO(done,
                 pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));
+    PV_GOTO(done, status);
     PV_GOTO(done, pv_population_new(ctx, c, w->how->population, w->how->unknown, &population));
     PV_GOTO(done, pv_predict(ctx, c, part, population, &wanted, &said));
     keep(w, c, said, place, at);

@@ -1,9 +1,26 @@
-/* src/infer/model_file.h: parts of model files that have files of their own. */
+/* src/infer/model_file.h: model files (docs/formats.md), three lines of text, then binary.
+ *
+ *   prevail-model 1
+ *   HEADER_BYTES PAYLOAD_BYTES CHECKSUM      (decimal, decimal, XXH3-64 of header and payload in hexadecimal)
+ *   {header: a JSON object on one line}
+ *   payload: little-endian doubles; the header's "arrays" says which are where
+ */
 #ifndef PV_SRC_INFER_MODEL_FILE_H
 #define PV_SRC_INFER_MODEL_FILE_H
 
 #include "base/json.h"
 #include "prevail/data.h"
+
+#define PV__MODEL_MAGIC "prevail-model 1\n"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "model files hold little-endian doubles; byte swapping is not written yet"
+#endif
+
+/* Share, n, prevalence, design, log p(y|w) and rows of all strata, as they lie in memory. */
+static inline size_t pv__model_strata_numbers(size_t strata, size_t classes) {
+    return strata * (3 + 3 * classes);
+}
 
 /* (model_terms.c) NULL: no memory. */
 json_t *pv__terms_to_json(const pv_schema *schema);

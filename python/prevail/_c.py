@@ -64,17 +64,6 @@ class pv_option(Structure):
     ]
 
 
-class pv_shift_check(Structure):
-    _fields_ = [
-        ("distance", c_double),
-        ("p", c_double),
-        ("column", c_int),
-        ("column_z", c_double),
-        ("column_p", c_double),
-        ("both", c_double),
-    ]
-
-
 class pv_unknown_prevalence(Structure):
     _fields_ = [
         ("classes", c_int),
@@ -92,15 +81,7 @@ class pv_unknown_prevalence(Structure):
         ("movement", c_double),
         ("weak", c_bool),
         ("swayed", c_bool),
-        ("points", c_size_t),
-        ("pi", POINTER(c_double)),
-        ("weight", POINTER(c_double)),
-        ("plugin", POINTER(c_double)),
-        ("shift", POINTER(c_double)),
-        ("slope", POINTER(c_double)),
-        ("check", pv_shift_check),
-        ("unlabelled", c_double),
-    ]
+    ]  # what follows is not read here
 
 
 class pv_unknown_sample(Structure):

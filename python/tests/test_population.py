@@ -54,7 +54,7 @@ def test_known_labels_count(clinic):
     some = prevail.infer_prevalence(p, from_=0.5, labels=labels)
     none = prevail.infer_prevalence(p, from_=0.5)
     assert some.sd[1] < none.sd[1]
-    with pytest.raises(prevail.InputError, match="'x' in row 0"):
+    with pytest.raises(prevail.InputError, match="x in row 0"):
         prevail.infer_prevalence(p, from_=0.5, labels=["x"] + [None] * (len(y) - 1))
 
 

@@ -24,10 +24,15 @@ void cli_print_agreement(const pv_classifier *c) {
     printf("  mean risk of %s, rows weighted to the population: %.4g, stated %.4g, z = %.1f\n", c->schema->labels[y],
            a->mean[y], c->prevalence[y], a->z[y]);
     if (a->df > 0)
-        printf("  profile and iw find %s: chi-square %.1f of %lld, p = %.2g\n",
-               a->p_value < 0.05 ? "different lines" : "the same line", a->statistic, (long long)a->df, a->p_value);
+        printf(
+            "  the line of the rows (profile) and that of the population (iw) %s: chi-square %.1f of %lld, p = %.2g\n",
+            pv_agreement_differs(a) ? "differ" : "agree", a->statistic, (long long)a->df, a->p_value);
     if (a->chosen || a->exponent > 0)
-        printf("  --robust %.4g%s\n", a->exponent, a->chosen ? ", by cross-validation" : "");
+        printf("  the fit lies %s (--robust %.4g%s)\n",
+               a->exponent == 0   ? "on the first"
+               : a->exponent == 1 ? "on the second"
+                                  : "between them",
+               a->exponent, a->chosen ? ", by cross-validation" : "");
     if (fabs(shift) >= 0.0005)
         printf("  output biases matched to the prevalence: log odds moved by %.3f\n", shift);
 }

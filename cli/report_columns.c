@@ -94,6 +94,6 @@ int report_put_columns(cli_call *call, pv_report *report, const pv_classifier *c
     pv_status status = pv_column_risks_new(call->ctx, c->schema, data, said, LEVEL, &risks);
     if (status == PV_OK)
         status = put(call, report, c->schema, risks, said->prevalence[risks->positive]);
-    pv_column_risks_free(call->ctx, status == PV_OK ? risks : NULL);
+    pv_column_risks_free(call->ctx, risks);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

@@ -164,7 +164,7 @@ check "how many folds have a PPV" partial
 # ---- against cv: the same folds, fits and metrics ----------------------------------------------------------------------
 small="convnet:views=3,size=12,low=4,channels=8-8,features=8"
 "$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
-    --loss iw --epochs 2 --rate 0.003 --json --quiet >cv.json 2>/dev/null
+    --loss iw --epochs 2 --rate 0.003 --stated-for rows --json --quiet >cv.json 2>/dev/null
 ratings() { "$prevail" study ratings --quick --data "$arrays/graded.npz" --group patient -o ratings --quiet >ratings.txt; }
 folds_of() { sed -n '/"parts"/,$p' cv.json | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
 in_study() { sed -n "s/^convnet,balanced,0.9,iw,own,$1,[^,]*,[^,]*,//p" ratings/metrics.csv; }

@@ -187,6 +187,9 @@ typedef struct pv_agreement {
     bool chosen;               /* by cross-validation */
 } pv_agreement;
 
+/* Whether the test says, at 0.05, that the lines differ. */
+bool pv_agreement_differs(const pv_agreement *agreement);
+
 /* ---- strata --------------------------------------------------------------------------------------------------------
  * What a fit knows of each stratum of its schema. The population is their mixture by share.
  */

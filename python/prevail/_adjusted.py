@@ -148,6 +148,12 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
                     "from are not those of y: state them with `design`, 0.5 for balanced ones",
                     "usage",
                 )
+            if weights is not None and _fits_weights(self.estimator) == "balanced" and np.ptp(weights) > 0:
+                raise InputError(
+                    'with class_weight="balanced" and sample_weight the label shares that the estimator learns from depend '
+                    "on its kind and version: state them with `design`, or leave one of the two out",
+                    "usage",
+                )
         self._check(np.unique(labels))
         fitted = clone(self.estimator)
         if weights is not None:

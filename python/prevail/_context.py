@@ -179,6 +179,7 @@ class Context:
         lib.pv_ctx_free(self.handle)
         self.handle = None
         if self._looks:
+            self.stopped = self.stopped or _interrupts.hit  # it may have come after the library's last look
             _interrupts.leave()
         if self.stopped and kind is None:
             raise KeyboardInterrupt

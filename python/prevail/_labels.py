@@ -52,7 +52,7 @@ def _small_integers(y):
     if high - low > 1000:
         return None
     if high - low == 1:
-        return np.array([low, high]).astype(y.dtype), y.astype(np.int32) - np.int32(low)
+        return np.array([low, high]).astype(y.dtype), (y != y.dtype.type(low)).astype(np.int32)
     codes = y.astype(np.intp) - low
     present = np.bincount(codes, minlength=high - low + 1) > 0
     values = np.arange(low, high + 1)[present].astype(y.dtype)

@@ -331,7 +331,7 @@ def _known_codes(given, labels):
     code = {label: i for i, label in enumerate(given.names)}
     made = np.full(given.rows, -1, dtype=np.int32)
     for i, label in enumerate(labels):
-        if label is None or label != label:
+        if label is None or (label != label) is not False and not (label == label) is True:  # None, NaN, pandas.NA
             continue
         if label_text(label) not in code:
             raise InputError(f"labels: {label_text(label)} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
@@ -363,7 +363,10 @@ def _costs(costs, classes):
         return (list(classes) if len(matrix) == len(labels) else list(range(len(matrix)))), matrix
     matrix = np.empty((len(actions), len(labels)))
     for i, (action, row) in enumerate(zip(actions, rows)):
-        given = {label_text(label): cost for label, cost in row.items()} if isinstance(row, Mapping) else dict(zip(labels, row))
+        if isinstance(row, Mapping):
+            given = {label_text(label): cost for label, cost in row.items()}
+        else:
+            given = dict(zip(labels, row)) if len(row) == len(labels) else {}
         if set(given) != set(labels):
             raise InputError(f"costs of {action!r}: give one for each class: {listed(labels)}", "usage")
         matrix[i] = [given[label] for label in labels]

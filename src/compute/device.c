@@ -114,7 +114,7 @@ pv_status pv_ctx_set_device(pv_ctx *ctx, pv_device device, pv_precision precisio
     root->device.kind = (int)device;
     root->device.precision = (int)precision;
     if (device == PV_DEVICE_CUDA && !plugin_of(root))
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda cannot be had: %s", root->device.text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available: %s", root->device.text);
     return PV_OK;
 }
 

@@ -128,7 +128,7 @@ static pv_status read_schema(arrow_held *held) {
     if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
         return FAIL(held, "the stream is not one of a data frame: its elements must be structs, one child a column");
     if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
-        return FAIL(held, "the data frame has %lld columns", (long long)schema->n_children);
+        return FAIL(held, "the data frame has %lld columns; give it one at least", (long long)schema->n_children);
     for (int64_t c = 0; c < schema->n_children; c++) {
         const struct ArrowSchema *child = schema->children[c];
         if (!child || !child->format || (child->dictionary && !child->dictionary->format))

@@ -193,8 +193,8 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
         list[0] = '\0';
     if (refuse)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, made ? 0 : column + 1,
-                           "collinear columns: %s; leave %s %s%s, or go on with a prior, or with `collinear` keep",
-                           text, them, how, list);
+                           "collinear columns: leave %s %s%s, or go on with a prior, or with `collinear` keep; %s",
+                           them, how, list, text);
     pv__log(ctx, PV_LOG_WARNING,
             "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
             "together, or leave %s %s%s",

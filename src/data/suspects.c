@@ -245,7 +245,7 @@ static void warn_of_strata(pv_ctx *ctx, size_t n, scored *row, const char *name)
         pv__log(
             ctx, PV_LOG_WARNING,
             "column '%s' looks like strata (%zu groups, each with a share of about %.2g cases): if rows were sampled "
-            "by it, use `strata` %s with `prevalence-by`, since risks are else wrong in each of them",
+            "by it, use `strata` %s with `prevalence-by`, otherwise the risks in each of them are wrong",
             pv__show(name).text, groups, share, pv__show_word(name).text);
 }
 

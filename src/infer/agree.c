@@ -279,3 +279,7 @@ void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement) {
     pv__free(ctx, agreement->mean);
     pv__free(ctx, agreement);
 }
+
+bool pv_agreement_differs(const pv_agreement *agreement) {
+    return agreement->df > 0 && agreement->p_value < 0.05;
+}

@@ -281,6 +281,8 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
     PV_TRY(pv_model_views(ctx, options->model, &views, &size));
     bool images = views > 0, minibatches = pv__minibatches(options, images);
     PV_TRY(refuse_idle(ctx, options, images, given, n_given));
+    if (!images && ctx->root->device.kind == PV_DEVICE_CUDA)
+        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is for networks of images: leave it out, or give that");
     PV_TRY(check_texts(ctx, options, minibatches));
     PV_TRY(check_together(ctx, options, images, minibatches));
     return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;

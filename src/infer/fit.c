@@ -70,7 +70,7 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`prevalence` %s: of which label, '%s' or '%s'? Write `prevalence` %s=%s, or name the one of "
                         "interest with `positive`",
-                        text, labels[0], labels[1], labels[1], text);
+                        text, labels[0], labels[1], pv__show_word(labels[1]).text, text);
     PV_TRY(read_strength(ctx, problem));
     if (!isnan(low)) {
         if (strcmp(problem->options->prevalence_n, "auto") != 0)
@@ -172,7 +172,7 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
                                          : "weights as counts, which sampling weights",
                         problem->cluster ? "" : ", or `weights-are` counts if they are counts");
     if (strcmp(o->robust, "auto") == 0) {
-        problem->robust = !between || !linear ? 0 : sandwich ? 1 : (double)NAN;
+        problem->robust = !between || !linear || o->infer == PV_INFER_ML ? 0 : sandwich ? 1 : (double)NAN;
         return PV_OK;
     }
     if (!pv__parse_real(o->robust, &problem->robust) || !(problem->robust >= 0 && problem->robust <= 1))

@@ -50,7 +50,8 @@ const pv_option pv_fit_option_table[] = {
     {"robust", PV_OPTION_TEXT, AT(robust), "auto", 0, 0, NULL, "auto|0..1",
      "Tables, ig with profile: the line that fits the rows (0, profile), the one that fits the population (1, as iw), "
      "or "
-     "one between. auto: 0, unless a test says that the two differ; then by cross-validation. With a posterior 0."},
+     "one between. auto: 0, unless a test says that the two differ; then by cross-validation. With ml and with a "
+     "posterior 0."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, &(PV_MODEL_LIST(MODEL_USAGE))[1],
      PV_MODEL_LIST(MODEL_HELP)},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",

@@ -16,7 +16,6 @@
 enum { ROWS_MAX = 1 << 13, FOLDS = 5, EXPONENTS = 5 };
 static const double exponents[EXPONENTS] = {0, 0.25, 0.5, 0.75, 1};
 static const double TOLERANCE = 1e-5; /* of the fits that are only to be compared */
-static const double LEVEL = 0.05;     /* of the test that is to fail before anything is compared */
 
 /* ---- one member of the family ------------------------------------------------------------------------------------ */
 
@@ -270,7 +269,7 @@ pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solu
     PV_GOTO(done, pv__agree(ctx, problem, lambda, block, found));
     if (isnan(t)) {
         t = 0;
-        found->chosen = found->df > 0 && found->p_value < LEVEL;
+        found->chosen = pv_agreement_differs(found);
         if (found->chosen)
             PV_GOTO(done, compare(ctx, problem, solution->w, &t, &stop));
     }

@@ -247,7 +247,7 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
                 "fewer than %g rows of a label for each column: the prior decides much. `prior` auto lets the rows "
                 "choose its scale, and often predicts better",
                 FEW_PER_COLUMN);
-    size_t chosen = USUAL, folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
+    size_t chosen, folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
     bool long_work = pv__minibatches(options, false) || data->rows > MANY_ROWS;
     choice c = {.schema = schema,
                 .data = data,
@@ -257,8 +257,15 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
                 .nearest = linear ? USUAL : NETWORK_FIRST,
                 .first = linear ? 0 : NETWORK_FIRST,
                 .tried = linear ? SCALES : NETWORK_LAST - NETWORK_FIRST + 1};
+    size_t none = SCALES;
+    chosen = none;
     if (folds >= 2)
         PV_TRY(compare(ctx, &c, &chosen));
+    if (asked && chosen == none)
+        pv__log(ctx, PV_LOG_WARNING,
+                "`prior` auto: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
+    if (chosen == none)
+        chosen = USUAL;
     if (options->infer == PV_INFER_ML)
         pv__format(prior, PV__PRIOR_TEXT, "none");
     else

@@ -49,8 +49,8 @@ bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const
            (data->clustered || data->sampling);
 }
 
-/* A cluster lies in one stratum, and every stratum has two at least: rows where there are no clusters. */
-static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data) {
+/* A cluster lies in one stratum. For variances every stratum has two at least: rows where there are no clusters. */
+static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, bool variances) {
     size_t strata = (size_t)schema->strata->count, groups = 0, *first, *clusters;
     char *const *name = schema->strata->name;
     for (size_t i = 0; data->clustered && i < data->rows; i++)
@@ -70,7 +70,7 @@ static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dat
         if (seen && !*seen)
             *seen = i + 1;
     }
-    for (size_t s = 0; s < strata && status == PV_OK; s++)
+    for (size_t s = 0; s < strata && variances && status == PV_OK; s++)
         if (clusters[s] < 2)
             status = pv__fail(ctx, PV_ERR_INPUT,
                               "stratum '%s' has one %s, which says nothing of how much they differ: join it with "
@@ -171,7 +171,7 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              const pv_fit_options *options, pv_stratified **made) {
     *made = NULL;
     if (pv__strata_of_survey(schema, data, options))
-        return check_survey(ctx, schema, data);
+        return check_survey(ctx, schema, data, options->infer == PV_INFER_ROBUST && !options->bare);
     PV_TRY(check_options(ctx, schema, options));
     if (!schema->strata)
         return PV_OK;

@@ -101,7 +101,7 @@ static double accepted(double c, double t0, double t1) {
 /* c(pi). With so little information that both bounds are near nothing is normal: that of the two-sided test. */
 static double threshold(const bounded *b, double pi) {
     double t0 = pi / b->sigma, t1 = (1 - pi) / b->sigma, one = pv_normal_quantile(b->level),
-           two = pv_normal_quantile(0.5 + 0.5 * b->level), low = 0.5 * one * one, high = 0.5 * two * two;
+           two = pv_normal_quantile(0.5 + 0.5 * b->level), low = one > 0 ? 0.5 * one * one : 0, high = 0.5 * two * two;
     for (int i = 0; i < ROUNDS && t0 + t1 > 2 * two; i++) {
         double c = 0.5 * (low + high);
         *(accepted(c, t0, t1) < b->level ? &low : &high) = c;

@@ -191,6 +191,8 @@ static void join(const pv_predicted_strata *strata, pv_unknown_prevalence *all) 
     all->stop = PV_STOP_CONVERGED;
     all->unlabelled = 0;
     all->weak = true;
+    all->effective = all->movement = NAN;
+    all->swayed = false;
     memset(all->value, 0, k * sizeof *all->value);
     memset(all->sd, 0, k * sizeof *all->sd);
     for (int s = 0; s < strata->strata; s++) {
@@ -205,7 +207,9 @@ static void join(const pv_predicted_strata *strata, pv_unknown_prevalence *all) 
         all->iterations = own->iterations > all->iterations ? own->iterations : all->iterations;
         all->stop = own->stop != PV_STOP_CONVERGED && own->stop != PV_STOP_COMPLETED ? own->stop : all->stop;
         all->error = hypot(all->error, share * own->error);
-        all->effective = isnan(own->effective) ? all->effective : own->effective;
+        all->effective = fmin(all->effective, own->effective); /* of a NaN and a number the number */
+        all->movement = fmax(all->movement, own->movement);
+        all->swayed = all->swayed || own->swayed;
         all->unlabelled += own->unlabelled;
         all->worth += own->worth;
         all->weak = all->weak && own->weak;

@@ -4,7 +4,7 @@
 #include "infer/infer.h"
 #include "validate/checks.h"
 
-static const double LEVEL = 0.01;    /* of the test; and of the mean, */
+static const double LEVEL = 0.01;    /* of the test, before it is a problem; and of the mean, */
 static const double DISTANCE = 2.58; /* in standard errors */
 
 static int farthest(const pv_classifier *c) {
@@ -19,9 +19,9 @@ static void say(const pv_classifier *c, int y, pv_check *check) {
     const pv_agreement *a = c->agreement;
     char test[160] = "", done[160] = "";
     if (a->df > 0)
-        pv__format(test, sizeof test, " Profile and iw find %s (chi-square %.1f of %lld, p = %.2g; from %.2g is fine).",
-                   a->p_value < LEVEL ? "different lines" : "the same line", a->statistic, (long long)a->df, a->p_value,
-                   LEVEL);
+        pv__format(test, sizeof test, " Profile and iw find %s (chi-square %.1f of %lld, p = %.2g%s).",
+                   pv_agreement_differs(a) ? "different lines" : "the same line", a->statistic, (long long)a->df,
+                   a->p_value, a->chosen || a->exponent > 0 ? "" : "; a problem below 0.01");
     if (a->chosen)
         pv__format(done, sizeof done, " Cross-validation chose the exponent %.4g between them.", a->exponent);
     else if (a->exponent > 0)

@@ -24,7 +24,7 @@ typedef struct people {
 } people;
 
 typedef struct bin {
-    double x, rows, predicted;
+    double x, predicted;
     double weight[2], squares[2]; /* of rows without and with the label */
 } bin;
 
@@ -33,7 +33,6 @@ static void add(const people *all, size_t n, double x, bin *to) {
     bool own = label == all->positive;
     double v = all->data->weight ? all->data->weight[n] : 1, weight = v * all->factor[label];
     to->x += weight * x;
-    to->rows += v;
     to->predicted += weight * all->p[n * (size_t)all->data->classes + (size_t)all->positive];
     to->weight[own] += weight;
     to->squares[own] += weight * weight;
@@ -115,7 +114,6 @@ static pv_status bin_levels(pv_ctx *ctx, const people *all, const pv_source_colu
     size_t levels = (size_t)source->levels, d = (size_t)all->data->features;
     bin *found;
     PV_TRY(pv__alloc(ctx, levels + 1, sizeof *found, &found));
-    memset(found, 0, (levels + 1) * sizeof *found);
     for (size_t i = 0; i < all->data->rows; i++) {
         const double *x = all->data->x + i * d + feature;
         size_t level = 0;
@@ -196,7 +194,6 @@ pv_status pv_column_risks_new(pv_ctx *ctx, const pv_schema *schema, const pv_dat
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", level);
     all.z = pv_normal_quantile(0.5 + 0.5 * level);
     PV_TRY(pv__alloc(ctx, (size_t)data->classes, sizeof *all.factor, &all.factor));
-    memset(all.factor, 0, (size_t)data->classes * sizeof *all.factor);
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     *made = (pv_column_risks){.positive = all.positive, .level = level};
     PV_GOTO(done, pv__alloc(ctx, schema->sources, sizeof *made->column, &made->column));

@@ -146,6 +146,7 @@ static pv_status learn_anew(pv_ctx *ctx, const work *w, pv_dataset **learn, pv_d
     pv_dataset *taken[2] = {*learn, *judge};
     pv_status status;
     roles.collinear = PV_COLLINEAR_KEEP; /* of all rows it was seen to */
+    roles.constant = PV_CONSTANT_DROP;   /* in the rows to learn from alone: they say nothing of it */
     if (w->schema->classes == 2)
         roles.positive = w->schema->labels[1];
     *learn = *judge = NULL;

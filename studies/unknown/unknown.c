@@ -225,6 +225,7 @@ static void print_all(FILE *out, const unknown *u, bool markdown) {
 }
 
 static void write_markdown(FILE *out, const void *what) {
+    fputs("# Unknown prevalence: tables\n\n", out);
     print_all(out, what, true);
 }
 

@@ -38,7 +38,7 @@ fit() { # how it pretends, folder, then options
     PRETEND=$1 PREVAIL_PLUGINS=$2 "$prevail" fit "$data" "${small[@]}" "${@:3}"
 }
 
-cannot='--device cuda cannot be had: '
+cannot='--device cuda is not available: '
 for command in fit predict eval cv sweep; do
     arguments=("$data")
     [ $command = predict ] || [ $command = eval ] && arguments=(no.model "$data")
@@ -54,6 +54,8 @@ PRETEND=absent check "no device" says 2 "${cannot}there is no device but in pret
 PRETEND=memory check "no memory on it" says 1 'the device has too little memory: pretended' "$scratch/pretend" fit "$data" "${small[@]}" \
     --device cuda
 unset PRETEND
+check "a model of columns" says 2 '--device cuda is for networks of images' "$scratch/pretend" fit builtin:esoph --target cancer \
+    --weights count --prevalence 0.0001 --device cuda
 check "version names the device" grep -q '^device     Pretend 1, none$' <(PREVAIL_PLUGINS=$scratch/pretend "$prevail" version)
 check "version says why there is none" grep -q '^device     none: there is no libprevail-cuda.so' <(PREVAIL_PLUGINS=$scratch/none "$prevail" version)
 

@@ -105,6 +105,7 @@ static void test_rare_label(void **state) {
             options.prevalence = "0.01";
             options.prevalence_n = "rows";
             options.model = "mlp:16";
+            options.prior = "normal:2.5";
             options.marginal = linear ? PV_MARGINAL_AUXILIARY_LINEAR : PV_MARGINAL_AUXILIARY_CONSTANT;
             options.batch = "64";
             options.epochs = 20;

@@ -11,7 +11,7 @@ static void put_study(void) {
     char text[4096];
     size_t used = (size_t)snprintf(text, sizeof text, "dose,town,age,ill\n");
     for (int i = 0; i < ROWS; i++) {
-        char dose[8] = "";
+        char dose[16] = "";
         if (i % 9 != 0)
             snprintf(dose, sizeof dose, "%d", i / 8);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s,%s,%d,%d\n", dose,

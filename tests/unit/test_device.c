@@ -33,7 +33,7 @@ static void test_choice(void **state) {
     pv_status status = pv_ctx_set_device(ctx, PV_DEVICE_CUDA, PV_PRECISION_TF32);
     assert_int_equal(status, found ? PV_OK : PV_ERR_USAGE);
     if (!found)
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device` cuda cannot be had: "));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device` cuda is not available: "));
     pv_ctx_free(ctx);
 }
 

@@ -214,7 +214,7 @@ static void test_specs(void **state) {
     pv_model_free(own, model);
     pv_ctx_free(own);
     refuses("convnet", 10, "takes images: 9 views of 32 x 32 pixels");
-    refuses("convnets", 10, "choose linear, mlp");
+    refuses("convnets", 10, "choose linear, ordinal, mlp");
     refuses("convnet:views=0", 10, "views= is a whole number from 1 to 255");
     refuses("convnet:size=9x", 10, "size= is a whole number");
     refuses("convnet:channels=64--32", 10, "channels are one to eight numbers");

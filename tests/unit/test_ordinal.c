@@ -206,7 +206,7 @@ static void test_known_prevalence(void **state) {
         double c[4];
         options.model = "ordinal";
         options.prevalence = "0.7709,0.1542,0.0749";
-        options.marginal = ways[i].marginal;
+        options.marginal = (int)ways[i].marginal;
         options.batch = ways[i].batch;
         options.epochs = 60;
         CHECK_OK(ctx, pv_fit(ctx, schema, data, &options, &fit));

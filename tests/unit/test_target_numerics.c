@@ -59,7 +59,7 @@ static void test_sine_integral(void **state) {
 /* ---- intervals near a bound -------------------------------------------------------------------------------------- */
 
 /* The interval of a normal estimate x deviations of `sigma` above the bound 0, in deviations. */
-static void normal_interval(double x, double sigma, double *lo, double *hi) {
+static void interval_at(double level, double x, double sigma, double *lo, double *hi) {
     enum { N = 200 };
     double z[N], logs[N], ends[2];
     for (size_t j = 0; j < N; j++) {
@@ -69,10 +69,25 @@ static void normal_interval(double x, double sigma, double *lo, double *hi) {
     }
     pv__pair pair = {0};
     ok(pv__pair_fill(ctx, &pair, N, z, logs));
-    pv__pair_bounded(&pair, 0.9, ends);
+    pv__pair_bounded(&pair, level, ends);
     *lo = pv_sigmoid(ends[0]) / sigma;
     *hi = pv_sigmoid(ends[1]) / sigma;
     pv__pair_clear(ctx, &pair);
+}
+
+static void normal_interval(double x, double sigma, double *lo, double *hi) {
+    interval_at(0.9, x, sigma, lo, hi);
+}
+
+/* Far from the bounds each level's interval is the normal one, low levels' as well. */
+static void test_levels(void **state) {
+    (void)state;
+    for (double level = 0.05; level < 1; level += 0.1) {
+        double lo, hi, width = pv_normal_quantile(0.5 + 0.5 * level);
+        interval_at(level, 10, 0.05, &lo, &hi);
+        near(lo, 10 - width, 0.01);
+        near(hi, 10 + width, 0.01);
+    }
 }
 
 /* Feldman and Cousins 1998, Table X, 90 %. Below 0 the tail of the posterior says more than they do. */
@@ -165,10 +180,8 @@ static void test_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_converged),
-        cmocka_unit_test(test_sine_integral),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_not_converged), cmocka_unit_test(test_sine_integral), cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_bounded),       cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -163,10 +163,12 @@ check "how many folds have a PPV" partial
 
 # ---- against cv: the same folds, fits and metrics ----------------------------------------------------------------------
 small="convnet:views=3,size=12,low=4,channels=8-8,features=8"
-"$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
-    --loss iw --epochs 2 --rate 0.003 --stated-for rows --json --quiet >cv.json 2>/dev/null
+for stated in rows population; do # nell is the population's, the others are the rows'
+    "$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
+        --loss iw --epochs 2 --rate 0.003 --stated-for $stated --json --quiet >cv_$stated.json 2>/dev/null
+done
 ratings() { "$prevail" study ratings --quick --data "$arrays/graded.npz" --group patient -o ratings --quiet >ratings.txt; }
-folds_of() { sed -n '/"parts"/,$p' cv.json | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
+folds_of() { sed -n '/"parts"/,$p' "cv_$([ "$1" = nell ] && echo population || echo rows).json" | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
 in_study() { sed -n "s/^convnet,balanced,0.9,iw,own,$1,[^,]*,[^,]*,//p" ratings/metrics.csv; }
 as_cv() {
     echo "$(folds_of "$1")" "$(in_study "$1")"

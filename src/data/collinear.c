@@ -191,10 +191,12 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
     const char *them = count == 1 ? "it" : "them", *how = made ? "out of `terms`" : "out with `exclude` ";
     if (made)
         list[0] = '\0';
+    bool remedy_first = strlen(text) > 200; /* a message may be cut at its end, which must not be the remedy */
     if (refuse)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, made ? 0 : column + 1,
-                           "collinear columns: leave %s %s%s, or go on with a prior, or with `collinear` keep; %s",
-                           them, how, list, text);
+                           "collinear columns: %s%sleave %s %s%s, or go on with a prior, or with `collinear` keep%s%s",
+                           remedy_first ? "" : text, remedy_first ? "" : "; ", them, how, list,
+                           remedy_first ? "; " : "", remedy_first ? text : "");
     pv__log(ctx, PV_LOG_WARNING,
             "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
             "together, or leave %s %s%s",

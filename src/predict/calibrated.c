@@ -285,7 +285,9 @@ pv_status pv__calibrated_solve(pv_ctx *ctx, pv__calibrated *c, const double *alp
     PV_TRY(pv__alloc(ctx, 1, sizeof *w, &w));
     pv_status status = PV_OK;
     bool good = c->targets > 0 && c->unit > 0 && begin(c, &at, &mode) && find_mode(ctx, c, alpha, &at, &mode);
-    for (int round = 0; good && round < 8; round++, step *= 0.5) {
+    bool found = good;
+    for (int round = 0; found && round < 8;
+         round++, step *= 0.5) { /* a step may be too long for Newton's method, too */
         PV_GOTO(done, pv__go_on(ctx));
         good = take_steps(ctx, c, alpha, mode, at, step, w);
         if (good && w->count[0] + w->count[1] >= FEWEST)

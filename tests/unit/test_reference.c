@@ -76,6 +76,42 @@ static void test_any_scale(void **state) {
     pv_unknown_prevalence_free(ctx, wrong);
 }
 
+/* Many more rows to be judged than labelled ones, and ratios twice too steep: the way along the posterior is then too
+ * steep for long steps, and the reference must count all the same. */
+static void test_many_rows(void **state) {
+    (void)state;
+    enum { FEW = 300, MANY = 4000 };
+    static double score[FEW], loglik[2 * MANY];
+    static int32_t label[FEW];
+    const double log_marginal[] = {log(0.5), log(0.5)};
+    char *labels[] = {"no", "yes"};
+    for (size_t i = 0; i < FEW; i++) {
+        pv_rng rng = pv_rng_stream(5, 1, i);
+        label[i] = i % 2 == 1;
+        score[i] = 2.4 * (pv_rng_normal(&rng) + (label[i] ? 0.6 : -0.6));
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        pv_rng rng = pv_rng_stream(5, 2, i);
+        double s = 2.4 * (pv_rng_normal(&rng) + (i % 20 < 3 ? 0.6 : -0.6));
+        loglik[2 * i] = pv_log_sigmoid(-s);
+        loglik[2 * i + 1] = pv_log_sigmoid(s);
+    }
+    pv_unknown_sample sample = {.n = MANY, .classes = 2, .loglik = loglik, .log_marginal = log_marginal};
+    pv_unknown_options options = pv_unknown_options_default();
+    pv_reference *reference;
+    pv_unknown_prevalence *made, *alone;
+    CHECK_OK(ctx, pv_reference_new(ctx, FEW, score, label, NULL, &reference));
+    CHECK_OK(ctx, pv_unknown_infer(ctx, &sample, labels, &options, &alone));
+    options.reference = reference;
+    CHECK_OK(ctx, pv_unknown_infer(ctx, &sample, labels, &options, &made));
+    assert_non_null(made->slope);
+    assert_true(made->lo[1] < 0.15 && 0.15 < made->hi[1] && made->hi[1] - made->lo[1] < 0.2);
+    assert_true(alone->lo[1] > 0.15);
+    pv_unknown_prevalence_free(ctx, alone);
+    pv_unknown_prevalence_free(ctx, made);
+    pv_reference_free(ctx, reference);
+}
+
 /* At the most probable prevalence nothing moves it: the density's slope, with a and b found anew, is 0 there. The
  * points' own curve says so: its largest point has neighbours on both sides that are lower, and a prior moves it. */
 static void test_prior(void **state) {
@@ -347,10 +383,16 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale), cmocka_unit_test(test_prior),
-                                       cmocka_unit_test(test_often),     cmocka_unit_test(test_performance),
-                                       cmocka_unit_test(test_of_fit),    cmocka_unit_test(test_unmatched),
-                                       cmocka_unit_test(test_rare),      cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_bad_rows),  cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
+                                       cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_prior),
+                                       cmocka_unit_test(test_often),
+                                       cmocka_unit_test(test_performance),
+                                       cmocka_unit_test(test_of_fit),
+                                       cmocka_unit_test(test_unmatched),
+                                       cmocka_unit_test(test_rare),
+                                       cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_bad_rows),
+                                       cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -324,6 +324,14 @@ def infer_prevalence(
         return InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order)
 
 
+def _is_missing(label):
+    """None, NaN or pandas' NA, which is neither equal to itself nor not."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
+
+
 def _known_codes(given, labels):
     labels = list(labels)
     if len(labels) != given.rows:
@@ -331,7 +339,7 @@ def _known_codes(given, labels):
     code = {label: i for i, label in enumerate(given.names)}
     made = np.full(given.rows, -1, dtype=np.int32)
     for i, label in enumerate(labels):
-        if label is None or (label != label) is not False and not (label == label) is True:  # None, NaN, pandas.NA
+        if _is_missing(label):
             continue
         if label_text(label) not in code:
             raise InputError(f"labels: {label_text(label)} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)

@@ -164,3 +164,37 @@ def test_confusions():
     for wrong in (LinearRegression(), SVC(), make_pipeline(StandardScaler(), SVC())):
         with pytest.raises(prevail.InputError, match="has no `predict_proba`"):
             prevail.PrevalenceAdjusted(wrong, 0.1).fit(X, y)
+
+
+def test_weights_twice():
+    """Balanced class weights on top of sample weights: what that makes differs from estimator to estimator."""
+    weights = np.where(y == 1, 0.1, 1.0)
+    balanced = prevail.PrevalenceAdjusted(LogisticRegression(class_weight="balanced"), prevalence=0.1)
+    with pytest.raises(prevail.InputError, match="state them with `design`"):
+        balanced.fit(X, y, sample_weight=weights)
+    assert balanced.set_params(design=0.5).fit(X, y, sample_weight=weights).predict_proba(X).shape == (len(y), 2)
+
+
+def test_costs_that_do_not_fit():
+    with pytest.raises(prevail.InputError, match="costs of 'wait': give one for each class"):
+        prevail.decide([0.1, 0.2], {"wait": [0, 50, 99], "biopsy": [1, 1]})
+
+
+def test_partly_known_labels():
+    proba = np.linspace(0.1, 0.9, 40)
+    known = [np.int64(1), None, np.nan, 0] * 10
+    told = prevail.infer_prevalence(proba, from_=0.5, labels=known)
+    assert told.sd[1] != prevail.infer_prevalence(proba, from_=0.5).sd[1]
+    nullable = pandas.Series([1, None, None, 0] * 10, dtype="Int64")
+    assert prevail.infer_prevalence(proba, from_=0.5, labels=nullable).sd[1] == told.sd[1]
+
+
+def test_an_interruption_after_the_last_look():
+    import os
+    import signal
+
+    from prevail._context import Context
+
+    with pytest.raises(KeyboardInterrupt):
+        with Context():
+            os.kill(os.getpid(), signal.SIGINT)

@@ -9,8 +9,8 @@ static pv_ctx *device_ctx(pv_precision precision) {
     pv_ctx *made = check_ctx(1);
     const char *text;
     if (!pv_ctx_device(made, &text)) {
-        pv_ctx_free(made);
         print_message("no device: %s\n", text);
+        pv_ctx_free(made);
         skip();
     }
     CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, precision));

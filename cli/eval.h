@@ -56,7 +56,7 @@ static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
 
 /* The predictions' own; with --binarise those judged are others. */
 static inline char *const *eval_labels(const eval_inputs *inputs) {
-    return inputs->probs ? inputs->probs->labels : inputs->classifier->schema->labels;
+    return inputs->classifier ? inputs->classifier->schema->labels : inputs->probs->labels;
 }
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */

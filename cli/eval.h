@@ -56,7 +56,9 @@ static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
 
 /* The predictions' own; with --binarise those judged are others. */
 static inline char *const *eval_labels(const eval_inputs *inputs) {
-    return inputs->classifier ? inputs->classifier->schema->labels : inputs->probs->labels;
+    if (inputs->probs)
+        return inputs->probs->labels;
+    return inputs->classifier ? inputs->classifier->schema->labels : NULL;
 }
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */

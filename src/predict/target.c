@@ -369,7 +369,7 @@ pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *c
         for (int y = 0; y < 2; y++)
             solver.posterior[y] = solver.alpha[y] + mixture.known[y];
         PV_GOTO(done, infer_calibrated(ctx, sample, options, &solver, made));
-        if (!made->slope)
+        if (!made->slope && made->unlabelled > 0)
             pv__log(
                 ctx, PV_LOG_WARNING,
                 "the reference rows do not tell how the model's ratios are to be read for these rows; they are taken "

@@ -91,7 +91,7 @@ static const double BOUND[3][2] = {{4e-3, 4e-2}, {3e-2, 0.3}, {1e-5, 1e-5}}; /* 
 
 /* The network cut off after each layer: values, and gradients by all parameters below. */
 static void check_layers(const char *spec, size_t side, pv_precision precision) {
-    pv_ctx *reference = check_ctx(2), *device = device_ctx(precision);
+    pv_ctx *device = device_ctx(precision), *reference = check_ctx(2); /* the first may skip */
     pv_model *model;
     CHECK_OK(reference, pv_model_new(reference, spec, (int)(2 * side * side), 2, &model));
     const size_t images = 3, inputs = images * side * side, params = pv_model_params(model);

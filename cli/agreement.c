@@ -5,20 +5,11 @@
 
 #include <math.h>
 
-/* The label whose mean is farthest off; of two, the positive one. */
-static int farthest(const pv_classifier *c) {
-    int worst = 1;
-    for (int y = 0; c->schema->classes > 2 && y < c->schema->classes; y++)
-        if (fabs(c->agreement->z[y]) > fabs(c->agreement->z[worst]))
-            worst = y;
-    return worst;
-}
-
 void cli_print_agreement(const pv_classifier *c) {
     const pv_agreement *a = c->agreement;
     if (!a)
         return;
-    int y = farthest(c);
+    int y = pv_agreement_farthest(a, c->schema->classes);
     double shift = a->shift[y] - (y > 0 ? a->shift[0] : a->shift[1]);
     printf("\n  Does the line hold in the population?\n");
     printf("  mean risk of %s, rows weighted to the population: %.4g, stated %.4g, z = %.1f\n", c->schema->labels[y],

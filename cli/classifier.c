@@ -224,13 +224,11 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
 
 /* ---- the prior --------------------------------------------------------------------------------------------------- */
 
-char *cli_prior(const pv_classifier *c) {
-    json_t *record = cli_json_record(c);
-    const json_t *prior = json_object_get(json_object_get(record, "options"), "prior");
-    const char *text = json_string_value(json_object_get(prior, "used"));
-    if (!text)
-        text = json_string_value(json_object_get(prior, "value"));
-    char *copy = cli_copy(text ? text : "");
-    json_decref(record);
-    return copy;
+char *cli_prior(pv_ctx *ctx, const pv_classifier *c) {
+    pv_fit_options *options;
+    if (!c->record || pv_classifier_options(ctx, c, &options) != PV_OK)
+        return cli_copy("");
+    char *prior = cli_copy(options->prior ? options->prior : "");
+    pv_fit_options_free(ctx, options);
+    return prior;
 }

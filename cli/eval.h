@@ -85,8 +85,8 @@ int eval_write_curves(cli_call *call, const char *folder, const eval_curves *cur
 int eval_importance_check(cli_call *call, const eval_options *options);
 /* Where it was asked for, or a report has room for it. */
 int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
-void eval_importance_print(const cli_call *call, const eval_inputs *inputs); /* nothing where there is none */
-json_t *eval_importance_json(const eval_inputs *inputs);                     /* null there */
+void eval_importance_print(const eval_inputs *inputs);   /* nothing where there is none */
+json_t *eval_importance_json(const eval_inputs *inputs); /* null there */
 int eval_importance_report(cli_call *call, pv_report *report, const eval_inputs *inputs);
 
 /* ---- report_eval.c ----------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "tool/console.h"
 #include "tool/report.h"
 
-enum { DRAWN = 30, ROWS_OF_DRAWS = 2000 };
+enum { DRAWN = 30 };
 
 /* Why there can be none; NULL: there can. */
 static const char *obstacle(const eval_options *options) {
@@ -35,12 +35,6 @@ int eval_importance_check(cli_call *call, const eval_options *options) {
     return CLI_OK;
 }
 
-/* Unless something else is asked for, the population of the predictions: in another the model is wrong by design, and
- * what it loses says nothing. */
-static const double *stated_of(const cli_call *call, const pv_judgement *j) {
-    return j->prevalence && !cli_given(call, "stated-for") ? j->prevalence : j->stated;
-}
-
 int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_classifier *c = inputs->classifier;
     if (obstacle(options) || !(options->importance || report_wanted(&options->report)))
@@ -50,10 +44,10 @@ int eval_importance_find(cli_call *call, const eval_options *options, eval_input
         return CLI_OK;
     pv_importance_options how = options->permuted;
     how.seed = options->seed;
-    if (c->posterior && !cli_given(call, "importance-rows"))
-        how.rows = ROWS_OF_DRAWS; /* each is predicted by every draw */
+    const pv_judgement *j = inputs->judged;
     pv_status status = pv_importance_find(call->ctx, c, inputs->table, &inputs->roles, inputs->population,
-                                          stated_of(call, inputs->judged), &how, &inputs->importance);
+                                          cli_given(call, "stated-for") || !j->prevalence ? j->stated : NULL, &how,
+                                          &inputs->importance);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -62,13 +56,13 @@ static double part_of(const pv_importance *found, size_t c) {
     return found->information > 0 ? found->column[c].loss / found->information : NAN;
 }
 
-void eval_importance_print(const cli_call *call, const eval_inputs *inputs) {
+void eval_importance_print(const eval_inputs *inputs) {
     const pv_importance *found = inputs->importance;
     const pv_judgement *j = inputs->judged;
     if (!found)
         return;
     printf("\n  What each column is worth where a share of %.4g are %s: nats a person lost without it\n",
-           stated_of(call, j)[j->positive], j->labels[j->positive]);
+           found->stated[j->positive], j->labels[j->positive]);
     printf("  (of %.4g that the model has; %zu rows, %lld permutations of each column)\n\n", found->information,
            found->rows, (long long)found->permutations);
     int width = 6;

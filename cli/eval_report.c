@@ -146,7 +146,7 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     }
     print_footer(options, j);
     cli_print_judged_strata(j);
-    eval_importance_print(call, inputs);
+    eval_importance_print(inputs);
 }
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */

@@ -111,7 +111,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
-    char *prior = cli_prior(c);
+    char *prior = cli_prior(call->ctx, c);
     cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : prior));
     free(prior);
     cli_json_set(object, "intercept_prior",
@@ -159,7 +159,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
-    char *prior = cli_prior(c);
+    char *prior = cli_prior(call->ctx, c);
     if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else

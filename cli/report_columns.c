@@ -15,6 +15,7 @@ static const double LEVEL = 0.9;
 typedef struct drawing {
     pv_series series[2];
     char title[128]; /* the column's name, shortened */
+    char axis[64];
     char names[LEVELS_DRAWN][24];
     const char *name[LEVELS_DRAWN];
 } drawing;
@@ -39,8 +40,9 @@ static pv_panel panel_of(const pv_schema *schema, const pv_column_risk *c, drawi
                                .hi = c->hi,
                                .size = 3};
     pv_text_short(source->name, 30, d->title, sizeof d->title);
+    snprintf(d->axis, sizeof d->axis, c->left_out ? "value; %zu rarer levels are not drawn" : "value", c->left_out);
     pv_panel panel = {.title = d->title,
-                      .x = {.label = "value"}, /* the title has the column's name, of any length */
+                      .x = {.label = d->axis}, /* the title has the column's name, of any length */
                       .y = {.label = "risk", .log = true},
                       .series = d->series,
                       .n_series = 2,

@@ -150,7 +150,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
         print_image(c->schema->image);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
-    char *prior = cli_prior(c);
+    char *prior = cli_prior(call->ctx, c);
     if (*prior)
         printf("  prior       %s on %s\n", prior, c->schema->image ? "weights" : "standardised slopes");
     free(prior);

@@ -46,7 +46,8 @@ void pv_diagnosis_free(pv_ctx *ctx, pv_diagnosis *diagnosis); /* NULL is fine */
  * in the population of the predictions. */
 typedef struct pv_column_risk {
     size_t source;              /* of the schema */
-    size_t bins;                /* at most 12; of a text column with more levels the first */
+    size_t bins;                /* at most 12; of a text column with more levels the heaviest */
+    size_t left_out;            /* levels of a text column that have rows and no bin */
     double *x;                  /* [bins], weighted means of a number; 0, 1, ... of a text column */
     int32_t *level;             /* [bins], TEXT: the level, -1 for rows that lack it; NULL: a number */
     double *predicted;          /* [bins], mean risk of the positive label */

@@ -189,6 +189,8 @@ typedef struct pv_agreement {
 
 /* Whether the test says, at 0.05, that the lines differ. */
 bool pv_agreement_differs(const pv_agreement *agreement);
+/* The label whose mean is farthest off; of two, the positive one. */
+int pv_agreement_farthest(const pv_agreement *agreement, int classes);
 
 /* ---- strata --------------------------------------------------------------------------------------------------------
  * What a fit knows of each stratum of its schema. The population is their mixture by share.

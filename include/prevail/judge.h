@@ -137,7 +137,7 @@ PV_MUST_USE pv_status pv_judgement_report(pv_ctx *ctx, const pv_judgement *judge
  */
 typedef struct pv_importance_options {
     int64_t permutations; /* of each column; 5 */
-    int64_t rows;         /* at most so many are looked at, evenly spaced; 20000; 0: all */
+    int64_t rows;         /* at most so many are looked at, evenly spaced; 0: 20000, or 2000 of a posterior */
     int64_t seed;         /* 1 */
 } pv_importance_options;
 
@@ -153,13 +153,15 @@ typedef struct pv_column_importance {
 typedef struct pv_importance {
     size_t columns;
     pv_column_importance *column; /* [columns], the greatest loss first */
+    double *stated;               /* [classes], the population that the losses are for */
     double information;           /* what the model has: the entropy of the labels less its own mean -log p(y|x) */
     size_t rows;                  /* looked at */
     int64_t permutations;
 } pv_importance;
 
 /* table, and roles by which the rows judged were made of it, as for pv_schema_apply. population: of the predictions;
- * not an unknown one. stated [classes]: that the means are for. options may be NULL. The caller frees *importance.
+ * not an unknown one. stated [classes]: that the means are for; NULL: that of the predictions, since in any other the
+ * model is wrong by design and what it loses says nothing. options may be NULL. The caller frees *importance.
  * Refused: models of images. */
 PV_MUST_USE pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const pv_table *table,
                                          const pv_roles *roles, const pv_population *population, const double *stated,

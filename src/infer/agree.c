@@ -280,6 +280,14 @@ void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement) {
     pv__free(ctx, agreement);
 }
 
+int pv_agreement_farthest(const pv_agreement *agreement, int classes) {
+    int worst = 1;
+    for (int y = 0; classes > 2 && y < classes; y++)
+        if (fabs(agreement->z[y]) > fabs(agreement->z[worst]))
+            worst = y;
+    return worst;
+}
+
 bool pv_agreement_differs(const pv_agreement *agreement) {
     return agreement->df > 0 && agreement->p_value < 0.05;
 }

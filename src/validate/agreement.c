@@ -7,14 +7,6 @@
 static const double LEVEL = 0.01;    /* of the test, before it is a problem; and of the mean, */
 static const double DISTANCE = 2.58; /* in standard errors */
 
-static int farthest(const pv_classifier *c) {
-    int worst = 1;
-    for (int y = 0; c->schema->classes > 2 && y < c->schema->classes; y++)
-        if (fabs(c->agreement->z[y]) > fabs(c->agreement->z[worst]))
-            worst = y;
-    return worst;
-}
-
 static void say(const pv_classifier *c, int y, pv_check *check) {
     const pv_agreement *a = c->agreement;
     char test[160] = "", done[160] = "";
@@ -37,7 +29,7 @@ void pv__check_agreement(pv_diagnosis *found, const pv_classifier *c) {
     const pv_agreement *a = c->agreement;
     if (!a || !c->prevalence)
         return;
-    int y = farthest(c);
+    int y = pv_agreement_farthest(a, c->schema->classes);
     bool matched = a->shift[y] != a->shift[y > 0 ? 0 : 1], mended = a->chosen || a->exponent > 0;
     pv_check *check = pv__check_add(found, "population", "Whether the line holds in the population",
                                     a->df > 0 ? a->p_value : a->z[y]);

@@ -38,13 +38,17 @@ static void add(const people *all, size_t n, double x, bin *to) {
     to->squares[own] += weight * weight;
 }
 
+static double mass_of(const bin *b) {
+    return b->weight[0] + b->weight[1];
+}
+
 static double effective(const bin *b, bool own) {
     return b->squares[own] > 0 ? b->weight[own] * b->weight[own] / b->squares[own] : 0;
 }
 
 /* The bin becomes the column's next, where it has rows. level: of a text column. */
 static void close_bin(const people *all, const bin *b, int32_t level, pv_column_risk *c) {
-    double count[2], mass[2], total = b->weight[0] + b->weight[1];
+    double count[2], mass[2], total = mass_of(b);
     if (!(total > 0))
         return;
     bool few = !(b->weight[0] > 0 && b->weight[1] > 0);
@@ -108,6 +112,21 @@ static pv_status bin_numbers(pv_ctx *ctx, const people *all, const pv_source_col
     return PV_OK;
 }
 
+/* Empties the lightest bins until no more than BINS_MAX have rows. Returns how many were emptied. */
+static size_t keep_heaviest(size_t n, bin *found) {
+    size_t full = 0, emptied = 0;
+    for (size_t i = 0; i < n; i++)
+        full += mass_of(&found[i]) > 0;
+    for (; full > BINS_MAX; full--, emptied++) {
+        size_t least = SIZE_MAX;
+        for (size_t i = 0; i < n; i++)
+            if (mass_of(&found[i]) > 0 && (least == SIZE_MAX || mass_of(&found[i]) <= mass_of(&found[least])))
+                least = i;
+        found[least] = (bin){0};
+    }
+    return emptied;
+}
+
 /* A bin a level, and one for the rows that lack it where the matrix tells them apart. */
 static pv_status bin_levels(pv_ctx *ctx, const people *all, const pv_source_column *source, size_t feature,
                             pv_column_risk *c) {
@@ -123,7 +142,8 @@ static pv_status bin_levels(pv_ctx *ctx, const people *all, const pv_source_colu
             level = levels;
         add(all, i, 0, &found[level]);
     }
-    for (size_t l = 0; l <= levels && c->bins < BINS_MAX; l++)
+    c->left_out = keep_heaviest(levels + 1, found);
+    for (size_t l = 0; l <= levels; l++)
         close_bin(all, &found[l], l < levels ? (int32_t)l : -1, c);
     pv__free(ctx, found);
     return PV_OK;

@@ -15,11 +15,14 @@
 
 #define AT(field) offsetof(pv_importance_options, field)
 
+enum { ROWS = 20000, ROWS_OF_DRAWS = 2000 };
+
 const pv_option pv_importance_option_table[] = {
     {"permutations", PV_OPTION_INT, AT(permutations), "5", 1, 1e6, NULL, "N",
      "With `importance`: how often the cells of each column are dealt out anew."},
-    {"importance-rows", PV_OPTION_INT, AT(rows), "20000", 0, 1e15, NULL, "N",
-     "With `importance`: at most so many rows are looked at, evenly spaced; 0: all."},
+    {"importance-rows", PV_OPTION_INT, AT(rows), "0", 0, 1e15, NULL, "N",
+     "With `importance`: at most so many rows are looked at, evenly spaced; 0: 20000, or 2000 of a model with a "
+     "posterior, each of whose draws predicts them."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the permutations."},
     {0}};
 
@@ -49,7 +52,7 @@ static pv_status take_rows(pv_ctx *ctx, const pv_table *table, const pv_dataset 
     for (size_t i = 0; i < judged->rows; i++) /* one after the other: those of counts come twice */
         if (n == 0 || row[n - 1] != judged->table_row[i])
             row[n++] = judged->table_row[i];
-    if (most > 0 && n > most) {
+    if (n > most) {
         for (size_t i = 0; i < most; i++)
             row[i] = row[(size_t)((double)i * ((double)n / (double)most))];
         n = most;
@@ -100,6 +103,13 @@ static void deal_rows(work *w, uint64_t seed, size_t column, size_t permutation)
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
+static double mean_of(const work *w, const pv_dataset *data, const pv_prediction *said) {
+    double mean = 0;
+    for (size_t i = 0; i < data->rows; i++)
+        mean += w->a[i] * said->log_p[i * (size_t)said->classes + (size_t)data->label[i]];
+    return mean;
+}
+
 /* The mean of log p(y|x) of a table with the rows of w. */
 static pv_status mean_log_p(pv_ctx *ctx, const work *w, const pv_table *table, double *mean) {
     pv_dataset *data = NULL;
@@ -107,9 +117,7 @@ static pv_status mean_log_p(pv_ctx *ctx, const work *w, const pv_table *table, d
     pv_status status;
     PV_GOTO(done, pv_schema_apply(ctx, w->classifier->schema, table, w->roles, &data));
     PV_GOTO(done, pv_predict(ctx, w->classifier, data, w->population, NULL, &said));
-    *mean = 0;
-    for (size_t i = 0; i < data->rows; i++)
-        *mean += w->a[i] * said->log_p[i * (size_t)said->classes + (size_t)data->label[i]];
+    *mean = mean_of(w, data, said);
 done:
     pv_prediction_free(ctx, said);
     pv_dataset_free(ctx, data);
@@ -173,13 +181,29 @@ static double entropy(int classes, const double *stated) {
     return sum;
 }
 
+/* What the model has as it is, in the population stated or else in that of its predictions. */
+static pv_status find_whole(pv_ctx *ctx, const double *stated, work *w, pv_importance *found, double *whole) {
+    size_t k = (size_t)w->classifier->schema->classes;
+    pv_prediction *said = NULL;
+    pv_status status;
+    PV_GOTO(done, pv_predict(ctx, w->classifier, w->data, w->population, NULL, &said));
+    if (!stated && !said->prevalence)
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`importance` needs a population: the model knows no prevalence"));
+    PV_GOTO(done, pv__alloc(ctx, k, sizeof *found->stated, &found->stated));
+    memcpy(found->stated, stated ? stated : said->prevalence, k * sizeof *found->stated);
+    PV_GOTO(done, weigh(ctx, found->stated, w));
+    *whole = mean_of(w, w->data, said);
+    found->information = entropy((int)k, found->stated) + *whole;
+done:
+    pv_prediction_free(ctx, said);
+    return status;
+}
+
 static pv_status find_all(pv_ctx *ctx, const double *stated, const pv_importance_options *options, work *w,
                           pv_importance *found) {
     const pv_schema *schema = w->classifier->schema;
     double whole;
-    PV_TRY(weigh(ctx, stated, w));
-    PV_TRY(mean_log_p(ctx, w, w->table, &whole));
-    found->information = entropy(schema->classes, stated) + whole;
+    PV_TRY(find_whole(ctx, stated, w, found, &whole));
     found->rows = w->table->rows;
     found->permutations = options->permutations;
     PV_TRY(pv__alloc(ctx, pv_schema_columns(schema), sizeof *found->column, &found->column));
@@ -195,7 +219,9 @@ static pv_status find_all(pv_ctx *ctx, const double *stated, const pv_importance
 pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const pv_table *table, const pv_roles *roles,
                              const pv_population *population, const double *stated,
                              const pv_importance_options *options, pv_importance **importance) {
-    const pv_importance_options asked = options ? *options : pv_importance_options_default();
+    pv_importance_options asked = options ? *options : pv_importance_options_default();
+    if (asked.rows == 0)
+        asked.rows = classifier->posterior ? ROWS_OF_DRAWS : ROWS;
     work w = {.classifier = classifier, .roles = roles, .population = population};
     pv_dataset *judged = NULL;
     pv_importance *found = NULL;
@@ -239,5 +265,6 @@ void pv_importance_free(pv_ctx *ctx, pv_importance *importance) {
     for (size_t c = 0; importance->column && c < importance->columns; c++)
         pv__free(ctx, importance->column[c].name);
     pv__free(ctx, importance->column);
+    pv__free(ctx, importance->stated);
     pv__free(ctx, importance);
 }

@@ -116,6 +116,44 @@ static void rows_are_weighted_to_the_population(void **state) {
     end(&w);
 }
 
+/* Twenty towns whose names sort against their sizes, and rows without one: the heaviest are kept, and the rest counted.
+ */
+static void of_many_levels_the_heaviest_are_kept(void **state) {
+    (void)state;
+    enum { TOWNS = 20, PLACES = TOWNS + 1 };
+    char text[8192];
+    size_t used = (size_t)snprintf(text, sizeof text, "town,ill\n"), rows = 0;
+    for (int t = 0; t < PLACES; t++)
+        for (int i = 0; i < 2 * (t + 1); i++, rows++) {
+            char town[8] = "";
+            if (t < TOWNS)
+                snprintf(town, sizeof town, "t%02d", t);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s,%d\n", town, i % 2);
+        }
+    put(text, used);
+    pv_roles roles = {.target = "ill", .missing = PV_MISSING_INDICATOR};
+    pv_schema *schema;
+    pv_dataset *data;
+    pv_table *table = must_read(&(pv_csv_options){.roles = &roles});
+    ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
+    double *p = calloc(2 * rows, sizeof *p), half[] = {0.5, 0.5};
+    for (size_t i = 0; i < 2 * rows; i++)
+        p[i] = 0.5;
+    pv_prediction said = {.rows = rows, .classes = 2, .p = p, .prevalence = half};
+    pv_column_risks *risks;
+    ok(pv_column_risks_new(ctx, schema, data, &said, 0.9, &risks));
+    const pv_column_risk *town = &risks->column[0];
+    assert_int_equal(town->bins, 12);
+    assert_int_equal(town->left_out, PLACES - 12);
+    assert_string_equal(schema->source[0].level[town->level[0]], "t09");
+    assert_int_equal(town->level[11], -1);
+    pv_column_risks_free(ctx, risks);
+    free(p);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+}
+
 static void half_a_row_stands_where_a_label_has_none(void **state) {
     (void)state;
     work w;
@@ -156,8 +194,8 @@ static void misuse_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_weighted_to_the_population),
-                                       cmocka_unit_test(half_a_row_stands_where_a_label_has_none),
-                                       cmocka_unit_test(misuse_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_weighted_to_the_population), cmocka_unit_test(of_many_levels_the_heaviest_are_kept),
+        cmocka_unit_test(half_a_row_stands_where_a_label_has_none), cmocka_unit_test(misuse_is_refused)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

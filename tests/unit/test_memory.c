@@ -342,7 +342,6 @@ static pv_status hold_out_poorly(pv_ctx *poor) {
 static pv_status importance_poorly(pv_ctx *poor) {
     const pv_roles roles = {.target = "y"}, counted = {.target = "x/n"};
     const pv_importance_options how = {.permutations = 1, .seed = 1};
-    const double stated[] = {0.8, 0.2};
     const size_t rows[] = {1, 0, 5};
     pv_table *taken = NULL, *counts = NULL;
     pv_importance *found = NULL;
@@ -350,7 +349,7 @@ static pv_status importance_poorly(pv_ctx *poor) {
     pv_dataset *made = NULL;
     put("x,n,z\n1,2,0\n2,3,1\n0,1,1\n", 24);
     pv_status status = pv_table_take(poor, table, 3, rows, &taken);
-    TRY(pv_importance_find(poor, fitted, table, &roles, NULL, stated, &how, &found));
+    TRY(pv_importance_find(poor, fitted, table, &roles, NULL, NULL, &how, &found));
     TRY(pv_table_read(poor, path, &(pv_csv_options){.roles = &counted, .na = "-9"}, &counts));
     TRY(pv_schema_learn(poor, counts, &counted, &own, &made));
     pv_dataset_free(poor, made);

@@ -26,9 +26,10 @@ static const pv_option option_table[] = {
     {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P",
      "The prevalence for which the probabilities hold, most often the label shares of their model's training data: a "
      "number for the last of two labels, a list in label order, or LABEL=P,... Required."},
-    {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown",
+    {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown|counts:N,N,...",
      "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
-     "these rows were drawn from, inferred from them. Required."},
+     "these rows were drawn from, inferred from them; counts:N,N,...: these very rows, of which so many are of each "
+     "label, in label order. Required."},
     {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
      "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
      "enough."},
@@ -127,12 +128,13 @@ static int read_populations(cli_call *call, const adjust_options *options, work 
     held->from = cli_alloc((size_t)probs->classes, sizeof *held->from);
     double *to = cli_alloc((size_t)probs->classes, sizeof *to);
     int code = parse(call, "--from", options->from, probs, held->from);
-    if (code == CLI_OK && !is_unknown(options))
+    bool named = is_unknown(options) || strncmp(options->to, "counts:", 7) == 0;
+    if (code == CLI_OK && !named)
         code = parse(call, "--to", options->to, probs, to);
     if (code == CLI_OK) {
-        pv_status status = is_unknown(options) ? pv_population_of_probs(call->ctx, probs, held->from, "unknown",
-                                                                        &options->target, &held->to)
-                                               : pv_population_known(call->ctx, probs->classes, to, &held->to);
+        pv_status status =
+            named ? pv_population_of_probs(call->ctx, probs, held->from, options->to, &options->target, &held->to)
+                  : pv_population_known(call->ctx, probs->classes, to, &held->to);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     free(to);

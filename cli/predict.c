@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIXED, JOINT };
+
 typedef struct predict_options {
     const char *population;
     double interval; /* 0: none */
@@ -23,8 +25,9 @@ typedef struct predict_options {
     const char *costs;
     const char *ensemble;
     const char *source;
-    int missing; /* pv_missing */
-    int unseen;  /* pv_unseen */
+    int posterior; /* FIXED, JOINT */
+    int missing;   /* pv_missing */
+    int unseen;    /* pv_unseen */
     const char *output;
     cli_running running;
     pv_unknown_options target;
@@ -36,11 +39,16 @@ static const pv_option option_table[] = {
      "Where the probabilities are to hold: true, the population with the prevalence stated in fit; known:P, one with "
      "another prevalence (P as for fit --prevalence; of a model with strata also known:FILE, a file as for fit "
      "--prevalence-by, which moves each stratum to its own); unknown, the one that the rows of DATA were drawn from, "
-     "its "
-     "prevalence inferred from them; design, one with the label shares of the training data."},
+     "its prevalence inferred from them; counts:N,N,..., these very rows, of which so many are of each label, in label "
+     "order; design, one with the label shares of the training data."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "
                         "posterior (fit --infer laplace, vi or hmc), unless the population is unknown."),
+    {"posterior", PV_OPTION_CHOICE, offsetof(predict_options, posterior), "fixed", 0, 0, "fixed|joint", NULL,
+     "The posterior of the model's parameters, for a model that has one: fixed, as the fit left it; joint, updated "
+     "with "
+     "the rows of DATA, whose draws then weigh as much as they make these rows likely (the paper's Appendix G). For "
+     "--population known:P, unknown, counts and design, and models fitted with --marginal plugin or --loss iw."},
     CLI_OPTION_ENSEMBLE(predict_options, ensemble),
     CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
@@ -99,6 +107,8 @@ static int check_options(cli_call *call, const predict_options *options) {
     if (options->ensemble && strcmp(options->population, "unknown") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--ensemble averages in a population of known prevalence: true, known:P or design");
+    if (options->ensemble && options->posterior == JOINT)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--posterior joint is for one model, not for an --ensemble");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the predictions with -o");
@@ -174,7 +184,8 @@ static int learn_source(cli_call *call, const predict_options *options, work *he
 }
 
 static int compute(cli_call *call, const predict_options *options, work *held) {
-    const pv_predict_options wanted = {.level = options->interval, .label = held->label};
+    const pv_predict_options wanted = {
+        .level = options->interval, .label = held->label, .joint = options->posterior == JOINT};
     held->population->unknown.level = CLI_LEVEL;
     held->population->unknown.confusion = held->confusion;
     held->population->unknown.reference = held->reference;
@@ -208,8 +219,22 @@ static int write_predictions(cli_call *call, const predict_options *options, con
     return cli_write_predictions(call, &predictions, options->output);
 }
 
+/* What the joint update has left of the posterior's draws. */
+static void note_update(cli_call *call, const work *held) {
+    static const double FEWEST = 100;
+    double effective = held->said->effective, draws = (double)held->classifier->posterior->count;
+    cli_note(call, "posterior updated with %zu rows: %.0f of its %.0f draws count", held->data->rows, effective, draws);
+    if (effective < FEWEST)
+        cli_warn(
+            call,
+            "the rows move the posterior farther than its draws reach; fit the model with more (--draws), or leave "
+            "--posterior joint out");
+}
+
 static int report(cli_call *call, const predict_options *options, const work *held) {
     const pv_classifier *c = held->classifier;
+    if (options->posterior == JOINT)
+        note_update(call, held);
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
     cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);
@@ -224,6 +249,8 @@ static int report(cli_call *call, const predict_options *options, const work *he
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence",
                  cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
+    if (options->posterior == JOINT)
+        cli_json_set(object, "posterior_draws", cli_json_real(held->said->effective));
     cli_json_predicted_strata(object, held->said->strata, c->schema->labels, c->schema->classes);
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, c->schema->labels);
@@ -292,7 +319,8 @@ static const cli_group groups[] = {{"Options", option_table, 0},
 static const cli_common common[] = {
     {"Data", "id", NULL},
     {NULL, "missing", "Rows with missing cells."},
-    {"Population", "population", "Where the probabilities are to hold: true, known:P, unknown or design."},
+    {"Population", "population",
+     "Where the probabilities are to hold: true, known:P, unknown, counts:N,N,... or design."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
@@ -309,14 +337,16 @@ static const cli_example examples[] = {
      "Risks with their central 90 % intervals, from a model with a posterior."},
     {"prevail predict study.model clinic.csv --population unknown --json -o risks.csv",
      "A clinic whose prevalence nobody knows: it is inferred, with its interval."},
+    {"prevail predict study.model challenge.csv --population counts:120,80",
+     "A benchmark of 200 rows of which 80 are known to be cases, but not which."},
     {"prevail predict study.model people.csv --costs costs.csv", "The action of least expected cost for each person."},
     {NULL, NULL}};
 
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "probabilities for the rows of a table",
-    .usage =
-        "MODEL DATA [--population true|known:P|unknown|design] [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
+    .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE] [--interval LEVEL] "
+             "[-o CSV] [options]",
     .text =
         "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "
         "from the label shares of its data to the population asked for. With a posterior a probability is the mean of "
@@ -338,6 +368,8 @@ const cli_command cli_predict = {
         "Numbers read back exactly. The file appears under its name only when it is complete.\n"
         "With --json one object: population, prevalence (label: share), rows, dropped, costs (actions, and for two "
         "classes the thresholds), and of an unknown population target_prevalence (label: value, lo, hi, sd), method, "
-        "iterations, stop, identified, calibrated, shift and expected.",
+        "iterations, stop, identified, calibrated, shift and expected; with --posterior joint posterior_draws, the "
+        "effective "
+        "number of draws.",
     .examples = examples,
     .run = run};

@@ -16,7 +16,8 @@ extern "C" {
     X(TRUE, "true", "true", "the one with the prevalence stated in the fit")                                           \
     X(KNOWN, "known", "known:P", "one with another prevalence")                                                        \
     X(DESIGN, "design", "design", "one with the label shares of the training data")                                    \
-    X(UNKNOWN, "unknown", "unknown", "the one that the rows were drawn from, its prevalence inferred from them")
+    X(UNKNOWN, "unknown", "unknown", "the one that the rows were drawn from, its prevalence inferred from them")       \
+    X(COUNTS, "counts", "counts:N,N,...", "these very rows, of which so many are of each label")
 typedef enum pv_population_kind {
 #define PV_POPULATION_ENUM(name, word, usage, text) PV_POPULATION_##name,
     PV_POPULATION_LIST(PV_POPULATION_ENUM)
@@ -72,13 +73,15 @@ typedef struct pv_population {
     int strata;                 /* 0: every row is moved to `prevalence`. Else each stratum to its own */
     double *stratum_prevalence; /* [strata][classes] */
     double *share;              /* [strata], of those that a row without a stratum may be of */
+    size_t *count;              /* [classes], COUNTS: they add up to the rows; else NULL */
 } pv_population;
 
-/* text: "true" (NULL: the same), "design", "unknown" or "known:P" with P as in pv_prevalence_parse; of a model with
- * strata "known:FILE" too, a file as pv_stratified_read takes it. Its strata are moved each to its own prevalence by a
- * file, by "design" and by "unknown", by "known:P" all alike, as label shift of the whole population. unknown:
- * how an unknown prevalence is inferred, NULL: by default; its texts are borrowed. A classifier without a stated
- * prevalence has no true population. The caller frees *population. */
+/* text: "true" (NULL: the same), "design", "unknown", "counts:N,N,..." (in label order, none for a label that is not
+ * there being 0) or "known:P" with P as in pv_prevalence_parse; of a model with strata "known:FILE" too, a file as
+ * pv_stratified_read takes it. Its strata are moved each to its own prevalence by a file, by "design" and by "unknown",
+ * by "known:P" all alike, as label shift of the whole population. unknown: how an unknown prevalence is inferred, NULL:
+ * by default; its texts are borrowed. A classifier without a stated prevalence has no true population. The caller frees
+ * *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
                                         const pv_unknown_options *unknown, pv_population **population);
 /* The same for another model's probabilities, made for the prevalence from [classes] (NULL: nobody said): "true", the
@@ -99,6 +102,9 @@ typedef struct pv_predict_options {
     double level;         /* of the intervals; 0: none. They need a posterior, or an unknown population */
     bool likelihood;      /* loglik and log_marginal are wanted too: what judging asks for */
     const int32_t *label; /* [rows], UNKNOWN: labels that are known, -1 where not; NULL: none. They count as observed */
+    /* The rows inform the posterior of w too (Appendix G): its draws are weighted by how likely they make the rows.
+     * Needs a posterior, and another population than the true one, where the rows say nothing of w. */
+    bool joint;
 } pv_predict_options;
 
 pv_predict_options pv_predict_options_default(void); /* neither */
@@ -130,6 +136,7 @@ typedef struct pv_prediction {
     double *log_marginal;            /* [classes], log p(y) there; NULL with loglik, and with prevalence */
     bool elsewhere;                  /* the population is not the true one */
     pv_predicted_strata *strata;     /* NULL: the model has none */
+    double effective;                /* joint: how many of the posterior's draws count; NaN: all, or there are none */
 } pv_prediction;
 
 /* Predicts. The model goes forward once over the rows, whatever is asked for; with a posterior and an unknown

@@ -110,7 +110,7 @@ class pv_unknown_options(Structure):
 
 
 class pv_predict_options(Structure):
-    _fields_ = [("level", c_double), ("likelihood", c_bool), ("label", POINTER(c_int32))]
+    _fields_ = [("level", c_double), ("likelihood", c_bool), ("label", POINTER(c_int32)), ("joint", c_bool)]
 
 
 class pv_prediction(Structure):

@@ -18,6 +18,7 @@ typedef struct job {
     const pv_classifier *classifier;
     const pv_dataset *data;
     double level;
+    const double *weight; /* [draws]; NULL: all alike */
     pv__draws_output output[3];
     size_t outputs;
 } job;
@@ -27,6 +28,7 @@ typedef struct worker {
     double *loglik, *moved; /* [ROWS][classes] */
     double *scratch;        /* [2][classes] */
     double *values;         /* [outputs][ROWS][classes][draws] */
+    size_t *order;          /* [draws]; NULL: no weights */
 } worker;
 
 /* The logarithms of all draws, side by side for each output, row and label. */
@@ -39,7 +41,9 @@ static void run_draws(const job *j, size_t begin, size_t rows, const double *x, 
             const pv__draws_output *out = &j->output[o];
             const double *log_p = own->loglik;
             double *values = own->values + o * ROWS * k * draws;
-            if (out->strata) {
+            if (out->given) {
+                log_p = out->given + (s * j->data->rows + begin) * k;
+            } else if (out->strata) {
                 pv__adapt_strata(out->strata, rows, j->data->stratum ? j->data->stratum + begin : NULL, own->loglik,
                                  c->stratified->draw_log_marginal + s * k * (size_t)out->strata->strata, own->scratch,
                                  own->moved);
@@ -56,21 +60,32 @@ static void run_draws(const job *j, size_t begin, size_t rows, const double *x, 
 }
 
 /* Of one row and label: values [draws] are logarithms, and are used up. */
-static void summarise(const pv__draws_output *out, double level, size_t draws, double *values, size_t at) {
-    double top = -HUGE_VAL, sum = 0, deep = 0;
+static void summarise(const job *j, const pv__draws_output *out, worker *own, double *values, size_t at) {
+    size_t draws = j->classifier->posterior->count;
+    double top = -HUGE_VAL, sum = 0, rest = 0;
     for (size_t s = 0; s < draws; s++)
         top = fmax(top, values[s]);
-    if (out->log_p && top < DEEP)
-        deep = pv_log_sum_exp(draws, values) - log((double)draws);
-    for (size_t s = 0; s < draws; s++)
-        sum += values[s] = exp(values[s]);
+    bool deep = top < DEEP && !isinf(top);
+    for (size_t s = 0; deep && s < draws; s++)
+        rest += (j->weight ? j->weight[s] : 1 / (double)draws) * exp(values[s] - top);
+    for (size_t s = 0; s < draws; s++) {
+        values[s] = exp(values[s]);
+        sum += j->weight ? j->weight[s] * values[s] : values[s];
+    }
+    double mean = j->weight ? fmin(sum, 1) : sum / (double)draws;
     if (out->p)
-        out->p[at] = sum / (double)draws;
+        out->p[at] = mean;
     if (out->log_p)
-        out->log_p[at] = top < DEEP ? deep : log(sum / (double)draws);
-    if (out->lo) {
-        out->lo[at] = pv_quantile(draws, values, 0.5 - 0.5 * level);
-        out->hi[at] = pv_quantile(draws, values, 0.5 + 0.5 * level);
+        out->log_p[at] = deep ? top + log(rest) : log(mean);
+    if (!out->lo)
+        return;
+    if (j->weight) {
+        pv__sort_by(draws, values, own->order);
+        out->lo[at] = pv__weighted_quantile(draws, values, j->weight, own->order, 0.5 - 0.5 * j->level);
+        out->hi[at] = pv__weighted_quantile(draws, values, j->weight, own->order, 0.5 + 0.5 * j->level);
+    } else {
+        out->lo[at] = pv_quantile(draws, values, 0.5 - 0.5 * j->level);
+        out->hi[at] = pv_quantile(draws, values, 0.5 + 0.5 * j->level);
     }
 }
 
@@ -80,7 +95,7 @@ static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
     run_draws(j, begin, rows, j->data->x + begin * d, own);
     for (size_t o = 0; o < j->outputs; o++)
         for (size_t i = 0; i < rows * k; i++)
-            summarise(&j->output[o], j->level, draws, own->values + (o * ROWS * k + i) * draws, begin * k + i);
+            summarise(j, &j->output[o], own, own->values + (o * ROWS * k + i) * draws, begin * k + i);
 }
 
 static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *workers) {
@@ -92,13 +107,15 @@ static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *worke
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].moved));
         PV_TRY(pv__alloc(ctx, 2 * k, sizeof(double), &workers[t].scratch));
         PV_TRY(pv__alloc(ctx, j->outputs * ROWS * k, c->posterior->count * sizeof(double), &workers[t].values));
+        if (j->weight)
+            PV_TRY(pv__alloc(ctx, c->posterior->count, sizeof *workers[t].order, &workers[t].order));
     }
     return PV_OK;
 }
 
 pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level,
-                            const pv__draws_output *output, size_t outputs) {
-    job j = {.classifier = c, .data = data, .level = level};
+                            const double *weight, const pv__draws_output *output, size_t outputs) {
+    job j = {.classifier = c, .data = data, .level = level, .weight = weight};
     for (size_t o = 0; o < outputs; o++)
         if (output[o].p || output[o].log_p || output[o].lo)
             j.output[j.outputs++] = output[o];
@@ -124,6 +141,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
         pv__free(ctx, workers[t].moved);
         pv__free(ctx, workers[t].scratch);
         pv__free(ctx, workers[t].values);
+        pv__free(ctx, workers[t].order);
     }
     pv__free(ctx, workers);
     return status;

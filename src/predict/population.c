@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "predict/predict.h"
 
@@ -22,16 +23,26 @@ static const double *shares_of(pv_population_kind kind, const double *home, cons
         return design;
     case PV_POPULATION_KNOWN:
     case PV_POPULATION_UNKNOWN:
+    case PV_POPULATION_COUNTS:
         break;
     }
     return NULL;
 }
 
-/* *known is what follows "known:", else NULL. */
-static bool find_kind(const char *text, pv_population_kind *kind, const char **known) {
-    *known = strncmp(text, "known:", 6) == 0 ? text + 6 : NULL;
-    *kind = PV_POPULATION_KNOWN;
-    return *known || (pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN);
+/* *stated is what follows "known:" or "counts:", else NULL. */
+static bool find_kind(const char *text, pv_population_kind *kind, const char **stated) {
+    static const pv_population_kind with[] = {PV_POPULATION_KNOWN, PV_POPULATION_COUNTS};
+    *stated = NULL;
+    for (int i = 0; i < 2; i++) {
+        const char *name = pv_population_kind_name(with[i]);
+        size_t length = strlen(name);
+        if (strncmp(text, name, length) == 0 && text[length] == ':') {
+            *kind = with[i];
+            *stated = text + length + 1;
+            return true;
+        }
+    }
+    return pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN && *kind != PV_POPULATION_COUNTS;
 }
 
 /* What follows "known:". */
@@ -75,6 +86,53 @@ static pv_status make_known(pv_ctx *ctx, const char *text, char *const *labels, 
     return status;
 }
 
+/* What follows "counts:", one whole number for each label. */
+static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels, int classes, size_t *count) {
+    const char *at = text;
+    char joined[200];
+    int given = 0;
+    bool sound = true, more = true;
+    pv__join(labels, (size_t)classes, 6, joined, sizeof joined);
+    for (; more && sound; given++) {
+        double value = 0;
+        size_t length = pv__number_prefix(at, &value);
+        sound = length > 0 && value >= 0 && value <= 1e15 && floor(value) == value;
+        if (sound && given < classes)
+            count[given] = (size_t)value;
+        at += length;
+        more = *at == ',';
+        sound = sound && (more || *at == '\0');
+        at += more;
+    }
+    if (!sound || given != classes)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`population` counts:%s: give one whole number of rows for each of the labels %s, in this order",
+            pv__show(text).text, joined);
+    return PV_OK;
+}
+
+static pv_status make_counts(pv_ctx *ctx, const char *text, char *const *labels, int classes,
+                             pv_population **population) {
+    size_t k = (size_t)classes, *count;
+    double *prevalence = NULL, total = 0;
+    pv_status status;
+    PV_TRY(pv__alloc(ctx, k, sizeof *count, &count));
+    PV_GOTO(done, pv__alloc(ctx, k, sizeof *prevalence, &prevalence));
+    PV_GOTO(done, parse_counts(ctx, text, labels, classes, count));
+    for (size_t y = 0; y < k; y++)
+        total += (double)count[y];
+    for (size_t y = 0; y < k; y++)
+        prevalence[y] = total > 0 ? (double)count[y] / total : 1 / (double)classes;
+    PV_GOTO(done, make(ctx, PV_POPULATION_COUNTS, classes, prevalence, NULL, population));
+    (*population)->count = count;
+    count = NULL;
+done:
+    pv__free(ctx, count);
+    pv__free(ctx, prevalence);
+    return status;
+}
+
 /* Moves strata each to its own of prevalence [strata][classes], mixed by share [strata]. */
 static pv_status make_strata(pv_ctx *ctx, pv_population_kind kind, const pv_stratified *of, const double *share,
                              const double *prevalence, pv_population **population) {
@@ -110,21 +168,23 @@ static pv_status make_from_file(pv_ctx *ctx, const pv_classifier *c, const char 
 pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *text, const pv_unknown_options *unknown,
                             pv_population **population) {
     pv_population_kind kind = PV_POPULATION_TRUE;
-    const char *known = NULL;
+    const char *stated = NULL;
     *population = NULL;
-    if (text && !find_kind(text, &kind, &known))
+    if (text && !find_kind(text, &kind, &stated))
         return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose one of %s%s", text, &(PV_POPULATION_LIST(USAGE))[2],
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     if (pv_classifier_is_relative(c))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted to matched sets, which give odds ratios and no risks: fit it again with "
                         "`prevalence` and `population-sample`");
-    if (c->stratified && known && access(known, R_OK) == 0)
-        return make_from_file(ctx, c, known, population);
+    if (kind == PV_POPULATION_COUNTS)
+        return make_counts(ctx, stated, c->schema->labels, c->schema->classes, population);
+    if (c->stratified && stated && access(stated, R_OK) == 0)
+        return make_from_file(ctx, c, stated, population);
     if (c->stratified && kind == PV_POPULATION_DESIGN)
         return make_strata(ctx, kind, c->stratified, c->stratified->share, c->stratified->design, population);
-    if (known)
-        return make_known(ctx, known, c->schema->labels, c->schema->classes, population);
+    if (stated)
+        return make_known(ctx, stated, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted without `prevalence`, so the true population is unknown to it: use "
@@ -135,17 +195,20 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
 pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
                                  const pv_unknown_options *unknown, pv_population **population) {
     pv_population_kind kind = PV_POPULATION_TRUE;
-    const char *known = NULL;
+    const char *stated = NULL;
     *population = NULL;
-    bool found = !text || find_kind(text, &kind, &known);
+    bool found = !text || find_kind(text, &kind, &stated);
     if (!found ||
-        (!known && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: with `probs` choose true, known:P or unknown", text);
+        (!stated && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`population` %s: with `probs` choose true, known:P, unknown or counts:N,N,...", text);
     if (kind != PV_POPULATION_TRUE && !from)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population` %s: say with `from` P which prevalence the probabilities were made for", text);
-    if (known)
-        return make_known(ctx, known, probs->labels, probs->classes, population);
+    if (kind == PV_POPULATION_COUNTS)
+        return make_counts(ctx, stated, probs->labels, probs->classes, population);
+    if (stated)
+        return make_known(ctx, stated, probs->labels, probs->classes, population);
     return make(ctx, kind, probs->classes, shares_of(kind, from, NULL), unknown, population);
 }
 
@@ -162,5 +225,6 @@ void pv_population_free(pv_ctx *ctx, pv_population *population) {
     pv__free(ctx, population->prevalence);
     pv__free(ctx, population->stratum_prevalence);
     pv__free(ctx, population->share);
+    pv__free(ctx, population->count);
     pv__free(ctx, population);
 }

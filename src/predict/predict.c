@@ -5,6 +5,7 @@
  *                 corrected from the design to the stated prevalence (King and Zeng 2001).
  *   known, design p_{s=1}(y|x,w) proportional to p(y|x,w)/p(y|w) . p~(y)          (Eq. likelihood with selection)
  *   unknown       the same with p~ inferred from the rows: unknown.c
+ *   counts        p~ of all rows together, given how many are of each label: label_counts.c
  *
  * With a posterior, probabilities are means over its draws: draws.c. An unknown prevalence then takes two passes over
  * the draws: a draw's ratios must be known for all rows before the first row can be predicted.
@@ -44,6 +45,7 @@ pv_status pv__prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_pre
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->rows = rows;
     made->classes = classes;
+    made->effective = (double)NAN;
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->p));
     PV_GOTO(fail, pv__alloc(ctx, rows, k * sizeof(double), &made->log_p));
@@ -128,6 +130,30 @@ static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_datas
     return pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
 }
 
+/* Counts are of rows. */
+static pv_status check_counts(pv_ctx *ctx, size_t rows, const double *weight) {
+    for (size_t i = 0; weight && i < rows; i++)
+        if (weight[i] != 1)
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "`population` counts: they are of rows, and row %zu has a weight of %g: leave weights out",
+                            i + 1, weight[i]);
+    return PV_OK;
+}
+
+pv_status pv__predict_counts(pv_ctx *ctx, const pv_population *population, char *const *labels,
+                             const pv_unknown_sample *sample, double *log_p) {
+    pv__label_counts counts = {0};
+    double evidence;
+    pv_status status;
+    PV_TRY(check_counts(ctx, sample->n, sample->weight));
+    PV_GOTO(done, pv__label_counts_new(ctx, sample->n, sample->classes, population->count, labels, &counts));
+    PV_GOTO(done, pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
+    PV_GOTO(done, pv__label_counts_rows(ctx, &counts, sample->loglik, sample->log_marginal, log_p, &evidence));
+done:
+    pv__label_counts_clear(ctx, &counts);
+    return status;
+}
+
 /* Without a posterior. */
 static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                const pv_population *population, const pv_unknown_options *how,
@@ -144,7 +170,14 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     if (unknown) {
         PV_GOTO(done, infer_point(ctx, c, data, how, options->label, raw, out));
     } else {
-        if (population->strata)
+        const pv_unknown_sample sample = {.n = data->rows,
+                                          .classes = c->schema->classes,
+                                          .loglik = raw,
+                                          .log_marginal = c->log_marginal,
+                                          .weight = data->weight};
+        if (population->kind == PV_POPULATION_COUNTS)
+            PV_GOTO(done, pv__predict_counts(ctx, population, c->schema->labels, &sample, out->log_p));
+        else if (population->strata)
             PV_GOTO(done, move_strata(ctx, c, data, population, raw, out->log_p));
         else
             move(c, data->rows, raw, target_of(c, population), out->log_p);
@@ -158,35 +191,96 @@ done:
     return status;
 }
 
+/* What the draws are to be moved to, and what they weigh where the rows inform them; freed by the caller. */
+typedef struct moved_draws {
+    pv__drawn_pi unknown;
+    double *counted; /* [draws][rows][classes] */
+    double *weight;  /* [draws]; NULL: all alike */
+} moved_draws;
+
+static void moved_clear(pv_ctx *ctx, moved_draws *m) {
+    pv__free(ctx, m->unknown.pi);
+    pv__free(ctx, m->counted);
+    pv__free(ctx, m->weight);
+}
+
+enum { ASKED, SPREAD, HOME, OUTPUTS };
+
+static pv_status move_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                              const pv_unknown_options *how, const pv_predict_options *options, pv_prediction *out,
+                              moved_draws *m, pv__draws_output *output) {
+    size_t k = (size_t)c->schema->classes;
+    PV_TRY(pv__unknown_draws(ctx, c, data, options->label, how, options->joint, &m->unknown, &out->inferred));
+    const double *plugin = m->unknown.plugin;
+    m->weight = m->unknown.weight;
+    if (options->joint)
+        out->effective = m->unknown.effective;
+    output[ASKED].target = plugin ? plugin : m->unknown.pi;
+    output[ASKED].stride = k;
+    if (plugin && out->lo) { /* the mean goes by the one, the interval by the other */
+        output[SPREAD] = (pv__draws_output){.target = m->unknown.pi, .stride = k, .lo = out->lo, .hi = out->hi};
+        output[ASKED].lo = output[ASKED].hi = NULL;
+    }
+    return PV_OK;
+}
+
+static pv_status move_counts(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                             const pv_population *population, const pv_predict_options *options, pv_prediction *out,
+                             moved_draws *m, pv__draws_output *output) {
+    PV_TRY(check_counts(ctx, data->rows, data->weight));
+    PV_TRY(pv__label_counts_draws(ctx, c, data, population->count, &m->counted, &m->weight));
+    output[ASKED].given = m->counted;
+    if (options->joint)
+        return pv__joint_weights(ctx, c->posterior->count, m->weight, &out->effective);
+    pv__free(ctx, m->weight);
+    m->weight = NULL;
+    return PV_OK;
+}
+
 static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
-    enum { ASKED, SPREAD, HOME, OUTPUTS };
     size_t k = (size_t)c->schema->classes;
-    pv__draws_output output[OUTPUTS] = {
-        [ASKED] = {.p = out->p, .log_p = out->log_p, .lo = out->lo, .hi = out->hi},
-        [HOME] = {.target = true_target(c), .log_p = population->kind == PV_POPULATION_TRUE ? NULL : out->loglik}};
-    double *pi = NULL;
+    bool home = population->kind == PV_POPULATION_TRUE;
+    pv__draws_output output[OUTPUTS] = {[ASKED] = {.p = out->p, .log_p = out->log_p, .lo = out->lo, .hi = out->hi},
+                                        [HOME] = {.target = true_target(c), .log_p = home ? NULL : out->loglik}};
+    moved_draws m = {.weight = NULL};
     pv_status status = PV_OK;
     if (population->kind == PV_POPULATION_UNKNOWN) {
-        const double *plugin;
-        PV_GOTO(done, pv__unknown_draws(ctx, c, data, options->label, how, &pi, &plugin, &out->inferred));
-        output[ASKED].target = plugin ? plugin : pi;
-        output[ASKED].stride = k;
-        if (plugin && out->lo) { /* the mean goes by the one, the interval by the other */
-            output[SPREAD] = (pv__draws_output){.target = pi, .stride = k, .lo = out->lo, .hi = out->hi};
-            output[ASKED].lo = output[ASKED].hi = NULL;
-        }
+        PV_GOTO(done, move_unknown(ctx, c, data, how, options, out, &m, output));
+    } else if (population->kind == PV_POPULATION_COUNTS) {
+        PV_GOTO(done, move_counts(ctx, c, data, population, options, out, &m, output));
     } else {
         output[ASKED].target = target_of(c, population);
         output[ASKED].strata = population->strata ? population : NULL;
+        if (options->joint)
+            PV_GOTO(done, pv__joint_shares(ctx, c, data, population->prevalence, &m.weight, &out->effective));
     }
-    PV_GOTO(done, pv__predict_draws(ctx, c, data, how->level, output, OUTPUTS));
-    if (out->loglik && population->kind == PV_POPULATION_TRUE)
+    PV_GOTO(done, pv__predict_draws(ctx, c, data, how->level, m.weight, output, OUTPUTS));
+    if (out->loglik && home)
         memcpy(out->loglik, out->log_p, out->rows * k * sizeof *out->loglik);
 done:
-    pv__free(ctx, pi);
+    moved_clear(ctx, &m);
     return status;
+}
+
+static pv_status check_joint(pv_ctx *ctx, const pv_classifier *c, const pv_population *population) {
+    if (!c->posterior)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`posterior` joint updates a posterior, and the model has none: fit it with `infer` laplace, "
+                        "vi or hmc");
+    if (population->kind == PV_POPULATION_TRUE)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`posterior` joint: in the true population the rows say nothing about the model; leave it out, "
+                        "or give `population` known:P, unknown or counts:N,N,...");
+    if (pv_loss_of_design(c->loss) || (pv_loss_has_marginal(c->loss) && c->marginal == PV_MARGINAL_PROFILE))
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`posterior` joint: how likely rows are takes one p(x) for every draw, and this model has one of "
+            "each draw's own: fit it with `marginal` plugin and a `prevalence-n`, or leave it out");
+    if (c->stratified)
+        return pv__fail(ctx, PV_ERR_USAGE, "`posterior` joint knows no strata, and the model has them: leave it out");
+    return PV_OK;
 }
 
 static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population *population,
@@ -202,7 +296,7 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
                         "the model has no posterior, so no intervals: fit it with `infer` laplace, vi or hmc");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
-    return PV_OK;
+    return options->joint ? check_joint(ctx, c, population) : PV_OK;
 }
 
 /* Without strata, or with strata that are no unknown population's. */
@@ -217,11 +311,11 @@ static pv_status fill(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     bool calibrated = false;
     if (population->kind == PV_POPULATION_UNKNOWN)
         PV_TRY(pv__unknown_is_calibrated(ctx, c->schema->labels, c->schema->classes, &how, &calibrated));
-    bool draws = c->posterior && !calibrated;
+    bool draws = c->posterior && (!calibrated || options->joint);
     PV_TRY((draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
     if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
         pv__draws_output home = {.target = true_target(c), .log_p = made->loglik};
-        PV_TRY(pv__predict_draws(ctx, c, data, how.level, &home, 1));
+        PV_TRY(pv__predict_draws(ctx, c, data, how.level, NULL, &home, 1));
     }
     return PV_OK;
 }

@@ -3,6 +3,7 @@
 #define PV_SRC_PREDICT_H
 
 #include "predict/calibrated.h"
+#include "predict/label_counts.h"
 #include "predict/target.h"
 #include "prevail/predict.h"
 
@@ -17,6 +18,7 @@ typedef struct pv__draws_output {
     const double *target;
     size_t stride;
     const pv_population *strata; /* each row to its stratum's own, in the place of target; NULL: no */
+    const double *given;         /* [draws][rows][classes], log p as it is, in the place of target; NULL: no */
     double *p, *log_p, *lo, *hi; /* [rows][classes] */
 } pv__draws_output;
 
@@ -38,15 +40,54 @@ PV_MUST_USE pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *classi
                                         const pv_population *population, const pv_predict_options *options,
                                         pv_prediction **prediction);
 
-/* Fills the outputs, those that want nothing left alone, in one pass over the draws. level: of the intervals. */
+/* Fills the outputs, those that want nothing left alone, in one pass over the draws. level: of the intervals; weight
+ * [draws], sum 1: of the draws, NULL: all alike. */
 PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        double level, const pv__draws_output *output, size_t outputs);
+                                        double level, const double *weight, const pv__draws_output *output,
+                                        size_t outputs);
 
-/* One draw of pi for each draw of w, and what they say together. *pi [draws][classes] is freed by the caller; *plugin,
- * inside of it, is what stands for pi in predictions where that is something else (vb), or NULL. */
+/* (each_draw.c) What to do at each draw of w, where that takes all rows: visit has their log p(y|x,w), loglik
+ * [rows][classes], and a struct of its thread, of so many bytes, that open makes of zeros and close clears, whatever
+ * open returned. */
+typedef struct pv__visitor {
+    void *state;
+    size_t size;
+    pv_status (*open)(pv_ctx *ctx, void *state, void *own);
+    pv_status (*visit)(pv_ctx *ctx, void *state, void *own, size_t draw, const double *loglik);
+    void (*close)(pv_ctx *ctx, void *own);
+} pv__visitor;
+PV_MUST_USE pv_status pv__each_draw(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                    const pv__visitor *visitor);
+
+/* One draw of pi for each draw of w. The caller frees pi and weight. */
+typedef struct pv__drawn_pi {
+    double *pi;           /* [draws][classes] */
+    const double *plugin; /* [draws][classes], inside of pi: what stands for it in predictions (vb); NULL: itself */
+    double *weight;       /* [draws], sum 1, with the joint update; NULL: all alike */
+    double effective;
+} pv__drawn_pi;
+/* The draws and what they say together. update: the rows inform w too. */
 PV_MUST_USE pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                        const int32_t *label, const pv_unknown_options *options, double **pi,
-                                        const double **plugin, pv_unknown_prevalence **inferred);
+                                        const int32_t *label, const pv_unknown_options *options, bool update,
+                                        pv__drawn_pi *drawn, pv_unknown_prevalence **inferred);
+
+/* ---- the joint update of q(w) (joint.c) -------------------------------------------------------------------------- */
+
+/* Sum over rows of what the mixture has left out of log q_n, and of log r_n(y_n) where labels are known. */
+double pv__row_factors(const pv_unknown_sample *sample);
+/* log p(X*|w) less that, with pi integrated out, of a solver that has run. */
+double pv__solver_evidence(pv_ctx *ctx, const pv__solver *solver, pv__mixture *mixture);
+/* evidence [draws], log p(X*|w_s), becomes weights of sum 1. *effective: how many draws count. */
+PV_MUST_USE pv_status pv__joint_weights(pv_ctx *ctx, size_t draws, double *evidence, double *effective);
+/* Weights of the draws where the rows' label shares are known. The caller frees *weight. */
+PV_MUST_USE pv_status pv__joint_shares(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                       const double *prevalence, double **weight, double *effective);
+/* (predict.c) Rows of known label counts, without draws: log_p [n][classes]. */
+PV_MUST_USE pv_status pv__predict_counts(pv_ctx *ctx, const pv_population *population, char *const *labels,
+                                         const pv_unknown_sample *sample, double *log_p);
+/* Known label counts: log_p [draws][rows][classes] and log evidence [draws]. The caller frees both. */
+PV_MUST_USE pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                             const size_t *count, double **log_p, double **evidence);
 
 /* (unmatched.c) *unmatched: the classifier before its output biases were matched; itself where they were not. view is
  * the caller's, and its block to be freed. */

@@ -19,6 +19,12 @@ static pv_status move(pv_ctx *ctx, const pv_probs *probs, const pv_unknown_sampl
         PV_TRY(pv_unknown_infer(ctx, sample, probs->labels, how, &out->inferred));
         return pv_unknown_predict(ctx, sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
     }
+    if (population->kind == PV_POPULATION_COUNTS) {
+        PV_TRY(pv__predict_counts(ctx, population, probs->labels, sample, out->log_p));
+        for (size_t i = 0; i < sample->n * (size_t)probs->classes; i++)
+            out->p[i] = exp(out->log_p[i]);
+        return PV_OK;
+    }
     const pv_unknown_prevalence known = {.classes = probs->classes, .plugin = population->prevalence};
     pv_adapt(sample->n, probs->classes, sample->loglik, sample->log_marginal, population->prevalence, out->log_p);
     return pv_unknown_predict(ctx, sample, &known, out->p, NULL, NULL, NULL);
@@ -37,6 +43,9 @@ static pv_status check(pv_ctx *ctx, const pv_probs *probs, const double *from, c
                         "the prevalence that the probabilities were made for is unknown: state it (`from`)");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
+    if (options->joint)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`posterior` joint is for a model with a posterior, which probabilities have not");
     if (options->level > 0 && (!population || population->kind != PV_POPULATION_UNKNOWN))
         return pv__fail(ctx, PV_ERR_USAGE, "`interval` is for a population of unknown prevalence: leave it out");
     return PV_OK;

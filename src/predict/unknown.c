@@ -7,14 +7,13 @@
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *
- * As in the paper, the target rows inform pi and not w. vb predicts with its expected logarithms in place of pi_s.
+ * As in the paper, the target rows inform pi and not w, unless the joint update is asked for (joint.c): then the draws
+ * have weights. vb predicts with its expected logarithms in place of pi_s.
  */
 #include <math.h>
 #include <string.h>
 
 #include "predict/predict.h"
-
-enum { ROWS = 512 };
 
 static const double *true_marginal(const pv_classifier *c) {
     return pv_loss_of_design(c->loss) ? c->prevalence : NULL;
@@ -23,18 +22,16 @@ static const double *true_marginal(const pv_classifier *c) {
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
 typedef struct worker {
-    pv_ctx *ctx; /* of its own: allocations and errors of one thread */
-    pv_model_work *work;
     pv__mixture mixture;
     pv__solver solver;
-    double *loglik, *marginal;
-    pv_status status;
+    double *marginal;
 } worker;
 
 typedef struct joint {
     const pv_classifier *classifier;
     const pv_dataset *data;
     const pv_unknown_options *options;
+    const int32_t *label;
     size_t *level;                 /* [draws], a random order */
     double *value, *pi;            /* [draws][classes]: mean of pi given w_s (estimated by a chain's), and a draw */
     double *plugin;                /* [draws][classes] */
@@ -42,34 +39,25 @@ typedef struct joint {
     pv_stop *stop;                 /* [draws] */
     double *worth, *movement, *sd; /* [draws], [draws], [draws][classes] */
     bool *swayed;                  /* [draws] */
+    double *weight;                /* [draws]: log evidence, then weights; NULL: all alike */
 } joint;
 
-static void forward(const joint *j, worker *own, size_t s) {
-    const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->schema->classes, d = (size_t)pv_model_inputs(c->model);
-    for (size_t begin = 0; begin < j->data->rows; begin += ROWS) {
-        size_t rows = j->data->rows - begin < ROWS ? j->data->rows - begin : ROWS;
-        pv_model_forward(c->model, own->work, c->posterior->draws + s * c->posterior->dims, rows,
-                         j->data->x + begin * d, own->loglik + begin * k);
-    }
-}
-
 /* More than two classes: the draw, and the chain's moments in the place of the mode and the curvature there. */
-static pv_status draw_many(const joint *j, worker *own, size_t s, double *pi) {
+static pv_status draw_many(pv_ctx *ctx, const joint *j, worker *own, size_t s, double *pi) {
     pv__solver *solver = &own->solver;
     pv__points points = {0};
-    PV_TRY(pv__many_draw(own->ctx, &own->mixture, solver->posterior, &solver->many, j->options->seed, s, pi, &points));
+    PV_TRY(pv__many_draw(ctx, &own->mixture, solver->posterior, &solver->many, j->options->seed, s, pi, &points));
     pv__points_moments(&points, solver->value, solver->sd);
     if (solver->flat)
         solver->movement = pv__points_movement(&points, solver->value, solver->sd, &solver->swayed);
     solver->iterations = solver->many.passes;
     if (solver->many.diverged)
         solver->stop = PV_STOP_DIVERGED;
-    pv__points_clear(own->ctx, &points);
+    pv__points_clear(ctx, &points);
     return PV_OK;
 }
 
-static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
+static pv_status draw_pi(pv_ctx *ctx, const joint *j, worker *own, size_t s, double *pi) {
     const pv__solver *solver = &own->solver;
     size_t k = (size_t)solver->classes;
     double level = ((double)j->level[s] + 0.5) / (double)j->classifier->posterior->count, sum = 0;
@@ -86,21 +74,29 @@ static pv_status draw_pi(const joint *j, worker *own, size_t s, double *pi) {
         pi[0] = pv_sigmoid(-z);
         pi[1] = pv_sigmoid(z);
     } else {
-        return draw_many(j, own, s, pi);
+        return draw_many(ctx, j, own, s, pi);
     }
     return PV_OK;
 }
 
-static pv_status solve_draw(const joint *j, worker *own, size_t s) {
+static pv_status solve_draw(pv_ctx *ctx, void *state, void *of_thread, size_t s, const double *loglik) {
+    const joint *j = state;
+    worker *own = of_thread;
     const pv_classifier *c = j->classifier;
     size_t k = (size_t)c->schema->classes;
-    pv_unknown_sample marginals = {.log_marginal = c->draw_log_marginal + s * k, .true_marginal = true_marginal(c)};
-    pv__marginal_of(c->schema->classes, &marginals, own->marginal);
-    forward(j, own, s);
-    PV_TRY(pv__gate_predicted(own->ctx, PV__GATE_LOG, c, j->data, own->loglik));
-    pv__mixture_load(own->ctx, &own->mixture, own->loglik, marginals.log_marginal);
-    PV_TRY(pv__solver_run(own->ctx, &own->solver, &own->mixture, own->marginal, marginals.log_marginal));
-    PV_TRY(draw_pi(j, own, s, j->pi + s * k));
+    const pv_unknown_sample sample = {.n = j->data->rows,
+                                      .classes = c->schema->classes,
+                                      .loglik = loglik,
+                                      .log_marginal = c->draw_log_marginal + s * k,
+                                      .true_marginal = true_marginal(c),
+                                      .label = j->label,
+                                      .weight = j->data->weight};
+    pv__marginal_of(c->schema->classes, &sample, own->marginal);
+    pv__mixture_load(ctx, &own->mixture, loglik, sample.log_marginal);
+    PV_TRY(pv__solver_run(ctx, &own->solver, &own->mixture, own->marginal, sample.log_marginal));
+    if (j->weight)
+        j->weight[s] = pv__row_factors(&sample) + pv__solver_evidence(ctx, &own->solver, &own->mixture);
+    PV_TRY(draw_pi(ctx, j, own, s, j->pi + s * k));
     memcpy(j->value + s * k, own->solver.value, k * sizeof(double));
     memcpy(j->plugin + s * k, own->solver.plugin, k * sizeof(double));
     memcpy(j->sd + s * k, own->solver.sd, k * sizeof(double));
@@ -112,99 +108,87 @@ static pv_status solve_draw(const joint *j, worker *own, size_t s) {
     return PV_OK;
 }
 
-static pv_status worker_new(pv_ctx *ctx, const joint *j, const int32_t *label, worker *own) {
-    size_t k = (size_t)j->classifier->schema->classes;
-    PV_TRY(pv__ctx_child(ctx, &own->ctx));
+static pv_status worker_open(pv_ctx *ctx, void *state, void *of_thread) {
+    const joint *j = state;
+    worker *own = of_thread;
+    const pv_schema *schema = j->classifier->schema;
     pv_unknown_sample shape = {
-        .n = j->data->rows, .classes = j->classifier->schema->classes, .label = label, .weight = j->data->weight};
-    PV_TRY(pv_model_work_new(own->ctx, j->classifier->model, ROWS, &own->work));
-    PV_TRY(pv__mixture_init(own->ctx, &shape, true, &own->mixture));
-    PV_TRY(pv__solver_init(own->ctx, j->options, j->classifier->schema->labels, j->classifier->schema->classes,
-                           &own->solver));
-    PV_TRY(pv__alloc(own->ctx, j->data->rows * k, sizeof *own->loglik, &own->loglik));
-    return pv__alloc(own->ctx, k, sizeof *own->marginal, &own->marginal);
+        .n = j->data->rows, .classes = schema->classes, .label = j->label, .weight = j->data->weight};
+    PV_TRY(pv__mixture_init(ctx, &shape, true, &own->mixture));
+    PV_TRY(pv__solver_init(ctx, j->options, schema->labels, schema->classes, &own->solver));
+    return pv__alloc(ctx, (size_t)schema->classes, sizeof *own->marginal, &own->marginal);
 }
 
-static void worker_free(worker *own) {
-    if (!own->ctx)
-        return;
-    pv_model_work_free(own->ctx, own->work);
-    pv__mixture_clear(own->ctx, &own->mixture);
-    pv__solver_clear(own->ctx, &own->solver);
-    pv__free(own->ctx, own->loglik);
-    pv__free(own->ctx, own->marginal);
-    pv_ctx_free(own->ctx);
-}
-
-/* Every draw's pi. A failure of one worker is reported as its own. */
-static pv_status solve_draws(pv_ctx *ctx, const joint *j, const int32_t *label) {
-    size_t draws = j->classifier->posterior->count;
-    int threads = pv_ctx_threads(ctx);
-    worker *workers;
-    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
-    pv_status status = PV_OK;
-    for (int t = 0; t < threads && status == PV_OK; t++) {
-        status = worker_new(ctx, j, label, &workers[t]);
-        if (status != PV_OK && workers[t].ctx)
-            status = pv__ctx_adopt(ctx, workers[t].ctx);
-    }
-    if (status == PV_OK) {
-#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
-        for (int t = 0; t < threads; t++)
-            for (size_t s = (size_t)t; s < draws && workers[t].status == PV_OK && !pv__interrupted(ctx);
-                 s += (size_t)threads)
-                workers[t].status = solve_draw(j, &workers[t], s);
-        for (int t = 0; t < threads && status == PV_OK; t++)
-            if (workers[t].status != PV_OK)
-                status = pv__ctx_adopt(ctx, workers[t].ctx);
-        if (status == PV_OK && pv__interrupted(ctx))
-            status = pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request");
-    }
-    for (int t = 0; t < threads; t++)
-        worker_free(&workers[t]);
-    pv__free(ctx, workers);
-    return status;
+static void worker_close(pv_ctx *ctx, void *of_thread) {
+    worker *own = of_thread;
+    pv__mixture_clear(ctx, &own->mixture);
+    pv__solver_clear(ctx, &own->solver);
+    pv__free(ctx, own->marginal);
 }
 
 /* ---- what the draws say together --------------------------------------------------------------------------------- */
 
-static pv_status summarise(pv_ctx *ctx, const joint *j, pv_unknown_prevalence *out) {
-    size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
-    double *column, tail = 0.5 - 0.5 * out->level, movement = 0;
-    size_t swayed = 0;
-    PV_TRY(pv__alloc(ctx, draws, sizeof *column, &column));
-    for (size_t y = 0; y < k; y++) {
-        double sum = 0, squares = 0, within = 0;
-        for (size_t s = 0; s < draws; s++)
-            sum += j->value[s * k + y];
-        out->value[y] = sum / (double)draws;
-        for (size_t s = 0; s < draws; s++) {
-            double away = j->value[s * k + y] - out->value[y], own = j->sd[s * k + y];
-            squares += away * away;
-            within += isnan(own) ? 0 : own * own;
-            column[s] = j->pi[s * k + y];
-        }
-        out->sd[y] = sqrt((squares + within) / (double)draws);
-        out->error = fmax(out->error, sqrt(squares) / (double)draws); /* of w, and of the chains behind the means */
-        out->lo[y] = pv_quantile(draws, column, tail);
-        out->hi[y] = pv_quantile(draws, column, 1 - tail);
+/* A quantile of the draws by their weights. column is used up. */
+static pv_status quantile(pv_ctx *ctx, const joint *j, double *column, double p, double *value) {
+    size_t draws = j->classifier->posterior->count, *order;
+    if (!j->weight) {
+        *value = pv_quantile(draws, column, p);
+        return PV_OK;
     }
-    out->effective = (double)draws;
+    PV_TRY(pv__alloc(ctx, draws, sizeof *order, &order));
+    pv__sort_by(draws, column, order);
+    *value = pv__weighted_quantile(draws, column, j->weight, order, p);
+    pv__free(ctx, order);
+    return PV_OK;
+}
+
+static double weight_of(const joint *j, size_t s) {
+    return j->weight ? j->weight[s] : 1 / (double)j->classifier->posterior->count;
+}
+
+/* Of one label. column [draws] is scratch. */
+static pv_status summarise_label(pv_ctx *ctx, const joint *j, size_t y, double *column, pv_unknown_prevalence *out) {
+    size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
+    double mean = 0, squares = 0, within = 0, error = 0, tail = 0.5 - 0.5 * out->level;
+    for (size_t s = 0; s < draws; s++)
+        mean += weight_of(j, s) * j->value[s * k + y];
+    out->value[y] = mean;
+    for (size_t s = 0; s < draws; s++) {
+        double away = j->value[s * k + y] - mean, own = j->sd[s * k + y], weight = weight_of(j, s);
+        squares += weight * away * away;
+        error += weight * away * weight * away;
+        within += isnan(own) ? 0 : weight * own * own;
+        column[s] = j->pi[s * k + y];
+    }
+    out->sd[y] = sqrt(squares + within);
+    out->error = fmax(out->error, sqrt(error)); /* of w, and of the chains behind the means */
+    PV_TRY(quantile(ctx, j, column, tail, &out->lo[y]));
+    return quantile(ctx, j, column, 1 - tail, &out->hi[y]);
+}
+
+static pv_status summarise(pv_ctx *ctx, const joint *j, double effective, pv_unknown_prevalence *out) {
+    size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
+    double *column, movement = 0, swayed = 0;
+    PV_TRY(pv__alloc(ctx, draws, sizeof *column, &column));
+    pv_status status = PV_OK;
+    for (size_t y = 0; y < k && status == PV_OK; y++)
+        status = summarise_label(ctx, j, y, column, out);
+    out->effective = effective;
     out->stop = j->stop[0];
     for (size_t s = 0; s < draws; s++) {
         if (j->iterations[s] > out->iterations)
             out->iterations = j->iterations[s];
         if (j->stop[s] != PV_STOP_CONVERGED && j->stop[s] != PV_STOP_COMPLETED)
             out->stop = j->stop[s];
-        out->worth += j->worth[s] / (double)draws;
-        movement += j->movement[s] / (double)draws;
-        swayed += j->swayed[s];
+        out->worth += weight_of(j, s) * j->worth[s];
+        movement += weight_of(j, s) * j->movement[s];
+        swayed += weight_of(j, s) * j->swayed[s];
     }
     out->movement = movement;
     out->weak = out->worth < 10;
-    out->swayed = 2 * swayed > draws;
+    out->swayed = swayed > 0.5;
     pv__free(ctx, column);
-    return PV_OK;
+    return status;
 }
 
 static pv_status joint_new(pv_ctx *ctx, joint *j) {
@@ -227,28 +211,41 @@ static pv_status joint_new(pv_ctx *ctx, joint *j) {
 }
 
 pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const int32_t *label,
-                            const pv_unknown_options *options, double **pi, const double **plugin,
+                            const pv_unknown_options *options, bool update, pv__drawn_pi *drawn,
                             pv_unknown_prevalence **inferred) {
-    *pi = NULL;
     *inferred = NULL;
+    *drawn = (pv__drawn_pi){0};
     pv_unknown_sample shape = {.n = data->rows, .classes = c->schema->classes, .label = label, .weight = data->weight};
     PV_TRY(pv__unknown_check(ctx, &shape, options));
-    joint j = {.classifier = c, .data = data, .options = options};
+    if (update && options->method >= PV_UNKNOWN_EM)
+        return pv__fail(ctx, PV_ERR_USAGE, "`posterior` joint is for `method` exact and vb, not %s",
+                        pv_unknown_method_name((pv_unknown_method)options->method));
+    joint j = {.classifier = c, .data = data, .options = options, .label = label};
+    const pv__visitor visitor = {
+        .state = &j, .size = sizeof(worker), .open = worker_open, .visit = solve_draw, .close = worker_close};
     pv_unknown_prevalence *made = NULL;
+    double effective = (double)c->posterior->count;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
-    PV_GOTO(done, solve_draws(ctx, &j, label));
+    if (update)
+        PV_GOTO(done, pv__alloc(ctx, c->posterior->count, sizeof *j.weight, &j.weight));
+    PV_GOTO(done, pv__each_draw(ctx, c, data, &visitor));
+    if (update)
+        PV_GOTO(done, pv__joint_weights(ctx, c->posterior->count, j.weight, &effective));
     PV_GOTO(done, pv__unknown_new(ctx, c->schema->classes, options, &made));
-    PV_GOTO(done, summarise(ctx, &j, made));
-    *pi = j.pi;
-    *plugin = options->method == PV_UNKNOWN_VB ? j.plugin : NULL;
+    PV_GOTO(done, summarise(ctx, &j, effective, made));
+    *drawn = (pv__drawn_pi){.pi = j.pi,
+                            .plugin = options->method == PV_UNKNOWN_VB ? j.plugin : NULL,
+                            .weight = j.weight,
+                            .effective = effective};
     *inferred = made;
-    j.pi = NULL;
+    j.pi = j.weight = NULL;
     made = NULL;
 done:
     pv_unknown_prevalence_free(ctx, made);
     pv__free(ctx, j.level);
     pv__free(ctx, j.pi);
+    pv__free(ctx, j.weight);
     pv__free(ctx, j.iterations);
     pv__free(ctx, j.stop);
     pv__free(ctx, j.swayed);

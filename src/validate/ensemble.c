@@ -90,7 +90,7 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
                             const pv_population *population) {
     PV_TRY(check_labels(ctx, first, other, name));
     PV_TRY(check_features(ctx, first->schema, other->schema, name));
-    if (population->kind == PV_POPULATION_UNKNOWN)
+    if (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS)
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "an ensemble averages in a population of known prevalence: `population` true, known:P or design");

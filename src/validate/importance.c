@@ -229,10 +229,11 @@ pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const
     *importance = NULL;
     if (classifier->schema->image)
         return pv__fail(ctx, PV_ERR_USAGE, "`importance` is for tables: images have no columns; leave it out");
-    if (population && population->kind == PV_POPULATION_UNKNOWN)
+    if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`importance` does not go with `population` unknown, which every permutation would change: "
-                        "give known:P");
+                        "`importance` does not go with `population` %s, which every permutation would change: "
+                        "give known:P",
+                        pv_population_kind_name(population->kind));
     pv_status status;
     ctx->options.log = NULL; /* what is to be said of the rows was said when they were judged */
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, table, roles, &judged));

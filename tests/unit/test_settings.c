@@ -262,7 +262,7 @@ static void words_both_ways(void **state) {
     CHECK_WORDS(mark, PV_MARK_LINE, PV_MARK_HEAT);
     CHECK_WORDS(note, PV_NOTE_GOOD, PV_NOTE_MISSING);
     pv_population_kind population; /* whose own word "unknown" is */
-    for (int i = PV_POPULATION_TRUE; i <= PV_POPULATION_UNKNOWN; i++) {
+    for (int i = PV_POPULATION_TRUE; i <= PV_POPULATION_COUNTS; i++) {
         assert_true(pv_population_kind_find(pv_population_kind_name((pv_population_kind)i), &population));
         assert_int_equal((int)population, i);
     }

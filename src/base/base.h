@@ -64,6 +64,8 @@ void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls);
 PV_MUST_USE pv_status pv__alloc(pv_ctx *ctx, size_t count, size_t size, void *block);
 /* Grows or shrinks *block; on failure it is left as it was. New bytes are not zeroed. */
 PV_MUST_USE pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *block);
+/* All of a block will be written to soon: where it is large, the system may give it in large pages. */
+void pv__expect_use(void *block, size_t bytes);
 void pv__free(pv_ctx *ctx, const void *block); /* NULL is fine */
 PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -181,6 +182,13 @@ pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *block) {
         return no_memory(ctx, count, size);
     memcpy(block, &made, sizeof made);
     return PV_OK;
+}
+
+void pv__expect_use(void *block, size_t bytes) {
+    const uintptr_t page = (uintptr_t)1 << 21;
+    uintptr_t first = ((uintptr_t)block + page - 1) & ~(page - 1), last = ((uintptr_t)block + bytes) & ~(page - 1);
+    if (block && first < last) /* no more than a hint: it may fail */
+        (void)madvise((char *)block + (first - (uintptr_t)block), last - first, MADV_HUGEPAGE);
 }
 
 void pv__free(pv_ctx *ctx, const void *block) {

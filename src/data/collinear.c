@@ -10,7 +10,7 @@
 
 #include "data/encode.h"
 
-enum { SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
+enum { FEW = 2000, SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
 static const double tolerance = 1e-10;
 
 typedef struct factor {
@@ -228,11 +228,15 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
     PV_TRY(factor_new(ctx, n, &f));
     size_t fewest = 2 * n + 100, m = (size_t)(4e9 / ((double)n * (double)n)); /* some seconds' work at most */
     m = m > SAMPLE ? SAMPLE : m < fewest ? fewest : m;
-    correlate(data, m < data->rows ? m : data->rows, &f);
-    decompose(&f);
-    if (f.rank < n && m < data->rows) {
-        correlate(data, data->rows, &f);
+    /* Few rows clear most tables; indicators of rare levels take more. */
+    const size_t steps[] = {fewest > FEW ? fewest : FEW, m, data->rows};
+    for (size_t i = 0, before = 0; i < 3 && (i == 0 || f.rank < n) && before < data->rows; i++) {
+        size_t rows = steps[i] < data->rows ? steps[i] : data->rows;
+        if (rows <= before)
+            continue;
+        correlate(data, rows, &f);
         decompose(&f);
+        before = rows;
     }
     pv_status status = f.rank < n ? report(ctx, table, schema, &f, refuse) : PV_OK;
     factor_free(ctx, &f);

@@ -41,6 +41,13 @@ size_t pv__table_lookup(const pv_table *table, const char *name);
 void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, char *text, size_t size);
 bool pv__cell_missing(const pv_column *column, size_t row);
 
+/* Threads for columns of so many rows, each of them by one: ask right before the region, as of pv__threads_for. */
+static inline int pv__columns_team(const pv_ctx *ctx, size_t columns, size_t rows) {
+    enum { ENOUGH = 1 << 18 }; /* cells that are worth another thread */
+    size_t pieces = rows > 0 && columns > SIZE_MAX / rows ? columns : columns * rows / ENOUGH;
+    return pv__threads_for(ctx, pieces < columns ? pieces : columns);
+}
+
 /* ---- columns of what is in memory (memory_table.c) --------------------------------------------------------------- */
 
 /* A column that is not yet the table's. The name NULL: x and its number. */

@@ -47,10 +47,14 @@ void pv__column_drop(pv_ctx *ctx, pv_column *column) {
     pv_string_list_free(ctx, column->level, (size_t)column->levels);
 }
 
-/* The hash of the columns so far, and of this one: none is read twice, however many follow. */
-static uint64_t hash_with(const pv_table *table, pv_column *column) {
+static uint64_t hash_of(const pv_table *table, pv_column *column) {
     const pv_table one = {.rows = table->rows, .columns = 1, .column = column};
-    const uint64_t both[2] = {table->hash, pv__table_hash(&one)};
+    return pv__table_hash(&one);
+}
+
+/* The hash of the columns so far, and of the next: none is read twice, however many follow. */
+static uint64_t hash_with(const pv_table *table, uint64_t next) {
+    const uint64_t both[2] = {table->hash, next};
     return XXH3_64bits(both, sizeof both);
 }
 
@@ -60,7 +64,7 @@ pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column) {
         pv__column_drop(ctx, column);
         return status;
     }
-    table->hash = hash_with(table, column);
+    table->hash = hash_with(table, hash_of(table, column));
     table->column[table->columns++] = *column;
     return PV_OK;
 }
@@ -139,8 +143,11 @@ static bool can_borrow(pv_array_type type, const void *cells, ptrdiff_t stride, 
 
 /* The numbers of a column that is begun: borrowed, or room for a copy. */
 static pv_status place_numbers(pv_ctx *ctx, size_t rows, const void *borrowed, pv_column *column) {
-    if (!borrowed)
-        return pv__resize(ctx, rows, sizeof *column->number, &column->number);
+    if (!borrowed) {
+        PV_TRY(pv__resize(ctx, rows, sizeof *column->number, &column->number));
+        pv__expect_use(column->number, rows * sizeof *column->number);
+        return PV_OK;
+    }
     memcpy(&column->number, &borrowed, sizeof column->number); /* not written to: it is marked as another's */
     column->borrowed = true;
     return PV_OK;
@@ -172,15 +179,31 @@ pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, p
 }
 
 /* A matrix whose rows lie together goes into its columns by blocks of rows, so that each cache line is read once. */
-static void copy_block(const pv_table *table, size_t first, size_t columns, pv_array_type type,
+static void copy_block(pv_ctx *ctx, const pv_table *table, size_t first, size_t columns, pv_array_type type,
                        const unsigned char *cells, ptrdiff_t row_stride, ptrdiff_t column_stride) {
-    enum { BLOCK = 256 };
-    for (size_t row = 0; row < table->rows; row += BLOCK) {
-        size_t n = table->rows - row < BLOCK ? table->rows - row : BLOCK;
+    enum { BLOCK = 256, BLOCKS_EACH = 64 };
+    size_t blocks = (table->rows + BLOCK - 1) / BLOCK;
+#pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH))
+    for (size_t b = 0; b < blocks; b++) {
+        size_t row = b * BLOCK, n = table->rows - row < BLOCK ? table->rows - row : BLOCK;
         for (size_t c = 0; c < columns; c++)
             pv__numbers_convert(type, cells + (ptrdiff_t)row * row_stride + (ptrdiff_t)c * column_stride, row_stride, n,
                                 table->column[first + c].number + row);
     }
+}
+
+/* Those from first on, each by one thread, then in order. */
+static pv_status hash_columns(pv_ctx *ctx, pv_table *table, size_t first) {
+    size_t columns = table->columns - first;
+    uint64_t *hash;
+    PV_TRY(pv__alloc(ctx, columns, sizeof *hash, &hash));
+#pragma omp parallel for num_threads(pv__columns_team(ctx, columns, table->rows))
+    for (size_t c = 0; c < columns; c++)
+        hash[c] = hash_of(table, &table->column[first + c]);
+    for (size_t c = 0; c < columns; c++)
+        table->hash = hash_with(table, hash[c]);
+    pv__free(ctx, hash);
+    return PV_OK;
 }
 
 /* Takes away the columns from first on. */
@@ -214,9 +237,8 @@ pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *n
             goto fail;
     }
     if (!borrow)
-        copy_block(table, first, columns, type, cells, row_stride, column_stride);
-    for (size_t c = 0; c < columns; c++)
-        table->hash = hash_with(table, &table->column[first + c]);
+        copy_block(ctx, table, first, columns, type, cells, row_stride, column_stride);
+    PV_GOTO(fail, hash_columns(ctx, table, first));
     return PV_OK;
 fail:
     cut_back(ctx, table, first);

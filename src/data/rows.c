@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/columns.h"
 
 enum { USED, NO_WEIGHT, MISSING };
 
@@ -77,6 +77,20 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
     return PV_OK;
 }
 
+/* Most columns have every cell, which is soon seen; the others are gone through. */
+static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
+                                row_states *states) {
+    bool *finite;
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *finite, &finite));
+    pv__columns_finite(ctx, table, plan->features, plan->feature, finite);
+    pv_status status = PV_OK;
+    for (size_t f = 0; status == PV_OK && f < plan->features; f++)
+        if (!finite[f])
+            status = check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states);
+    pv__free(ctx, finite);
+    return status;
+}
+
 /* Whether it can be filled in where a cell is missing. */
 static bool is_feature(const pv__plan *plan, size_t column) {
     bool vote = false;
@@ -102,8 +116,7 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
             PV_TRY(check_counts(ctx, table, plan->count[i]));
             PV_TRY(check_column(ctx, table, plan->count[i], false, false, states));
         }
-    for (size_t f = 0; f < plan->features; f++)
-        PV_TRY(check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states));
+    PV_TRY(check_features(ctx, table, plan, missing, states));
     for (size_t c = 0; c < plan->term_columns; c++)
         if (plan->term_column[c] < table->columns)
             PV_TRY(check_column(ctx, table, plan->term_column[c], true, missing >= PV_MISSING_INDICATOR, states));

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/columns.h"
 #include "data/encode.h"
 #include "base/number.h"
 
@@ -127,17 +128,19 @@ static void fill_levels(const pv_source_column *source, const int32_t *code, int
 
 /* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
  * [sources], of text sources [rows] each. */
-static bool fill_matrix(const pv_table *table, const pv__plan *plan, const pv_schema *schema, int32_t *const *code,
-                        int unseen, pv_dataset *data) {
-    enum { BLOCK = 256 };
+static bool fill_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+                        int32_t *const *code, int unseen, pv_dataset *data) {
+    enum { BLOCK = 256, BLOCKS_EACH = 64 };
     bool near = true;
-    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
-        size_t end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
+    size_t blocks = (data->rows + BLOCK - 1) / BLOCK;
+#pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
+    for (size_t b = 0; b < blocks; b++) {
+        size_t begin = b * BLOCK, end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
         double *x = data->x + begin * (size_t)data->features;
         for (size_t s = 0; s < schema->sources; s++) {
             const pv_source_column *source = &schema->source[s];
             if (source->type == PV_COLUMN_NUMBER)
-                near &= fill_numbers(source, pv__plan_numbers(plan, table, s), data, begin, end, x);
+                near = fill_numbers(source, pv__plan_numbers(plan, table, s), data, begin, end, x) && near;
             else
                 fill_levels(source, code[s], unseen, data, begin, end, x);
             x += pv_source_width(source);
@@ -150,45 +153,13 @@ pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *p
                            int32_t *const *code, int unseen, pv_dataset *data) {
     data->features = schema->features;
     PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
-    if (!fill_matrix(table, plan, schema, code, unseen, data))
+    pv__expect_use(data->x, data->rows * (size_t)data->features * sizeof *data->x);
+    if (!fill_matrix(ctx, table, plan, schema, code, unseen, data))
         return refuse_far(ctx, table, plan, schema, data);
     return PV_OK;
 }
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
-
-/* Weighted mean and population sd in a form that does not overflow: convex sums, deviations scaled by the largest.
- * Missing cells count for nothing. sd is 0 where all values are equal, or there are none. */
-static void learn_scale(const double *number, const pv_dataset *data, double *mean, double *sd) {
-    double total = 0, first = (double)NAN, largest = 0, square = 0;
-    bool constant = true;
-    for (size_t i = 0; i < data->rows; i++) {
-        double x = number[data->table_row[i]];
-        if (isnan(x))
-            continue;
-        first = isnan(first) ? x : first;
-        total += data->weight ? data->weight[i] : 1;
-        constant = constant && x == first;
-    }
-    *mean = *sd = 0;
-    if (!(total > 0))
-        return;
-    for (int pass = 0; pass < 2; pass++) { /* the second removes the rounding error of the first */
-        double sum = 0;
-        for (size_t i = 0; i < data->rows; i++) {
-            double x = number[data->table_row[i]];
-            sum += isnan(x) ? 0 : (data->weight ? data->weight[i] : 1) / total * (x - *mean);
-        }
-        *mean += sum;
-    }
-    for (size_t i = 0; i < data->rows; i++) /* fmax takes the other where one is missing */
-        largest = fmax(largest, fabs(number[data->table_row[i]] - *mean));
-    for (size_t i = 0; i < data->rows; i++) {
-        double deviation = (number[data->table_row[i]] - *mean) / largest;
-        square += isnan(deviation) ? 0 : (data->weight ? data->weight[i] : 1) / total * deviation * deviation;
-    }
-    *sd = constant ? 0 : largest * sqrt(square);
-}
 
 static bool any_missing(const pv_column *column, const pv_dataset *data) {
     for (size_t i = 0; i < data->rows; i++)
@@ -197,9 +168,17 @@ static bool any_missing(const pv_column *column, const pv_dataset *data) {
     return false;
 }
 
-static pv_status learn_number(pv_ctx *ctx, const pv_table *table, size_t column, const double *number,
-                              const pv_dataset *data, pv_source_column *source) {
-    learn_scale(number, data, &source->mean, &source->sd);
+/* The scales of numbers [sources], NULL where it is none: each column by one thread. */
+static void learn_scales(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, size_t sources,
+                         const double *const *number, pv_source_column *source) {
+    bool all_rows = pv__all_rows(table, data);
+#pragma omp parallel for num_threads(pv__columns_team(ctx, sources, data->rows)) schedule(dynamic)
+    for (size_t s = 0; s < sources; s++)
+        if (number[s])
+            pv__scale_learn(number[s], data, all_rows, &source[s].mean, &source[s].sd);
+}
+
+static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source) {
     if (!isfinite(source->mean) || !isfinite(source->sd))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
                            "the values of column '%s' are too large to be standardised; scale them down",
@@ -404,11 +383,16 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
 /* The scales of what terms made. */
 static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
                             pv_schema *schema) {
-    for (size_t s = pv__schema_plain(schema); s < schema->sources; s++) {
+    size_t first = pv__schema_plain(schema);
+    if (schema->sources > first) {
+        double *const *made = plan->made + first;
+        learn_scales(ctx, table, data, schema->sources - first, (const double *const *)made, schema->source + first);
+    }
+    for (size_t s = first; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         source->missing = schema->missing == PV_MISSING_INDICATOR && pv__term_tells_missing(schema, s) &&
                           any_missing(&table->column[plan->feature[s]], data);
-        PV_TRY(learn_number(ctx, table, plan->feature[s], plan->made[s], data, source));
+        PV_TRY(check_scale(ctx, table, plan->feature[s], source));
         if (!(source->sd > 0))
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->feature[s] + 1,
                                "'%s' has the same value in every row; leave the term out of `terms`",
@@ -422,6 +406,12 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
     schema->sources = plan->features;
     schema->missing = roles->missing;
+    const double **number;
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *number, &number));
+    for (size_t s = 0; s < schema->sources; s++)
+        number[s] = plan->category[s] ? NULL : table->column[plan->feature[s]].number;
+    learn_scales(ctx, table, data, schema->sources, number, schema->source);
+    pv__free(ctx, number);
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         size_t column = plan->feature[s];
@@ -430,7 +420,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
         source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
         if (!plan->category[s]) {
             pv__suspect_id(ctx, table->column[column].number, data, source->name);
-            PV_TRY(learn_number(ctx, table, column, table->column[column].number, data, source));
+            PV_TRY(check_scale(ctx, table, column, source));
             continue;
         }
         PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));

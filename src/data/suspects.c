@@ -8,10 +8,11 @@
  * groups whose label shares are closer together than chance would have them.
  */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/columns.h"
 
 enum { ENOUGH = 50, GLANCE = 2000 };
 static const double LEAK = 0.995, MAYBE = 0.98;
@@ -131,23 +132,34 @@ static double largest_area(const pv_dataset *data, size_t feature, size_t n, sco
 
 pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema) {
     size_t glance = data->rows < GLANCE ? data->rows : GLANCE, feature = 0;
-    scored *row;
+    size_t features = (size_t)data->features;
+    int threads = pv__columns_team(ctx, features, 64 * glance); /* sorting takes longer than passing */
+    scored *row = NULL;
+    double *largest = NULL;
     if (data->rows < ENOUGH || !data->label || data->weight) /* counts: few rows stand for many */
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof *row, &row));
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, features, sizeof *largest, &largest));
+    PV_GOTO(done, pv__resize(ctx, (size_t)threads * glance, sizeof *row, &row));
+#pragma omp parallel for num_threads(pv_threads_ready(threads))
+    for (size_t f = 0; f < features; f++)
+        largest[f] = largest_area(data, f, glance, row + (size_t)omp_get_thread_num() * glance);
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         for (size_t f = feature; f < feature + pv_source_width(source); f++) {
-            double value = largest_area(data, f, glance, row);
-            if (value > MAYBE && glance < data->rows)
-                value = largest_area(data, f, data->rows, row);
-            if (value > LEAK)
-                source->auc = fmax(source->auc, value);
+            if (largest[f] > MAYBE && glance < data->rows) {
+                PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
+                largest[f] = largest_area(data, f, data->rows, row);
+            }
+            if (largest[f] > LEAK)
+                source->auc = fmax(source->auc, largest[f]);
         }
         feature += pv_source_width(source);
     }
+done:
     pv__free(ctx, row);
-    return PV_OK;
+    pv__free(ctx, largest);
+    return status;
 }
 
 /* ---- matched sets ------------------------------------------------------------------------------------------------ */
@@ -175,25 +187,32 @@ static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
     return *cases > 0 && *sets >= SETS_LEAST && 20 * others <= *sets;
 }
 
-/* Whether most values are of one row alone, which sets are not, of many rows: seen from all groups whose value has a
- * certain hash, a part in 64, without sorting the others. some [n / SOME] is room. */
-enum { MANY = 20000, SOME = 16, GROUPS_LEAST = 100 };
-static bool mostly_single(size_t n, const scored *row, scored *some) {
-    size_t taken = 0, groups = 0, single = 0;
-    for (size_t i = 0; i < n; i++) {
-        double x = row[i].x + 0.0; /* one zero */
-        uint64_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        if (bits * UINT64_C(0x9E3779B97F4A7C15) >> 58 != 0)
-            continue;
-        if (taken == n / SOME)
+/* Whether most values are of one row alone, which sets are not, of many rows: seen from all rows of a part of the
+ * values, without sorting the others. some [PICKED_MOST] is room. */
+enum { MANY = 20000, PICKED = 2000, PICKED_MOST = 4 * PICKED, GROUPS_LEAST = 100 };
+static bool mostly_single(const double *number, const pv_dataset *data, bool all_rows, double *some) {
+    enum { BLOCK = 1024 };
+    const pv__column_kernels *kernels = pv__column_kernels_get();
+    size_t taken = 0, groups = 0, single = 0, at[BLOCK];
+    double block[BLOCK];
+    int bits = 1;
+    while (data->rows >> bits > PICKED)
+        bits++;
+    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
+        size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
+        for (size_t i = 0; !all_rows && i < rows; i++)
+            block[i] = number[data->table_row[begin + i]];
+        const double *x = all_rows ? number + begin : block;
+        size_t picked = kernels->pick(rows, x, bits, at);
+        if (taken + picked > PICKED_MOST)
             return false;
-        some[taken++] = row[i];
+        for (size_t i = 0; i < picked; i++)
+            some[taken++] = isnan(x[at[i]]) ? -HUGE_VAL : x[at[i]]; /* missing cells are one group */
     }
-    qsort(some, taken, sizeof *some, compare_scored);
+    qsort(some, taken, sizeof *some, compare);
     for (size_t i = 0; i < taken; groups++) {
         size_t end = i + 1;
-        while (end < taken && some[end].x == some[i].x)
+        while (end < taken && some[end] == some[i])
             end++;
         single += end == i + 1;
         i = end;
@@ -256,17 +275,47 @@ static bool is_stratum(const pv_schema *schema, const char *name) {
     return false;
 }
 
+/* The column of the table to look for sets in; table->columns where there is none. */
+static size_t column_of(const pv_table *table, const pv_schema *schema, const pv_source_column *source) {
+    size_t c = pv__table_lookup(table, source->name);
+    bool other = c < table->columns && source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER;
+    return other || is_stratum(schema, source->name) ? table->columns : c;
+}
+
+/* single [sources]: columns of numbers that are cleared at a glance, each by one thread. */
+static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
+                              bool *single) {
+    size_t sources = schema->sources;
+    int threads = pv__columns_team(ctx, sources, data->rows);
+    double *some;
+    if (data->rows < MANY)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, (size_t)threads * PICKED_MOST, sizeof *some, &some));
+    bool all_rows = pv__all_rows(table, data);
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(dynamic)
+    for (size_t s = 0; s < sources; s++) {
+        size_t c = column_of(table, schema, &schema->source[s]);
+        if (c < table->columns && schema->source[s].type == PV_COLUMN_NUMBER)
+            single[s] = mostly_single(table->column[c].number, data, all_rows,
+                                      some + (size_t)omp_get_thread_num() * PICKED_MOST);
+    }
+    pv__free(ctx, some);
+    return PV_OK;
+}
+
 pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
-    scored *row, *some;
+    scored *row = NULL;
+    bool *single = NULL;
     if (!data->label || data->classes != 2 || data->weight || data->matched || data->rows < 2 * SETS_LEAST)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, data->rows + data->rows / SOME, sizeof *row, &row));
-    some = row + data->rows;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, schema->sources, sizeof *single, &single));
+    PV_GOTO(done, clear_single(ctx, table, data, schema, single));
+    PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
-        size_t c = pv__table_lookup(table, source->name);
-        if (c == table->columns || is_stratum(schema, source->name) ||
-            (source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER))
+        size_t c = column_of(table, schema, source);
+        if (c == table->columns || single[s])
             continue;
         const pv_column *column = &table->column[c];
         for (size_t i = 0; i < data->rows; i++) {
@@ -274,8 +323,6 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
             double x = column->type == PV_COLUMN_NUMBER ? column->number[at] : column->code[at];
             row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
         }
-        if (source->type == PV_COLUMN_NUMBER && data->rows >= MANY && mostly_single(data->rows, row, some))
-            continue;
         bool sets = warn_of_sets(ctx, data->rows, row, source->name, false);
         if (!sets && source->type == PV_COLUMN_TEXT && !schema->strata)
             warn_of_strata(ctx, data->rows, row, source->name);
@@ -284,6 +331,8 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
         row[i] = (scored){data->group[i], data->label[i] == 1};
     if (data->group && !data->clustered)
         warn_of_sets(ctx, data->rows, row, schema->group, true);
+done:
     pv__free(ctx, row);
-    return PV_OK;
+    pv__free(ctx, single);
+    return status;
 }

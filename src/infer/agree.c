@@ -23,97 +23,169 @@
 
 #include "infer/infer.h"
 
-enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300, LOOK = 1 << 10 }; /* LOOK: rows between looks at an interruption */
+enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300, LOOK = 1 << 16 }; /* LOOK: rows between looks at an interruption */
+enum { BLOCK = 256, GROUPS = 8 };                              /* rows taken together; parts of LOOK, one a thread */
 static const double TINY = 1e-8; /* of its scale: a variance that is rounding, where the two cannot differ */
 
 typedef struct work {
     const pv__problem *problem;
     size_t k, J, size, P; /* classes, logits, terms of each, all */
     const double *lambda, *loglik;
-    double *g, *s;                          /* [P], the matrices [P][P] with [j * size + i] both ways */
-    double *A, *B, *H;                      /* lower triangles, then what is made of them */
-    double *p, *q, *a, *row, *solved, *own; /* [k], [k], [k], [size], [P], [P] */
+    double *g, *s;            /* [P], the matrices [P][P] with [j * size + i] both ways */
+    double *A, *B, *H;        /* lower triangles, then what is made of them */
+    double *a, *solved, *own; /* [k], [P], [P] */
+    double *part[GROUPS];     /* [part_size] each: sums and scratch of a group of rows */
+    const pv__compute *compute;
 } work;
 
-static void row_of(const work *m, size_t n, double *row) {
-    row[0] = 1;
-    if (m->size > 1)
-        memcpy(row + 1, m->problem->x + n * (m->size - 1), (m->size - 1) * sizeof *row);
+/* A group's own: sums of the scores [2][P] or of the matrices [3][P][P], behind it a block of rows. */
+typedef struct part {
+    double *sums;
+    double *p, *q;          /* [k] */
+    double *weight;         /* [3][BLOCK]: of the rows in what is summed */
+    double *plain, *scaled; /* [BLOCK][size] */
+    double *product;        /* [size][size] */
+} part;
+
+static size_t part_size(const work *m) {
+    return 3 * m->P * m->P + 2 * m->P + 2 * m->k + 3 * BLOCK + 2 * BLOCK * m->size + m->size * m->size;
 }
 
-static void probabilities(const work *m, size_t n, double *S) {
+static part part_of(const work *m, size_t group) {
+    part own = {.sums = m->part[group]};
+    own.p = own.sums + 3 * m->P * m->P + 2 * m->P;
+    own.q = own.p + m->k;
+    own.weight = own.q + m->k;
+    own.plain = own.weight + 3 * BLOCK;
+    own.scaled = own.plain + BLOCK * m->size;
+    own.product = own.scaled + BLOCK * m->size;
+    return own;
+}
+
+static void probabilities(const work *m, const part *own, size_t n, double *S) {
     *S = 0;
     for (size_t y = 0; y < m->k; y++) {
-        m->p[y] = exp(m->loglik[n * m->k + y]);
-        m->q[y] = m->p[y] / m->a[y];
-        *S += m->q[y];
+        own->p[y] = exp(m->loglik[n * m->k + y]);
+        own->q[y] = own->p[y] / m->a[y];
+        *S += own->q[y];
     }
     for (size_t y = 0; y < m->k; y++)
-        m->q[y] /= *S;
+        own->q[y] /= *S;
+}
+
+/* Adds rows begin .. end-1 to the scores of logit j. */
+static void score_rows(const work *m, const part *own, size_t j, size_t begin, size_t end) {
+    const pv_targets *targets = &m->problem->targets;
+    size_t d = m->size - 1;
+    double S, *of_g = own->weight, *of_s = of_g + BLOCK;
+    double *g = own->sums + (j - 1) * m->size, *s = g + m->P;
+    for (size_t first = begin; first < end; first += BLOCK) {
+        size_t rows = end - first < BLOCK ? end - first : BLOCK;
+        for (size_t r = 0; r < rows; r++) {
+            size_t n = first + r;
+            double v = pv__weight(targets, n), weight = 0, share = pv__share(targets, n, (int)j);
+            probabilities(m, own, n, &S);
+            for (size_t y = 0; y < m->k; y++)
+                weight += pv__share(targets, n, (int)y) * m->a[y];
+            of_g[r] = v > 0 ? v * (share * m->a[j] - weight * own->p[j]) : 0;
+            of_s[r] = v > 0 ? v * (share - own->q[j]) : 0;
+        }
+        const double *x = d > 0 ? m->problem->x + first * d : NULL; /* rows of images have none */
+        g[0] += m->compute->rows_add(rows, d, x, of_g, g + 1);
+        s[0] += m->compute->rows_add(rows, d, x, of_s, s + 1);
+    }
+}
+
+/* Adds up what the groups have, in order: the same bits for any number of threads. */
+static void add_groups(const work *m, size_t count, double *to) {
+    for (size_t group = 0; group < GROUPS; group++)
+        for (size_t i = 0; i < count; i++)
+            to[i] += m->part[group][i];
 }
 
 static pv_status add_scores(pv_ctx *ctx, work *m) {
-    const pv_targets *targets = &m->problem->targets;
-    for (size_t n = 0; n < targets->n; n++) {
-        double v = pv__weight(targets, n), S, weight = 0;
-        if (n % LOOK == 0)
-            PV_TRY(pv__go_on(ctx));
-        if (v == 0)
-            continue;
-        probabilities(m, n, &S);
-        row_of(m, n, m->row);
-        for (size_t y = 0; y < m->k; y++)
-            weight += pv__share(targets, n, (int)y) * m->a[y];
-        for (size_t j = 1; j < m->k; j++) {
-            double share = pv__share(targets, n, (int)j);
-            double of_g = v * (share * m->a[j] - weight * m->p[j]), of_s = v * (share - m->q[j]);
-            double *g = m->g + (j - 1) * m->size, *s = m->s + (j - 1) * m->size;
-            for (size_t i = 0; i < m->size; i++) {
-                g[i] += of_g * m->row[i];
-                s[i] += of_s * m->row[i];
-            }
-        }
+    size_t n = m->problem->targets.n;
+    for (size_t begin = 0; begin < n; begin += LOOK) {
+        size_t rows = n - begin < LOOK ? n - begin : LOOK;
+        PV_TRY(pv__go_on(ctx));
+        PV__EACH_CHUNK_BY(pv__threads_for(ctx, rows / BLOCK / GROUPS), GROUPS, group, {
+            part own = part_of(m, group);
+            memset(own.sums, 0, 2 * m->P * sizeof *own.sums);
+            for (size_t j = 1; j < m->k; j++)
+                score_rows(m, &own, j, begin + group * rows / GROUPS, begin + (group + 1) * rows / GROUPS);
+        });
+        add_groups(m, 2 * m->P, m->g); /* s lies behind it */
     }
     return PV_OK;
 }
 
-/* One block of the three matrices, of logits j and l, its lower triangle alone where j = l. */
-static void add_block(work *m, size_t j, size_t l, const double *weight) {
-    size_t first = j * m->size * m->P + l * m->size;
-    for (size_t i = 0; i < m->size; i++) {
-        double a = weight[0] * m->row[i], b = weight[1] * m->row[i], h = weight[2] * m->row[i];
-        size_t to = first + i * m->P, end = j == l ? i + 1 : m->size;
-        for (size_t c = 0; c < end; c++) {
-            m->A[to + c] += a * m->row[c];
-            m->B[to + c] += b * m->row[c];
-            m->H[to + c] += h * m->row[c];
+/* One block of the three matrices, of logits j and l, from the rows of own->plain. */
+static void add_block(const work *m, const part *own, size_t j, size_t l, size_t rows) {
+    size_t size = m->size, first = j * size * m->P + l * size;
+    for (size_t matrix = 0; matrix < 3; matrix++) {
+        const double *weight = own->weight + matrix * BLOCK;
+        double *to = own->sums + matrix * m->P * m->P + first;
+        for (size_t r = 0; r < rows; r++)
+            for (size_t i = 0; i < size; i++)
+                own->scaled[r * size + i] = weight[r] * own->plain[r * size + i];
+        m->compute->matmul(size, size, rows, own->plain, 1, size, own->scaled, own->product, false);
+        for (size_t i = 0; i < size; i++)
+            for (size_t c = 0; c < size; c++)
+                to[i * m->P + c] += own->product[i * size + c];
+    }
+}
+
+/* The weights of a row in A, B and H, of logits j and l. */
+static void weigh(const work *m, const part *own, size_t j, size_t l, size_t n, double v, double *weight) {
+    double S, mean = 0;
+    probabilities(m, own, n, &S);
+    for (size_t y = 0; y < m->k; y++)
+        mean += own->p[y] * m->a[y];
+    double p = own->p[j + 1], same = j == l, of_a = same * p - p * own->p[l + 1];
+    double of_b = same * p * m->a[j + 1] - p * own->p[l + 1] * (m->a[j + 1] + m->a[l + 1] - mean);
+    double of_h = same * own->q[j + 1] - own->q[j + 1] * own->q[l + 1];
+    weight[0] = v > 0 ? v / S * of_a : 0;
+    weight[BLOCK] = v > 0 ? v / S * of_b : 0;
+    weight[2 * BLOCK] = v > 0 ? v * of_h : 0;
+}
+
+/* Rows begin .. end-1 of those that are evenly spaced. */
+static void covary(const work *m, const part *own, size_t begin, size_t end, double every) {
+    const pv_targets *targets = &m->problem->targets;
+    size_t d = m->size - 1;
+    for (size_t first = begin; first < end; first += BLOCK) {
+        size_t rows = end - first < BLOCK ? end - first : BLOCK;
+        for (size_t r = 0; r < rows; r++) {
+            size_t n = (size_t)((double)(first + r) * every);
+            own->plain[r * m->size] = 1;
+            if (d > 0)
+                memcpy(own->plain + r * m->size + 1, m->problem->x + n * d, d * sizeof(double));
         }
+        for (size_t j = 0; j < m->J; j++)
+            for (size_t l = 0; l <= j; l++) {
+                for (size_t r = 0; r < rows; r++) {
+                    size_t n = (size_t)((double)(first + r) * every);
+                    weigh(m, own, j, l, n, every * pv__weight(targets, n), own->weight + r);
+                }
+                add_block(m, own, j, l, rows);
+            }
     }
 }
 
 /* Evenly spaced rows, as many as tell the covariances well enough. */
 static pv_status add_covariances(pv_ctx *ctx, work *m) {
-    const pv_targets *targets = &m->problem->targets;
-    size_t rows = targets->n < ROWS_MAX || m->size == 1 ? targets->n : ROWS_MAX;
-    double every = (double)targets->n / (double)rows, S;
-    for (size_t r = 0; r < rows; r++) {
-        size_t n = (size_t)((double)r * every);
-        double v = every * pv__weight(targets, n), mean = 0;
-        if (r % LOOK == 0)
-            PV_TRY(pv__go_on(ctx));
-        if (v == 0)
-            continue;
-        probabilities(m, n, &S);
-        row_of(m, n, m->row);
-        for (size_t y = 0; y < m->k; y++)
-            mean += m->p[y] * m->a[y];
-        for (size_t j = 0; j < m->J; j++)
-            for (size_t l = 0; l <= j; l++) {
-                double p = m->p[j + 1], own = j == l, of_a = own * p - p * m->p[l + 1];
-                double of_b = own * p * m->a[j + 1] - p * m->p[l + 1] * (m->a[j + 1] + m->a[l + 1] - mean);
-                double of_h = own * m->q[j + 1] - m->q[j + 1] * m->q[l + 1];
-                add_block(m, j, l, (double[]){v / S * of_a, v / S * of_b, v * of_h});
-            }
+    size_t n = m->problem->targets.n, count = 3 * m->P * m->P;
+    size_t all = n < ROWS_MAX || m->size == 1 ? n : ROWS_MAX;
+    double every = (double)n / (double)all;
+    for (size_t begin = 0; begin < all; begin += LOOK) {
+        size_t rows = all - begin < LOOK ? all - begin : LOOK;
+        PV_TRY(pv__go_on(ctx));
+        PV__EACH_CHUNK_BY(pv__threads_for(ctx, rows / BLOCK / GROUPS), GROUPS, group, {
+            part own = part_of(m, group);
+            memset(own.sums, 0, count * sizeof *own.sums);
+            covary(m, &own, begin + group * rows / GROUPS, begin + (group + 1) * rows / GROUPS, every);
+        });
+        add_groups(m, count, m->A); /* B and H lie behind it */
     }
     return PV_OK;
 }
@@ -217,19 +289,19 @@ static void fill_test(work *m, pv_agreement *found) {
 }
 
 static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
-    size_t k = m->k, P = m->P;
-    PV_TRY(pv__alloc(ctx, 4 * P + 3 * P * P + 3 * k + m->size, sizeof **block, block));
+    size_t k = m->k, P = m->P, fixed = 4 * P + 3 * P * P + k;
+    PV_TRY(pv__alloc(ctx, fixed + GROUPS * part_size(m), sizeof **block, block));
     m->g = *block;
     m->s = m->g + P;
-    m->solved = m->s + P;
-    m->own = m->solved + P;
-    m->A = m->own + P;
+    m->A = m->s + P;
     m->B = m->A + P * P;
     m->H = m->B + P * P;
-    m->p = m->H + P * P;
-    m->q = m->p + k;
-    m->a = m->q + k;
-    m->row = m->a + k;
+    m->solved = m->H + P * P;
+    m->own = m->solved + P;
+    m->a = m->own + P;
+    for (size_t group = 0; group < GROUPS; group++)
+        m->part[group] = *block + fixed + group * part_size(m);
+    m->compute = pv__compute_best();
     return PV_OK;
 }
 

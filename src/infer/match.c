@@ -8,39 +8,85 @@
 
 #include "infer/infer.h"
 
+enum { GROUPS_MAX = 64 };
+
 typedef struct match {
+    pv_ctx *ctx;
     size_t n, k;
-    const double *logits;                 /* [n][k]: f, or f + log ratio */
-    const double *a;                      /* [n] */
-    const double *b;                      /* [k] */
-    double *shift, *trial, *p, *gradient; /* [k] */
-    double *matrix;                       /* [k-1][k-1] */
+    const double *logits;             /* [n][k]: f, or f + log ratio */
+    const double *a;                  /* [n] */
+    const double *b;                  /* [k] */
+    double *shift, *trial, *gradient; /* [k] */
+    double *direction;                /* [k-1] */
+    double *matrix;                   /* [k-1][k-1] */
+    size_t groups, width;             /* of rows, and of their sums: the value, the gradient, the matrix */
+    double *sums;                     /* [groups][width] */
+    double *room;                     /* [groups][k] */
 } match;
+
+/* Rows begin .. end-1, value first. */
+static void add_rows(const match *m, const double *shift, bool derivatives, size_t begin, size_t end, double *p,
+                     double *sums) {
+    size_t k = m->k, J = k - 1;
+    double *gradient = sums + 1, *matrix = gradient + k;
+    memset(sums, 0, m->width * sizeof *sums);
+    for (size_t n = begin; n < end; n++) {
+        for (size_t y = 0; y < k; y++)
+            p[y] = m->logits[n * k + y] + shift[y];
+        double norm = pv_log_sum_exp(k, p);
+        sums[0] += m->a[n] * norm;
+        for (size_t y = 0; derivatives && y < k; y++)
+            p[y] = exp(p[y] - norm);
+        for (size_t y = 1; derivatives && y < k; y++) {
+            gradient[y] += m->a[n] * p[y];
+            for (size_t z = 1; z < k; z++)
+                matrix[(y - 1) * J + z - 1] += m->a[n] * p[y] * ((y == z) - p[z]);
+        }
+    }
+}
+
+/* The same of two labels, a vector of rows at a time. */
+static void add_two(const match *m, const double *shift, size_t begin, size_t end, double *sums) {
+    enum { ROWS = 256 };
+    static const int32_t first[ROWS] = {0};
+    const double factor[2] = {1, 1};
+    const pv__compute *compute = pv__compute_best();
+    double z[ROWS], dz[ROWS];
+    memset(sums, 0, m->width * sizeof *sums);
+    for (; begin < end; begin += ROWS) {
+        size_t rows = end - begin < ROWS ? end - begin : ROWS;
+        const double *logits = m->logits + 2 * begin, *a = m->a + begin;
+        for (size_t i = 0; i < rows; i++)
+            z[i] = logits[2 * i + 1] - logits[2 * i];
+        sums[0] += compute->logistic_loss(rows, z, shift[1] - shift[0], first, a, factor, dz);
+        for (size_t i = 0; i < rows; i++) { /* dz = a p_1 */
+            sums[0] += a[i] * (logits[2 * i] + shift[0]);
+            sums[2] += dz[i];
+            sums[3] += a[i] > 0 ? dz[i] * (1 - dz[i] / a[i]) : 0;
+        }
+    }
+}
 
 /* Value, and where wanted gradient and curvature in shifts 1 .. k-1 (shift 0 stays 0). */
 static double value_at(const match *m, const double *shift, bool derivatives) {
     size_t k = m->k, J = k - 1;
-    double value = 0;
-    if (derivatives) {
-        memset(m->matrix, 0, J * J * sizeof *m->matrix);
-        for (size_t y = 0; y < k; y++)
-            m->gradient[y] = -m->b[y];
-    }
-    for (size_t n = 0; n < m->n; n++) {
-        for (size_t y = 0; y < k; y++)
-            m->p[y] = m->logits[n * k + y] + shift[y];
-        double norm = pv_log_sum_exp(k, m->p);
-        value += m->a[n] * norm;
-        for (size_t y = 0; derivatives && y < k; y++)
-            m->p[y] = exp(m->p[y] - norm);
-        for (size_t y = 1; derivatives && y < k; y++) {
-            m->gradient[y] += m->a[n] * m->p[y];
-            for (size_t z = 1; z < k; z++)
-                m->matrix[(y - 1) * J + z - 1] += m->a[n] * m->p[y] * ((y == z) - m->p[z]);
-        }
-    }
+    PV__EACH_CHUNK_BY(pv__threads_for(m->ctx, m->groups), m->groups, g, {
+        size_t begin = g * m->n / m->groups, end = (g + 1) * m->n / m->groups;
+        if (k == 2)
+            add_two(m, shift, begin, end, m->sums + g * m->width);
+        else
+            add_rows(m, shift, derivatives, begin, end, m->room + g * k, m->sums + g * m->width);
+    });
+    for (size_t g = 1; g < m->groups; g++)
+        for (size_t i = 0; i < m->width; i++)
+            m->sums[i] += m->sums[g * m->width + i];
+    double value = m->sums[0];
     for (size_t y = 0; y < k; y++)
         value -= m->b[y] * shift[y];
+    for (size_t y = 0; derivatives && y < k; y++)
+        m->gradient[y] = m->sums[1 + y] - m->b[y];
+    if (derivatives)
+        memcpy(m->matrix, m->sums + 1 + k, J * J * sizeof *m->matrix);
     return value;
 }
 
@@ -55,7 +101,7 @@ static pv_status solve(pv_ctx *ctx, match *m) {
         double value = value_at(m, m->shift, true), worst = 0, slope = 0, step = 1;
         for (size_t j = 1; j <= J; j++)
             worst = fmax(worst, fabs(m->gradient[j]) / m->b[j]);
-        double *direction = m->p + m->k;
+        double *direction = m->direction;
         memcpy(direction, m->gradient + 1, J * sizeof *direction);
         if (worst < 1e-13 || !pv__solve_small((int)J, m->matrix, direction))
             return PV_OK;
@@ -75,12 +121,21 @@ static pv_status solve(pv_ctx *ctx, match *m) {
 
 pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
                           double *shift) {
+    enum { ROWS_EACH = 16384, SUMS_MOST = 1 << 20 }; /* of a group; of all groups together */
     double *block;
-    PV_TRY(pv__alloc(ctx, 4 * k + k * k, sizeof *block, &block));
-    match m = {.n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift, .trial = block};
+    match m = {.ctx = ctx, .n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift};
+    m.width = 1 + k + (k - 1) * (k - 1);
+    m.groups = 1 + n / ROWS_EACH;
+    size_t most = 1 + SUMS_MOST / m.width;
+    most = most < GROUPS_MAX ? most : GROUPS_MAX;
+    m.groups = m.groups < most ? m.groups : most;
+    PV_TRY(pv__alloc(ctx, 3 * k + k * k + m.groups * (m.width + k), sizeof *block, &block));
+    m.trial = block;
     m.gradient = m.trial + k;
-    m.p = m.gradient + k; /* with room for the direction behind it */
-    m.matrix = m.p + 2 * k;
+    m.direction = m.gradient + k;
+    m.matrix = m.direction + k;
+    m.sums = m.matrix + k * k;
+    m.room = m.sums + m.groups * m.width;
     memset(shift, 0, k * sizeof *shift);
     pv_status status = solve(ctx, &m);
     pv__free(ctx, block);

@@ -271,23 +271,44 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
     return PV_OK;
 }
 
+/* Threads that go forward at the same time: images are cut, and their networks run, by one. */
+static int forward_threads(pv_ctx *ctx, const pv__problem *problem, size_t chunks) {
+    enum { CHUNKS_EACH = 8 };
+    bool one = problem->data || problem->model->architecture->own_threads;
+    return one ? 1 : pv__threads_for(ctx, chunks / CHUNKS_EACH);
+}
+
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
     size_t chunk = chunk_rows(problem->model), chunks = (problem->n + chunk - 1) / chunk;
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    pv_model_work *work;
+    int threads = forward_threads(ctx, problem, chunks);
+    pv_model_work **work;
     double *buffer = NULL;
-    if (problem->data)
-        PV_TRY(pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
+    PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof(pv_model_work *), &work));
     pv_status status;
-    PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work));
+    if (problem->data)
+        PV_GOTO(done, pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
+    for (int t = 0; t < threads; t++)
+        PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work[t]));
+    if (threads > 1) {
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(dynamic)
+        for (size_t c = 0; c < chunks; c++) {
+            size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
+            pv_model_forward(problem->model, work[omp_get_thread_num()], w, rows, problem->x + c * chunk * d,
+                             loglik + c * chunk * k);
+        }
+        goto done;
+    }
     for (size_t c = 0; c < chunks && status == PV_OK; c++) {
         size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
-        pv_model_forward(problem->model, work, w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
+        pv_model_forward(problem->model, work[0], w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
                          loglik + c * chunk * k);
-        status = pv__model_work_check(ctx, work);
+        status = pv__model_work_check(ctx, work[0]);
     }
-    pv_model_work_free(ctx, work);
 done:
+    for (int t = 0; t < threads; t++)
+        pv_model_work_free(ctx, work[t]);
+    pv__free(ctx, work);
     pv__free(ctx, buffer);
     return status;
 }

@@ -307,10 +307,13 @@ static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_re
         if (!(v > 0))
             continue;
         mass[y] += v;
+        double share = v / mass[y];
+        const double *restrict x = problem->x + i * d;
+        double *restrict mean = made->column + (size_t)y * d, *restrict square = mean + 2 * d;
         for (size_t j = 0; j < d; j++) {
-            double *mean = made->column + (size_t)y * d + j, delta = problem->x[i * d + j] - *mean;
-            *mean += delta * v / mass[y];
-            made->column[(2 + (size_t)y) * d + j] += v * delta * (problem->x[i * d + j] - *mean);
+            double delta = x[j] - mean[j];
+            mean[j] += delta * share;
+            square[j] += v * delta * (x[j] - mean[j]);
         }
     }
     for (size_t j = 0; j < 2 * d; j++)

@@ -5,25 +5,30 @@
 
 #include "infer/infer.h"
 
-/* The least margin by which a row's own label leads, at w, in the sample; rows of weight 0 do not count. */
+/* The least margin by which a row's own label leads, at w, in the sample; rows of weight 0 do not count. Rows are gone
+ * through a piece at a time, until one does not lead. */
 static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const double *w, double *least) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    enum { PIECE = 4096 };
+    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    size_t room = problem->n < PIECE ? problem->n : PIECE;
     double *loglik, *log_ratio;
-    PV_TRY(pv__alloc(ctx, (n + pv__ratio_sets(problem)) * k, sizeof *loglik, &loglik));
-    log_ratio = loglik + n * k;
-    pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
+    PV_TRY(pv__alloc(ctx, (room + pv__ratio_sets(problem)) * k, sizeof *loglik, &loglik));
+    log_ratio = loglik + room * k;
     pv__log_ratio(problem, log_ratio);
     *least = HUGE_VAL;
-    for (size_t i = 0; status == PV_OK && i < n; i++) {
-        size_t own = (size_t)problem->targets.label[i];
-        const double *ratio = pv__ratio_of(&problem->targets, log_ratio, i);
-        if (pv__weight(&problem->targets, i) == 0)
-            continue;
-        for (size_t y = 0; y < k; y++)
-            if (y != own)
-                *least = fmin(*least, loglik[i * k + own] + ratio[own] - loglik[i * k + y] - ratio[y]);
-        if (!(*least > 0))
-            break;
+    pv_status status = PV_OK;
+    for (size_t begin = 0; status == PV_OK && *least > 0 && begin < problem->n; begin += PIECE) {
+        pv__problem piece = *problem;
+        piece.n = problem->n - begin < PIECE ? problem->n - begin : PIECE;
+        piece.x = problem->x + begin * d;
+        status = pv__objective_loglik(ctx, &piece, w, loglik);
+        for (size_t i = 0; status == PV_OK && i < piece.n; i++) {
+            size_t own = (size_t)problem->targets.label[begin + i];
+            const double *ratio = pv__ratio_of(&problem->targets, log_ratio, begin + i), *own_row = loglik + i * k;
+            for (size_t y = 0; y < k && pv__weight(&problem->targets, begin + i) > 0; y++)
+                if (y != own)
+                    *least = fmin(*least, own_row[own] + ratio[own] - own_row[y] - ratio[y]);
+        }
     }
     pv__free(ctx, loglik);
     return status;
@@ -49,37 +54,55 @@ static pv_status between_thresholds(pv_ctx *ctx, const pv__problem *problem, con
     return status;
 }
 
-/* The first column in which no two labels have a range in common; inputs where there is none. */
+/* Whether no two labels have a range in common in column j. */
+static bool apart(size_t k, size_t d, const double *low, const double *high, size_t j) {
+    for (size_t y = 0; y < k; y++)
+        for (size_t z = 0; z < y; z++)
+            if (!(low[y * d + j] > high[z * d + j] || low[z * d + j] > high[y * d + j]))
+                return false;
+    return true;
+}
+
+/* The first column in which no two labels have a range in common; inputs where there is none. Columns are forgotten
+ * once two labels meet in them, which most do soon. */
 static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *column) {
-    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    double *low, *high;
+    enum { LOOK = 256 };
+    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model), left = d;
+    double *low = NULL, *high;
+    size_t *open = NULL; /* [left], columns in which no two have met */
     *column = d;
-    PV_TRY(pv__alloc(ctx, 2 * k * d, sizeof *low, &low));
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 2 * k * d, sizeof *low, &low));
+    PV_GOTO(done, pv__alloc(ctx, d, sizeof *open, &open));
     high = low + k * d;
     for (size_t i = 0; i < k * d; i++) {
         low[i] = HUGE_VAL;
         high[i] = -HUGE_VAL;
     }
-    for (size_t i = 0; i < problem->n; i++) {
+    for (size_t j = 0; j < d; j++)
+        open[j] = j;
+    for (size_t i = 0; i < problem->n && left > 0; i++) {
         size_t y = (size_t)problem->targets.label[i];
-        if (pv__weight(&problem->targets, i) == 0)
-            continue;
-        for (size_t j = 0; j < d; j++) {
+        for (size_t o = 0; o < left && pv__weight(&problem->targets, i) != 0; o++) {
+            size_t j = open[o];
             double x = problem->x[i * d + j];
             low[y * d + j] = fmin(low[y * d + j], x);
             high[y * d + j] = fmax(high[y * d + j], x);
         }
+        if ((i + 1) % LOOK != 0 && i + 1 < problem->n)
+            continue;
+        size_t kept = 0;
+        for (size_t o = 0; o < left; o++)
+            if (apart(k, d, low, high, open[o]))
+                open[kept++] = open[o];
+        left = kept;
     }
-    for (size_t j = d; j-- > 0;) {
-        bool apart = true;
-        for (size_t y = 0; y < k && apart; y++)
-            for (size_t z = 0; z < y && apart; z++)
-                apart = low[y * d + j] > high[z * d + j] || low[z * d + j] > high[y * d + j];
-        if (apart)
-            *column = j;
-    }
+    if (left > 0)
+        *column = open[0];
+done:
     pv__free(ctx, low);
-    return PV_OK;
+    pv__free(ctx, open);
+    return status;
 }
 
 pv_status pv__find_separation(pv_ctx *ctx, const pv__problem *problem, const double *w, int64_t *found) {

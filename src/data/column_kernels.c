@@ -1,0 +1,91 @@
+/* Passes over columns of numbers; compiled once per instruction set (base/simd.h). */
+#include <math.h>
+
+#include "base/simd.h"
+#include "data/columns.h"
+
+/* A number less itself is 0, unless it is infinite or none at all. */
+static bool all_finite(size_t n, const double *x) {
+    vd off = v_set(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vd value = v_load(x + i);
+        off += value - value;
+    }
+    if (i < n) {
+        vd value = v_load_head(x + i, n - i);
+        off += value - value;
+    }
+    return v_sum(off) == 0;
+}
+
+typedef struct sums {
+    vd weight, first, second, least, largest;
+} sums;
+
+/* There: -1 in the lanes that hold a cell. Missing ones are no number, which differs from itself. */
+static void add(sums *s, vd x, vd v, vi there, double factor, double shift) {
+    vi known = there & (vi)(x == x);
+    vd d = (vd)((vi)(x * factor - shift) & known), weight = (vd)((vi)v & known);
+    s->weight += weight;
+    s->first += weight * d;
+    s->second += weight * d * d;
+    s->least = v_min((vd)(((vi)x & known) | ((vi)v_set(HUGE_VAL) & ~known)), s->least);
+    s->largest = v_max((vd)(((vi)x & known) | ((vi)v_set(-HUGE_VAL) & ~known)), s->largest);
+}
+
+static void moments(size_t n, const double *x, const double *v, double factor, double shift, pv__moments *to) {
+    vd none = v_set(0), one = v_set(1);
+    sums s[2]; /* two of each hide the latency of sums */
+    for (int k = 0; k < 2; k++)
+        s[k] = (sums){none, none, none, v_set(to->least), v_set(to->largest)};
+    vi all = (vi)(none == none);
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL)
+        for (size_t k = 0; k < 2; k++)
+            add(&s[k], v_load(x + i + k * VL), v ? v_load(v + i + k * VL) : one, all, factor, shift);
+    for (; i < n; i += VL) {
+        size_t left = n - i < VL ? n - i : VL;
+        vi there = {0};
+        for (size_t lane = 0; lane < left; lane++)
+            there[lane] = -1;
+        vd cell = left == VL ? v_load(x + i) : v_load_head(x + i, left);
+        vd weight = !v ? one : left == VL ? v_load(v + i) : v_load_head(v + i, left);
+        add(&s[0], cell, weight, there, factor, shift);
+    }
+    to->weight += v_sum(s[0].weight + s[1].weight);
+    to->first += v_sum(s[0].first + s[1].first);
+    to->second += v_sum(s[0].second + s[1].second);
+    vd least = v_min(s[0].least, s[1].least), largest = v_max(s[0].largest, s[1].largest);
+    for (int lane = 0; lane < VL; lane++) {
+        to->least = fmin(to->least, least[lane]);
+        to->largest = fmax(to->largest, largest[lane]);
+    }
+}
+
+/* Flags of 64 cells at a time, eight of which are looked at in one: few are picked. */
+static size_t pick(size_t n, const double *x, int bits, size_t *at) {
+    enum { CELLS = 64, WORD = 8 };
+    size_t picked = 0;
+    for (size_t begin = 0; begin < n; begin += CELLS) {
+        size_t cells = n - begin < CELLS ? n - begin : CELLS;
+        unsigned char flag[CELLS] = {0};
+        for (size_t i = 0; i < cells; i++) {
+            double value = x[begin + i] + 0.0; /* one zero */
+            unsigned long long hash;
+            memcpy(&hash, &value, sizeof hash);
+            flag[i] = hash * 0x9E3779B97F4A7C15ull >> (64 - bits) == 0;
+        }
+        for (size_t word = 0; word < CELLS; word += WORD) {
+            unsigned long long any;
+            memcpy(&any, flag + word, sizeof any);
+            for (size_t i = word; any && i < word + WORD; i++)
+                if (flag[i])
+                    at[picked++] = begin + i;
+        }
+    }
+    return picked;
+}
+
+extern const pv__column_kernels PV_KERNEL(pv__column_kernels);
+const pv__column_kernels PV_KERNEL(pv__column_kernels) = {all_finite, moments, pick};

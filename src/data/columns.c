@@ -1,0 +1,91 @@
+/* What is learned of a column of numbers: its mean and standard deviation.
+ *
+ * Two passes, each with sums about a value near the mean: the first about the column's first value, the second about
+ * the mean that it found, which takes out the first's rounding. Numbers whose squares would leave the range of a double
+ * are scaled by a power of two. A column's blocks of rows are added in order.
+ */
+#include <math.h>
+
+#include "data/columns.h"
+
+extern const pv__column_kernels pv__column_kernels_baseline, pv__column_kernels_avx2, pv__column_kernels_avx512;
+
+const pv__column_kernels *pv__column_kernels_get(void) {
+    const pv__column_kernels *const all[] = {&pv__column_kernels_baseline, &pv__column_kernels_avx2,
+                                             &pv__column_kernels_avx512};
+    return all[pv__isa_best()];
+}
+
+bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
+    bool all = data->rows == table->rows;
+    for (size_t i = 0; all && i < data->rows; i++)
+        all = data->table_row[i] == i;
+    return all;
+}
+
+void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite) {
+    const pv__column_kernels *kernels = pv__column_kernels_get();
+#pragma omp parallel for num_threads(pv__columns_team(ctx, columns, table->rows)) schedule(dynamic)
+    for (size_t c = 0; c < columns; c++) {
+        const pv_column *own = &table->column[column[c]];
+        finite[c] = own->type == PV_COLUMN_NUMBER && kernels->finite(table->rows, own->number);
+    }
+}
+
+static pv__moments sum_rows(const double *number, const pv_dataset *data, bool all_rows, double factor, double shift) {
+    enum { BLOCK = 1024 };
+    const pv__column_kernels *kernels = pv__column_kernels_get();
+    pv__moments sums = {.least = HUGE_VAL, .largest = -HUGE_VAL};
+    double taken[BLOCK];
+    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
+        size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
+        const double *x = number + begin;
+        for (size_t i = 0; !all_rows && i < rows; i++)
+            taken[i] = number[data->table_row[begin + i]];
+        kernels->moments(rows, all_rows ? x : taken, data->weight ? data->weight + begin : NULL, factor, shift, &sums);
+    }
+    return sums;
+}
+
+static double first_value(const double *number, const pv_dataset *data) {
+    for (size_t i = 0; i < data->rows; i++)
+        if (!isnan(number[data->table_row[i]]))
+            return number[data->table_row[i]];
+    return 0;
+}
+
+/* A power of two that brings the column to about 1, where squares of its differences, by weights of 1e-100 to
+ * 1e100, might leave the range of a double; else 0. */
+static int exponent_for(const pv__moments *sums) {
+    double range = sums->largest - sums->least;
+    int most = ilogb(fmax(fabs(sums->least), fabs(sums->largest)));
+    if (range > 1e-90 && range < 1e90)
+        return 0;
+    return most < -1000 ? 1000 : -most;
+}
+
+void pv__scale_learn(const double *number, const pv_dataset *data, bool all_rows, double *mean, double *sd) {
+    double shift = first_value(number, data);
+    *mean = *sd = 0;
+    pv__moments sums = sum_rows(number, data, all_rows, 1, shift);
+    if (!(sums.weight > 0))
+        return;
+    *mean = shift;
+    if (!(sums.largest > sums.least))
+        return;
+    if (isinf(sums.largest - sums.least)) { /* no deviation from the mean is sure to be a number */
+        *sd = HUGE_VAL;
+        return;
+    }
+    int exponent = exponent_for(&sums);
+    double factor = ldexp(1, exponent);
+    if (exponent != 0) {
+        shift *= factor;
+        sums = sum_rows(number, data, all_rows, factor, shift);
+    }
+    shift += sums.first / sums.weight;
+    sums = sum_rows(number, data, all_rows, factor, shift);
+    double off = sums.first / sums.weight;
+    *mean = ldexp(shift + off, -exponent);
+    *sd = ldexp(sqrt(fmax(0, sums.second / sums.weight - off * off)), -exponent);
+}

@@ -1,0 +1,36 @@
+/* src/data/columns.h: passes over columns of numbers, one table of them per instruction set. */
+#ifndef PV_SRC_DATA_COLUMNS_H
+#define PV_SRC_DATA_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "data/encode.h"
+
+/* Sums over cells that are not missing, with d = factor x - shift. */
+typedef struct pv__moments {
+    double weight;         /* sum v */
+    double first, second;  /* sum v d, sum v d^2 */
+    double least, largest; /* of x; of no cells infinity and its negative */
+} pv__moments;
+
+typedef struct pv__column_kernels {
+    bool (*finite)(size_t n, const double *x); /* all of them */
+    /* Adds to the sums. v NULL: all 1. */
+    void (*moments)(size_t n, const double *x, const double *v, double factor, double shift, pv__moments *sums);
+    /* Places at [n] of the numbers whose hash begins with so many zeros, bits of it: a fixed share of all numbers, with
+     * every cell of each. Returns how many. */
+    size_t (*pick)(size_t n, const double *x, int bits, size_t *at);
+} pv__column_kernels;
+
+const pv__column_kernels *pv__column_kernels_get(void); /* the best this processor has */
+
+/* finite [columns]: whether the column of the table is of numbers, none of them missing or infinite. */
+void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite);
+/* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
+ * 0 where all values are equal, or there are none. */
+void pv__scale_learn(const double *number, const pv_dataset *data, bool all_rows, double *mean, double *sd);
+/* Whether the data's rows are the table's, in order. */
+bool pv__all_rows(const pv_table *table, const pv_dataset *data);
+
+#endif

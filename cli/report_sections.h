@@ -22,6 +22,7 @@ void report_put_source(cli_call *call, pv_report *report, const pv_table *table,
 typedef struct report_sweep_row {
     pv_loss loss;
     const char *prevalence; /* as given; "mixture" */
+    bool odds;              /* it is a factor on the odds of strata's prevalences */
     const pv_validation *validation;
 } report_sweep_row;
 

@@ -177,7 +177,10 @@ int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *
     bool mixed = strcmp(rows[best].prevalence, "mixture") == 0;
     pv_text_short(rows[best].prevalence, 40, prevalence, sizeof prevalence);
     snprintf(assumed, sizeof assumed, "%s%s",
-             mixed ? "as a mixture over the prevalences" : "at an assumed prevalence of ", mixed ? "" : prevalence);
+             mixed             ? "as a mixture over the prevalences"
+             : rows[best].odds ? "at the stated prevalences with "
+                               : "at an assumed prevalence of ",
+             mixed ? "" : prevalence);
     report_say(report,
                "%s the lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What follows this section is "
                "about that model.",

@@ -19,7 +19,7 @@
 typedef struct sweep_options {
     cli_roles roles;
     pv_fit_options fit;
-    const char *prevalence, *losses;
+    const char *prevalence, *odds, *losses;
     int64_t folds, repeats;
     const char *holdout;
     const char *population, *stated_for;
@@ -39,11 +39,14 @@ static const pv_option sweep_table[] = {
      "The prevalences to assume. Two classes: numbers for the positive label, separated by commas: 0.1,0.01,0.001. "
      "More "
      "classes: distributions separated by semicolons, each as for prevail fit: '0.9,0.08,0.02;0.99,0.008,0.002'. "
-     "Required."},
+     "Required, unless --strata and --prevalence-by say what is assumed."},
+    {"prevalence-odds", PV_OPTION_TEXT, AT(odds), "0.5,1,2", 0, 0, NULL, "LIST",
+     "With --strata and --prevalence-by: factors, separated by commas. Each assumption is the file's, with the odds of "
+     "every stratum's prevalence times the factor: odds of a label against the first one."},
     {"losses", PV_OPTION_TEXT, AT(losses), "ig,iw,plain", 0, 0, NULL, "LIST",
      "Which losses, separated by commas. plain comes with prior correction: from the training data's label shares to "
      "the "
-     "prevalence."},
+     "prevalence; it knows no strata, with which the default is ig,iw."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
      "Cross-validation: number of repeats, with other folds each time."},
@@ -84,6 +87,8 @@ typedef struct work {
     char *list;         /* the prevalences, cut into pieces */
     const char **prevalence;
     size_t prevalences;
+    double *odds;     /* [prevalences], with strata: their factors; else NULL */
+    char (*name)[40]; /* [prevalences], what these are called */
     pv_loss losses[PV_LOSSES];
     size_t n_losses;
     double *weight; /* [prevalences] */
@@ -114,10 +119,7 @@ static int read_losses(cli_call *call, const char *text, work *w) {
     }
 }
 
-/* Commas part the numbers of two classes, semicolons distributions. Each is understood before any fit. */
-static int read_prevalences(cli_call *call, const char *text, work *w) {
-    int classes = w->training.data->classes;
-    const char *parting = strchr(text, ';') || classes > 2 ? ";" : ",";
+static void cut(const char *text, const char *parting, work *w) {
     w->list = cli_copy(text);
     w->prevalence = cli_alloc(strlen(text) + 1, sizeof *w->prevalence);
     for (char *at = w->list;; at++) {
@@ -130,20 +132,48 @@ static int read_prevalences(cli_call *call, const char *text, work *w) {
             break;
         at += strlen(at);
     }
+}
+
+/* Commas part the numbers of two classes, semicolons distributions. Each is understood before any fit. */
+static int read_prevalences(cli_call *call, const char *text, work *w) {
+    int classes = w->training.data->classes;
+    cut(text, strchr(text, ';') || classes > 2 ? ";" : ",", w);
     double *p = cli_alloc((size_t)classes, sizeof *p), low, high;
     pv_status status = PV_OK;
     for (size_t i = 0; i < w->prevalences && status == PV_OK; i++)
         status = pv_prevalence_parse(call->ctx, "--prevalence", w->prevalence[i], w->training.schema->labels, classes,
                                      p, &low, &high);
     free(p);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    for (size_t i = 0; i < w->prevalences; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(w->prevalence[i], w->prevalence[j]) == 0)
-                return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence %s: %s is there twice", text,
-                                 w->prevalence[i]);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* With strata: factors. */
+static int read_odds(cli_call *call, const char *text, work *w) {
+    cut(text, ",", w);
+    w->odds = cli_alloc(w->prevalences, sizeof *w->odds);
+    w->name = cli_alloc(w->prevalences, sizeof *w->name);
+    for (size_t i = 0; i < w->prevalences; i++) {
+        const char *end = pv_parse_real(w->prevalence[i], &w->odds[i]);
+        if (!end || *end || !(w->odds[i] >= 1e-6 && w->odds[i] <= 1e6))
+            return cli_error(
+                call, PV_ERR_USAGE, NULL,
+                "--prevalence-odds %s: '%s' is not a factor from 1e-6 to 1e6; write a list such as 0.5,1,2", text,
+                w->prevalence[i]);
+        snprintf(w->name[i], sizeof *w->name, "odds x %.30s", w->prevalence[i]);
+    }
     return CLI_OK;
+}
+
+/* What is assumed, each once. */
+static int read_assumptions(cli_call *call, const sweep_options *options, work *w) {
+    bool strata = options->roles.roles.strata != NULL;
+    const char *name = strata ? "prevalence-odds" : "prevalence", *text = strata ? options->odds : options->prevalence;
+    int code = (strata ? read_odds : read_prevalences)(call, text, w);
+    for (size_t i = 0; i < w->prevalences && code == CLI_OK; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strata ? w->odds[i] == w->odds[j] : strcmp(w->prevalence[i], w->prevalence[j]) == 0)
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s %s: %s is there twice", name, text, w->prevalence[i]);
+    return code;
 }
 
 static int read_weights(cli_call *call, const char *text, work *w) {
@@ -168,7 +198,20 @@ static int read_weights(cli_call *call, const char *text, work *w) {
 }
 
 static int check(cli_call *call, const sweep_options *options, work *w) {
-    if (!options->prevalence)
+    const char *strata = options->roles.roles.strata;
+    if (strata && options->prevalence)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "with --strata the assumptions are the file of --prevalence-by and the factors of "
+                         "--prevalence-odds: leave --prevalence out");
+    if (strata && !options->fit.prevalence_by)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--strata needs a prevalence for each: --prevalence-by FILE; the odds in it are multiplied by "
+                         "--prevalence-odds");
+    if (!strata && (options->fit.prevalence_by || cli_given(call, "prevalence-odds")))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--%s is of strata: name their columns with --strata, or leave it out",
+                         options->fit.prevalence_by ? "prevalence-by" : "prevalence-odds");
+    if (!strata && !options->prevalence)
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
     if (options->mixture_prior && !options->mixture)
         return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
@@ -176,7 +219,8 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
-    int code = read_losses(call, options->losses, w);
+    bool usual = !cli_given(call, "losses");
+    int code = read_losses(call, strata && usual ? "ig,iw" : options->losses, w);
     return code == CLI_OK ? cli_check_fit(call, &options->fit, w->losses, w->n_losses, false) : code;
 }
 
@@ -191,14 +235,15 @@ static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
-static pv_status validate(cli_call *call, const work *w, pv_loss loss, const char *prevalence, pv_validation **v) {
+static pv_status validate(cli_call *call, const work *w, pv_loss loss, size_t assumption, pv_validation **v) {
     const sweep_options *options = w->options;
     const pv_schema *schema = w->training.schema;
     const pv_dataset *data = w->training.data;
     pv_fit_options fit = options->fit;
     fit.command = call->line;
     fit.loss = (int)loss;
-    fit.prevalence = prevalence;
+    fit.prevalence = w->odds ? NULL : w->prevalence[assumption];
+    fit.prevalence_odds = w->odds ? w->odds[assumption] : 0;
     fit = pv_fit_options_used(&fit, w->training.data->images != NULL); /* others would be refused */
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,
@@ -225,9 +270,11 @@ static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation 
 
 /* What the members are; each says of itself what it is. */
 static pv_status facts(cli_call *call, const sweep_options *options) {
-    size_t size = strlen(options->prevalence) + strlen(options->losses) + 64;
+    bool strata = options->roles.roles.strata != NULL;
+    const char *assumed = strata ? options->odds : options->prevalence;
+    size_t size = strlen(assumed) + strlen(options->losses) + 64;
     char *text = cli_alloc(size, 1);
-    snprintf(text, size, "`prevalence`=%s\n`losses`=%s\n", options->prevalence, options->losses);
+    snprintf(text, size, "`%s`=%s\n`losses`=%s\n", strata ? "prevalence-odds" : "prevalence", assumed, options->losses);
     pv_status status = pv_checkpoint_facts(call->ctx, text);
     free(text);
     return status;
@@ -240,9 +287,9 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
         size_t first = w->n_rows;
         for (size_t i = 0; i < w->prevalences && status == PV_OK; i++) {
             row *r = &w->rows[w->n_rows++];
-            *r = (row){w->losses[l], w->prevalence[i], NULL};
+            *r = (row){.loss = w->losses[l], .prevalence = w->odds ? w->name[i] : w->prevalence[i]};
             size_t entered = pv_checkpoint_enter(call->ctx, "members", w->n_rows);
-            status = validate(call, w, r->loss, r->prevalence, &r->v);
+            status = validate(call, w, r->loss, i, &r->v);
             pv_checkpoint_leave(call->ctx, entered);
             char what[96];
             snprintf(what, sizeof what, "%s at %.60s", pv_loss_name(r->loss), r->prevalence);
@@ -251,7 +298,7 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
         }
         if (status == PV_OK && w->options->mixture) {
             row *r = &w->rows[w->n_rows++];
-            *r = (row){w->losses[l], "mixture", NULL};
+            *r = (row){.loss = w->losses[l], .prevalence = "mixture"};
             status = mix(call, w, first, &r->v);
         }
     }
@@ -444,7 +491,10 @@ static int write_report(cli_call *call, const work *w) {
     snprintf(lead, sizeof lead, "%zu rows judged. prevail " PV_VERSION, w->rows[0].v->data->rows);
     report_sweep_row *rows = cli_alloc(w->n_rows, sizeof *rows);
     for (size_t i = 0; i < w->n_rows; i++)
-        rows[i] = (report_sweep_row){w->rows[i].loss, w->rows[i].prevalence, w->rows[i].v};
+        rows[i] = (report_sweep_row){.loss = w->rows[i].loss,
+                                     .prevalence = w->rows[i].prevalence,
+                                     .odds = w->odds != NULL,
+                                     .validation = w->rows[i].v};
     int code = report_begin(call, &w->options->report, title, lead, &report);
     if (code == CLI_OK)
         code = report_end(call, &w->options->report, report, fill_report(call, w, report, rows));
@@ -458,6 +508,8 @@ static void clear(cli_call *call, work *w) {
     free(w->rows);
     free(w->weight);
     free(w->prevalence);
+    free(w->odds);
+    free(w->name);
     free(w->list);
     pv_dataset_free(call->ctx, w->judged);
     pv_table_free(call->ctx, w->holdout);
@@ -481,7 +533,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
     if (code == CLI_OK)
-        code = read_prevalences(call, options->prevalence, &w);
+        code = read_assumptions(call, options, &w);
     if (code == CLI_OK)
         code = read_weights(call, options->mixture_prior, &w);
     if (code == CLI_OK && options->holdout)
@@ -516,7 +568,7 @@ static const cli_group groups[] = {
     {"Checkpoints", cli_checkpoint_table, offsetof(sweep_options, checkpoint)},
     {NULL, NULL, 0}};
 
-static const char *const without[] = {CLI_STRATA_OPTIONS, "loss", NULL};
+static const char *const without[] = {CLI_PHASE_OPTIONS, "loss", NULL};
 
 static const cli_common common[] = {
     {"Data", "target", "The column to predict."},
@@ -545,19 +597,21 @@ static const cli_example examples[] = {
      "And the mixture of the three models, the middle one the most likely."},
     {"prevail sweep study.csv --target cancer --prevalence 0.02,0.01 --holdout cohort.csv --population known:0.012",
      "Judged on a cohort in which 1.2 % are cases."},
+    {"prevail sweep sites.csv --target cancer --strata site --prevalence-by known.csv --prevalence-odds 0.5,1,2",
+     "Strata, each with its own prevalence: as the file has them, and with half and twice the odds in all."},
     {NULL, NULL}};
 
 const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "what depends on the assumed prevalence and on the loss",
     .usage = "DATA --target COL --prevalence LIST [--losses LIST] [options]",
-    .text =
-        "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
-        "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
-        "between the assumptions; the sweep shows how much depends on them.\n"
-        "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
-        "label counts of the sample were chosen.\n"
-        "There is no --population-sample as in prevail fit: it would determine the prevalence that is assumed here.",
+    .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
+            "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
+            "between the assumptions; the sweep shows how much depends on them.\n"
+            "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
+            "label counts of the sample were chosen.\n"
+            "There is no --population-sample as in prevail fit, no --phase-one and no --subcohort: they determine the "
+            "prevalence that is assumed here.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .common = common,
@@ -570,7 +624,9 @@ const cli_command cli_sweep = {
         "(label: p), metrics (as in prevail cv, without intervals)}), rows (how many are judged), dropped, "
         "holdout_dropped, observed (label: share of the rows), by (cv or holdout), folds, repeats, group, population, "
         "data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined is null.\n"
-        "-o CSV has loss, prevalence, every metric, pooled, by its name, and sd__NAME, its standard deviation over "
+        "-o CSV has loss, prevalence (with --strata odds x FACTOR), every metric, pooled, by its name, and sd__NAME, "
+        "its "
+        "standard deviation over "
         "folds. Undefined is empty.\n"
         "The exit code is 3 where a fit diverged or did not converge.",
     .examples = examples,

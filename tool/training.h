@@ -12,8 +12,8 @@ typedef struct cli_training {
     pv_dataset *data;
 } cli_training;
 
-/* Options of fit alone, for the lists of what other commands are without. */
-#define CLI_STRATA_OPTIONS "strata", "prevalence-by", "phase-one", "subcohort"
+/* Options that determine prevalences, for the list of what a command that assumes them is without. */
+#define CLI_PHASE_OPTIONS "phase-one", "subcohort"
 
 /* --population-sample */
 typedef struct cli_sample {

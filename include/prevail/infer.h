@@ -114,12 +114,14 @@ typedef struct pv_fit_options {
     /* Not in the table: */
     const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
     const pv_table *known;     /* what is in the file of these two that is named, which is then not read; NULL: it is */
-    bool trace;                /* minibatches: keep a pv_trace with the classifier */
-    const pv_dataset *sample;  /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
-                                  none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
-                                  model's estimate of it */
-    const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
-    bool bare;                 /* without standard errors: a fit that is only to predict */
+    double prevalence_odds;   /* what the odds of every prevalence in the file of prevalence_by are multiplied by, those
+                                 against the first label; 0: nothing */
+    bool trace;               /* minibatches: keep a pv_trace with the classifier */
+    const pv_dataset *sample; /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
+                                 none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
+                                 model's estimate of it */
+    const char *command;      /* what is kept in the classifier's record as the command; NULL: none */
+    bool bare;                /* without standard errors: a fit that is only to predict */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */

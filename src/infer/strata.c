@@ -167,6 +167,19 @@ static void count_cohort(const double *mass, double fraction, pv_stratified *to)
         to->share[s] /= all;
 }
 
+/* Odds against the first label times factor. The error of log odds, 1/(n pi (1 - pi)) for two labels, stays. */
+static void scale_odds(double factor, pv_stratified *to) {
+    size_t k = (size_t)to->classes;
+    for (size_t s = 0; s < (size_t)to->strata; s++) {
+        double *p = to->prevalence + s * k, first = p[0], sum = 0;
+        for (size_t y = 0; y < k; y++)
+            sum += p[y] *= y > 0 ? factor : 1;
+        for (size_t y = 0; y < k; y++)
+            p[y] /= sum;
+        to->n[s] *= first * (1 - first) / (p[0] * (1 - p[0]));
+    }
+}
+
 pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                              const pv_fit_options *options, pv_stratified **made) {
     *made = NULL;
@@ -192,6 +205,8 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                 options->phase_one
                     ? pv__phase_one_read(ctx, options->phase_one, options->known, options->csv, schema, mass, *made)
                     : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
+    if (options->prevalence_by && options->prevalence_odds > 0)
+        scale_odds(options->prevalence_odds, *made);
     hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {
         double rows = 0;

@@ -48,9 +48,10 @@ const pv_option grid_option_table[] = {
      "look."},
     CLI_OPTION_END};
 
-const char *const grid_without[] = {CLI_STRATA_OPTIONS, "loss",    "marginal",   "model",  "design", "max-iter",
-                                    "tolerance",        "vi-rate", "prevalence", "infer",  "draws",  "components",
-                                    "samples",          "steps",   "chains",     "warmup", NULL};
+const char *const grid_without[] = {"strata",     "prevalence-by", CLI_PHASE_OPTIONS, "loss",       "marginal",
+                                    "model",      "design",        "max-iter",        "tolerance",  "vi-rate",
+                                    "prevalence", "infer",         "draws",           "components", "samples",
+                                    "steps",      "chains",        "warmup",          NULL};
 
 static bool serves_all(int method) {
     return method == GRID_PLAIN || method == GRID_TRUTH;

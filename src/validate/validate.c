@@ -329,7 +329,8 @@ static pv_status check_members(pv_ctx *ctx, size_t count, const pv_validation *c
     for (size_t k = 0; k < count; k++) {
         const pv_validation *m = member[k], *first = member[0];
         if (m->data != first->data || m->folds != first->folds || m->repeats != first->repeats ||
-            !m->prevalence != !first->prevalence || !m->stated != !first->stated || m->elsewhere != first->elsewhere ||
+            !m->prevalence != !first->prevalence || !m->strata != !first->strata || !m->stated != !first->stated ||
+            m->elsewhere != first->elsewhere ||
             memcmp(m->fold, first->fold, m->repeats * m->data->rows * sizeof *m->fold) != 0)
             return pv__fail(ctx, PV_ERR_USAGE, "the members of a mixture were judged on different rows or folds");
         if (!(weight[k] >= 0 && isfinite(weight[k])))
@@ -354,6 +355,46 @@ static void add_logs(size_t n, double share, const double *in, double *out, bool
 static void add_share(size_t n, double share, const double *in, double *out) {
     for (size_t i = 0; out && i < n; i++)
         out[i] += share * in[i];
+}
+
+/* Of one fold: shares and, in each stratum, prevalences and marginals averaged. */
+static pv_status mix_strata(pv_ctx *ctx, size_t at, size_t count, const pv_validation *const *member,
+                            const double *weight, double total, pv_predicted_strata **made) {
+    const pv_predicted_strata *first = member[0]->strata[at];
+    size_t strata = (size_t)first->strata, k = (size_t)member[0]->data->classes;
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    pv_predicted_strata *to = *made;
+    to->strata = first->strata; /* before the names: what there is of them is freed by it */
+    PV_TRY(pv__names_copy(ctx, (const char *const *)first->name, strata, &to->name));
+    PV_TRY(pv__alloc(ctx, strata, (1 + 2 * k) * sizeof(double), &to->share)); /* all three; freed by it */
+    to->prevalence = to->share + strata;
+    to->log_marginal = to->prevalence + strata * k;
+    for (size_t m = 0; m < count; m++) {
+        const pv_predicted_strata *of = member[m]->strata[at];
+        double part = weight[m] / total;
+        add_share(strata, part, of->share, to->share);
+        for (size_t i = 0; i < strata * k; i++) {
+            to->prevalence[i] += of->share[i / k] > 0 ? part * of->share[i / k] * of->prevalence[i] : 0;
+            to->log_marginal[i] += part * exp(of->log_marginal[i]);
+        }
+    }
+    for (size_t i = 0; i < strata * k; i++) {
+        to->prevalence[i] /= to->share[i / k]; /* NaN where nobody has rows of the stratum, as the members have it */
+        to->log_marginal[i] = log(to->log_marginal[i]);
+    }
+    return PV_OK;
+}
+
+static pv_status mix_all_strata(pv_ctx *ctx, size_t count, const pv_validation *const *member, const double *weight,
+                                double total, pv_validation *v) {
+    size_t parts = v->folds * v->repeats, cells = (size_t)member[0]->strata[0]->strata * (size_t)v->data->classes;
+    PV_TRY(pv__alloc(ctx, parts, sizeof *v->strata, &v->strata));
+    PV_TRY(pv__alloc(ctx, cells, sizeof *v->stratum_mass, &v->stratum_mass));
+    for (size_t at = 0; at < parts; at++)
+        PV_TRY(mix_strata(ctx, at, count, member, weight, total, &v->strata[at]));
+    for (size_t m = 0; m < count; m++)
+        add_share(cells, weight[m] / total, member[m]->stratum_mass, v->stratum_mass);
+    return PV_OK;
 }
 
 pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *const *member, const double *weight,
@@ -391,6 +432,8 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
                 v->stop[f] = member[k]->stop[f]; /* the first that found trouble, if one did */
         empty = false;
     }
+    if (first->strata)
+        PV_GOTO(fail, mix_all_strata(ctx, count, member, weight, total, v));
     PV_GOTO(fail, pv__validation_judge(ctx, v, 0, 0.9, 0));
     *validation = v;
     return PV_OK;

@@ -2,6 +2,7 @@
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/predictions.h"
+#include "cli/strata.h"
 #include "cli/target.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -11,10 +12,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct adjust_options {
     const char *from, *to;
-    const char *columns, *labels, *weights, *source, *target_column, *costs, *output;
+    const char *strata, *columns, *labels, *weights, *source, *target_column, *costs, *output;
     int missing;     /* pv_missing */
     double interval; /* 0: none */
     cli_running running;
@@ -23,13 +25,18 @@ typedef struct adjust_options {
 } adjust_options;
 
 static const pv_option option_table[] = {
-    {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P",
+    {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P|CSV",
      "The prevalence for which the probabilities hold, most often the label shares of their model's training data: a "
-     "number for the last of two labels, a list in label order, or LABEL=P,... Required."},
-    {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|unknown|counts:N,N,...",
+     "number for the last of two labels, a list in label order, or LABEL=P,... With "
+     "--strata also the name of a CSV file with a row for each stratum: the columns of --strata, and prevalence. "
+     "Required."},
+    {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|CSV|unknown|counts:N,N,...",
      "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
      "these rows were drawn from, inferred from them; counts:N,N,...: these very rows, of which so many are of each "
-     "label, in label order. Required."},
+     "label, in label order. With --strata a file as for --from, or unknown: one for each. Required."},
+    {"strata", PV_OPTION_TEXT, offsetof(adjust_options, strata), NULL, 0, 0, NULL, "COLS",
+     "Columns of PROBS, separated by commas, that say which stratum (site, age group) a row is of. Each stratum is "
+     "moved from its own prevalence to its own."},
     {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
      "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
      "enough."},
@@ -97,6 +104,8 @@ static int check_options(cli_call *call, const adjust_options *options) {
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
+    if (options->strata && options->source)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--source knows no strata: leave it out, or --strata");
     bool exact = options->target.method == PV_UNKNOWN_EXACT;
     if (options->source && !exact && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -119,6 +128,26 @@ static int parse(cli_call *call, const char *option, const char *given, const pv
         return cli_error(call, PV_ERR_USAGE, NULL, "%s %s: write a prevalence, such as 0.01%s", option, given,
                          strcmp(option, "--to") == 0 ? ", or unknown" : "");
     pv_status status = pv_prevalence_parse_one(call->ctx, option, given, probs->labels, probs->classes, prevalence);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* Of strata: each its own. */
+static int read_strata(cli_call *call, const adjust_options *options, work *held) {
+    pv_csv_options csv = cli_csv(call);
+    pv_status status = pv_probs_from_read(call->ctx, held->probs, options->from, &csv);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    bool unknown = is_unknown(options);
+    if (!unknown && access(options->to, R_OK) != 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--to %s: with --strata give the name of a CSV file that can be read, with a prevalence for "
+                         "each stratum (columns %s and prevalence), or unknown",
+                         options->to, options->strata);
+    size_t size = strlen(options->to) + 8;
+    char *text = cli_alloc(size, 1);
+    snprintf(text, size, "%s%s", unknown ? "" : "known:", options->to);
+    status = pv_population_of_probs(call->ctx, held->probs, NULL, text, &options->target, &held->to);
+    free(text);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -146,13 +175,14 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     pv_probs_options reading = {.csv = &csv,
                                 .columns = options->columns,
                                 .weights = options->weights,
+                                .strata = options->strata,
                                 .all = true,
                                 .drop_missing = options->missing == PV_MISSING_DROP};
     pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_probs *probs = held->probs;
-    int code = read_populations(call, options, held);
+    int code = (options->strata ? read_strata : read_populations)(call, options, held);
     if (code != CLI_OK)
         return code;
     if (options->labels) {
@@ -246,22 +276,29 @@ static int write_probs(cli_call *call, const adjust_options *options, work *held
 
 static int report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
-    if (held->said->inferred)
+    cli_note_strata(call, held->said->strata, probs->labels, probs->classes);
+    if (held->said->inferred && !held->said->strata)
         cli_note_target(call, held->said->inferred, probs->labels, probs->data->rows);
-    if (held->said->inferred)
+    if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, NULL);
     cli_note_costs(call, held->costs, probs->labels);
     cli_note_dropped(call, NULL, probs->data);
     if (!options->running.json)
-        return cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), NULL);
+        return held->said->strata
+                   ? CLI_OK
+                   : cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), NULL);
     json_t *object = cli_json_object();
-    cli_json_set(object, "from", cli_json_by_label(probs->labels, probs->classes, held->from));
+    cli_json_set(object, "from",
+                 held->from ? cli_json_by_label(probs->labels, probs->classes, held->from) : json_null());
     cli_json_set(object, "prevalence", cli_json_by_label(probs->labels, probs->classes, held->said->prevalence));
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, probs->labels);
     if (held->said->inferred)
         cli_json_shift(object, held->said->inferred, NULL);
-    int code = cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), object);
+    cli_json_predicted_strata(object, held->said->strata, probs->labels, probs->classes);
+    int code = held->said->strata
+                   ? CLI_OK
+                   : cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), object);
     if (code != CLI_OK) {
         json_decref(object);
         return code;
@@ -321,6 +358,7 @@ static const cli_common common[] = {
     {NULL, "missing", "Rows with missing cells."},
     {"Population", "from", "The prevalence for which the probabilities hold: that of the training data, mostly."},
     {NULL, "to", "The prevalence of the population they are wanted for."},
+    {NULL, "strata", "Columns of strata, each with a prevalence of its own in the files of --from and --to."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
@@ -333,20 +371,25 @@ static const cli_example examples[] = {
      "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
     {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.9",
      "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
+    {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
+     "Sites, each with its own prevalence among the training data and here."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
 const cli_command cli_adjust = {
     .name = "adjust",
     .summary = "another model's probabilities in another population",
-    .usage = "PROBS --from P --to P|unknown [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
+    .usage =
+        "PROBS --from P|CSV --to P|CSV|unknown [--strata COLS] [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
     .text =
         "Corrects probabilities for a change of prevalence: each is multiplied by the ratio of its label's prevalence "
         "in "
         "the two populations, and rows are normalised. This is right where the populations differ in how often each "
         "label occurs and not in what the rows of a label look like.\n"
         "With --to unknown the prevalence is inferred from the rows: the more rows, and the better the probabilities "
-        "separate the labels, the narrower its interval. A warning says when they hardly determine it.",
+        "separate the labels, the narrower its interval. A warning says when they hardly determine it.\n"
+        "With --strata each stratum (site, age group) is moved on its own: probabilities of a model that knows the "
+        "strata hold in each for the prevalence that it had there.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
@@ -361,6 +404,7 @@ const cli_command cli_adjust = {
         "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
         "one object: from, "
         "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
-        "method, iterations, stop, identified, calibrated, shift and expected.",
+        "method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, expected is "
+        "left out, and strata is a list as in prevail predict --json.",
     .examples = examples,
     .run = run};

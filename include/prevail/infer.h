@@ -213,6 +213,10 @@ typedef struct pv_stratified {
 PV_MUST_USE pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv,
                                          const pv_schema *schema, pv_stratified **stratified);
 void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified); /* NULL is fine */
+/* The prevalences of such a file alone, to prevalence [strata][classes] of the schema's strata: rows of others are left
+ * alone, shares not read, and intervals refused. */
+PV_MUST_USE pv_status pv_prevalences_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv,
+                                          const pv_schema *schema, double *prevalence);
 /* The prevalence of their mixture, [classes]. */
 void pv_stratified_mix(const pv_stratified *stratified, double *prevalence);
 

@@ -85,13 +85,26 @@ typedef struct pv_population {
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
                                         const pv_unknown_options *unknown, pv_population **population);
 /* The same for another model's probabilities, made for the prevalence from [classes] (NULL: nobody said): "true", the
- * one they are for; "known:P" and "unknown" need from. */
+ * one they are for; "known:P" and "unknown" need from, or strata that have it. */
 PV_MUST_USE pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
                                              const pv_unknown_options *unknown, pv_population **population);
 /* The one of a given prevalence [classes]. */
 PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence,
                                           pv_population **population);
+/* Of probabilities with strata: prevalence [strata][classes], of each stratum. */
+PV_MUST_USE pv_status pv_population_known_strata(pv_ctx *ctx, const pv_probs *probs, const double *prevalence,
+                                                 pv_population **population);
 void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is fine */
+
+/* For probabilities whose rows are of strata: what those of each stratum were made for. from: a file with a row for
+ * each stratum, its columns and prevalence, where strata that no row is of are left alone; or one prevalence for all,
+ * as in pv_prevalence_parse_one. csv: how the file is written, NULL: as usual. Populations are then "true",
+ * "known:FILE", a file like that, and "unknown", one prevalence for each stratum; what takes `from` beside the
+ * probabilities takes NULL. */
+PV_MUST_USE pv_status pv_probs_from_read(pv_ctx *ctx, pv_probs *probs, const char *from, const pv_csv_options *csv);
+/* Strata of arrays, with the same: stratum [rows] of names [strata], from [strata][classes]. All is copied. */
+PV_MUST_USE pv_status pv_probs_strata_set(pv_ctx *ctx, pv_probs *probs, int strata, const char *const *names,
+                                          const int32_t *stratum, const double *from);
 
 typedef struct pv_unknown_prevalence pv_unknown_prevalence; /* below */
 

@@ -17,6 +17,7 @@ typedef struct pv_probs_options {
     const char *weights;  /* NULL: none */
     const char *also;     /* further columns to keep in table, "A,B" or "LABEL=A,..."; NULL: none */
     const char *positive; /* two classes: the label to put last; NULL: as the columns stand */
+    const char *strata;   /* columns that say which stratum a row is of, "A,B"; NULL: none */
     bool all;             /* keep every column in table; those that hold no probabilities are read as text */
     bool drop_missing;    /* drop rows with missing cells instead of refusing */
     const pv_csv_options *csv; /* how the file is written: separator, decimal, na, no_header; NULL: as usual */
@@ -26,9 +27,12 @@ typedef struct pv_probs {
     pv_table *table;  /* NULL: made of arrays */
     pv_dataset *data; /* label, weight, table_row, dropped; its x means nothing */
     int classes;
-    char **labels;  /* [classes], in the order of the columns */
-    size_t *column; /* [classes], in the table; its number of columns where a label has none */
-    double *p;      /* [data->rows][classes], each row adds up to 1 */
+    char **labels;     /* [classes], in the order of the columns */
+    size_t *column;    /* [classes], in the table; its number of columns where a label has none */
+    double *p;         /* [data->rows][classes], each row adds up to 1 */
+    pv_strata *strata; /* of the rows, data->stratum being each one's ; NULL: none */
+    double *from;      /* [strata->count][classes], with them: the prevalence that their probabilities were made for
+                        (pv_probs_from_read); NULL: nobody said */
 } pv_probs;
 
 /* Reads path as pv_table_read does. Probabilities outside [0,1], and rows that do not add up to 1 to 0.001, are refused

@@ -170,7 +170,8 @@ PV_MUST_USE pv_status pv__strata_learn(pv_ctx *ctx, const pv_table *table, const
                                        pv_dataset *data);
 /* Those of another table's rows: -1 where a cell is empty, or there is no such column. */
 PV_MUST_USE pv_status pv__strata_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, pv_dataset *data);
-/* The same of every row of a table, into stratum [table->rows]; what says in messages what a level should be. */
+/* The same of every row of a table, into stratum [table->rows]; what says in messages what a level should be. NULL:
+ * a row of another stratum is none to refuse, and its number -2. */
 PV_MUST_USE pv_status pv__strata_of_table(pv_ctx *ctx, const pv_strata *strata, const pv_table *table, const char *what,
                                           int32_t *stratum);
 /* A failed copy is freed with the whole. */

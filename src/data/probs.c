@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "data/data.h"
+#include "data/encode.h"
 
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";
@@ -333,6 +334,14 @@ static pv_status check_labels(pv_ctx *ctx, const pairs *found) {
     return PV_OK;
 }
 
+static pv_status learn_strata(pv_ctx *ctx, const char *columns, pv_probs *made) {
+    const pv_roles roles = {.strata = columns};
+    pv_schema schema = {.classes = made->classes};
+    pv_status status = pv__strata_learn(ctx, made->table, &roles, &schema, made->data);
+    made->strata = schema.strata; /* freed with the probabilities, whole or not */
+    return status;
+}
+
 pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs) {
     pairs found = {0};
     pv_probs *made = NULL;
@@ -360,6 +369,8 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
     PV_GOTO(done, take_probabilities(ctx, column, found.n, made));
     if (options->positive)
         PV_GOTO(done, put_last(ctx, options->positive, made));
+    if (options->strata)
+        PV_GOTO(done, learn_strata(ctx, options->strata, made));
     *probs = made;
     made = NULL;
 done:
@@ -450,6 +461,8 @@ void pv_probs_free(pv_ctx *ctx, pv_probs *probs) {
     pv_string_list_free(ctx, probs->labels, probs->labels ? (size_t)probs->classes : 0);
     pv__free(ctx, probs->column);
     pv__free(ctx, probs->p);
+    pv__strata_free(ctx, probs->strata);
+    pv__free(ctx, probs->from);
     pv__free(ctx, probs);
 }
 

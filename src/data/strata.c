@@ -238,9 +238,10 @@ static pv_status apply_column(pv_ctx *ctx, const pv_table *table, const pv_sourc
     for (size_t i = 0; i < rows && status == PV_OK; i++) {
         size_t at = row ? row[i] : i;
         int32_t level = level_of(of, &table->column[c], at, known);
-        if (level == -2)
+        if (level == -2 && what)
             status = unknown_level(ctx, table, at, c, of, what);
-        key[i] = level < 0 || key[i] < 0 ? -1 : key[i] * of->levels + level;
+        bool strange = level == -2 || key[i] == -2;
+        key[i] = strange ? -2 : level < 0 || key[i] < 0 ? -1 : key[i] * of->levels + level;
     }
     pv__free(ctx, known);
     return status;
@@ -254,8 +255,10 @@ static pv_status apply(pv_ctx *ctx, const pv_strata *strata, const pv_table *tab
     for (size_t c = 0; c < strata->columns && status == PV_OK; c++)
         status = apply_column(ctx, table, &strata->column[c], rows, row, what, key);
     for (size_t i = 0; i < rows && status == PV_OK; i++) {
-        stratum[i] = key[i] < 0 ? -1 : find_key(strata, key[i]);
-        if (key[i] >= 0 && stratum[i] < 0) {
+        stratum[i] = key[i] < 0 ? (int32_t)key[i] : find_key(strata, key[i]);
+        if (key[i] >= 0 && stratum[i] < 0 && !what)
+            stratum[i] = -2;
+        else if (key[i] >= 0 && stratum[i] < 0) {
             size_t c = pv__table_lookup(table, strata->column[0].name);
             status = PV__FAIL_CELL(ctx, table, row ? row[i] : i, c,
                                    "this combination of levels is not %s; leave the row out", what);

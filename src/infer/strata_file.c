@@ -18,6 +18,8 @@ typedef struct strata_file {
     int32_t *stratum; /* [rows] */
 } strata_file;
 
+static const char OF_THE_DATA[] = "a stratum of the data";
+
 /* A cell as text, whatever its column holds. */
 static const char *cell_text(const pv_column *column, size_t row, char *number, size_t size) {
     if (pv__cell_missing(column, row))
@@ -29,7 +31,7 @@ static const char *cell_text(const pv_column *column, size_t row, char *number, 
 }
 
 static pv_status file_open(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
-                           const pv_strata *strata, const char *number, strata_file *file) {
+                           const pv_strata *strata, const char *what, const char *number, strata_file *file) {
     pv_csv_options options = {0};
     if (csv)
         options = *csv;
@@ -46,9 +48,9 @@ static pv_status file_open(pv_ctx *ctx, const char *path, const pv_table *known,
                                "has no column '%s', which `strata` names; add it, as the data have it",
                                pv__show(strata->column[c].name).text);
     PV_TRY(pv__alloc(ctx, table->rows, sizeof *file->stratum, &file->stratum));
-    PV_TRY(pv__strata_of_table(ctx, strata, table, "a stratum of the data", file->stratum));
+    PV_TRY(pv__strata_of_table(ctx, strata, table, what, file->stratum));
     for (size_t i = 0; i < table->rows; i++)
-        if (file->stratum[i] < 0)
+        if (file->stratum[i] == -1)
             return PV__FAIL_CELL(ctx, table, i, pv__table_lookup(table, strata->column[0].name),
                                  "this row does not name its stratum; fill the empty cell, or leave the row out");
     return PV_OK;
@@ -104,6 +106,16 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     return PV_OK;
 }
 
+static pv_status is_twice(pv_ctx *ctx, const pv_table *table, size_t row, const char *stratum) {
+    return PV__FAIL_CELL(ctx, table, row, 0, "stratum '%s' is here twice; leave one row out", pv__show(stratum).text);
+}
+
+static pv_status has_none(pv_ctx *ctx, const pv_table *table, const char *stratum) {
+    return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                       "has no prevalence for stratum '%s', which the data have; add a row for it",
+                       pv__show(stratum).text);
+}
+
 static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, pv_stratified *to) {
     const pv_table *table = file->table;
     size_t prevalence, share, k = (size_t)to->classes;
@@ -113,17 +125,14 @@ static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_fi
     for (size_t i = 0; i < table->rows; i++) {
         size_t s = (size_t)file->stratum[i];
         if (to->n[s] > 0)
-            return PV__FAIL_CELL(ctx, table, i, 0, "stratum '%s' is here twice; leave one row out",
-                                 pv__show(schema->strata->name[s]).text);
+            return is_twice(ctx, table, i, schema->strata->name[s]);
         PV_TRY(read_one(ctx, schema, table, i, prevalence, to->prevalence + s * k, &to->n[s]));
         PV_TRY(cell_number(ctx, table, i, share, 1e-300, "a number above 0", &to->share[s]));
         sum += to->share[s];
     }
     for (int s = 0; s < to->strata; s++)
         if (!(to->n[s] > 0))
-            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                               "has no prevalence for stratum '%s', which the data have; add a row for it",
-                               pv__show(schema->strata->name[s]).text);
+            return has_none(ctx, table, schema->strata->name[s]);
     if (!(fabs(sum - 1) <= 1e-3))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, share + 1,
                            "the shares add up to %.6g; they are parts of the population and must add up to 1", sum);
@@ -136,8 +145,40 @@ pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_table *
                                  const pv_schema *schema, pv_stratified *to) {
     strata_file file = {0};
     pv_status status;
-    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, "share", &file));
+    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, OF_THE_DATA, "share", &file));
     status = read_rows(ctx, schema, &file, to);
+done:
+    file_close(ctx, &file);
+    return status;
+}
+
+static pv_status read_prevalences(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, double *prevalence) {
+    const pv_table *table = file->table;
+    size_t column, k = (size_t)schema->classes;
+    PV_TRY(find_column(ctx, table, "prevalence", "how common each label is in the stratum", &column));
+    for (size_t i = 0; i < table->rows; i++) {
+        if (file->stratum[i] < 0)
+            continue;
+        double *own = prevalence + (size_t)file->stratum[i] * k, n;
+        if (own[0] > 0)
+            return is_twice(ctx, table, i, schema->strata->name[file->stratum[i]]);
+        PV_TRY(read_one(ctx, schema, table, i, column, own, &n));
+        if (isfinite(n))
+            return PV__FAIL_CELL(ctx, table, i, column, "give one prevalence here, not an interval");
+    }
+    for (int s = 0; s < schema->strata->count; s++)
+        if (!(prevalence[(size_t)s * k] > 0))
+            return has_none(ctx, table, schema->strata->name[s]);
+    return PV_OK;
+}
+
+pv_status pv_prevalences_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv, const pv_schema *schema,
+                              double *prevalence) {
+    strata_file file = {0};
+    pv_status status;
+    memset(prevalence, 0, (size_t)schema->strata->count * (size_t)schema->classes * sizeof *prevalence);
+    PV_GOTO(done, file_open(ctx, path, NULL, csv, schema->strata, NULL, "share", &file));
+    status = read_prevalences(ctx, schema, &file, prevalence);
 done:
     file_close(ctx, &file);
     return status;
@@ -211,7 +252,7 @@ pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *know
     double *people;
     PV_TRY(pv__alloc(ctx, (size_t)to->strata * (size_t)to->classes, sizeof *people, &people));
     pv_status status;
-    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, "count", &file));
+    PV_GOTO(done, file_open(ctx, path, known, csv, schema->strata, OF_THE_DATA, "count", &file));
     PV_GOTO(done, count_people(ctx, schema, &file, people));
     status = use_people(ctx, schema, file.table->source, people, mass, to);
 done:

@@ -133,15 +133,14 @@ done:
     return status;
 }
 
-/* Moves strata each to its own of prevalence [strata][classes], mixed by share [strata]. */
-static pv_status make_strata(pv_ctx *ctx, pv_population_kind kind, const pv_stratified *of, const double *share,
-                             const double *prevalence, pv_population **population) {
-    size_t k = (size_t)of->classes, strata = (size_t)of->strata;
+pv_status pv__population_strata(pv_ctx *ctx, pv_population_kind kind, int count, int classes, const double *share,
+                                const double *prevalence, pv_population **population) {
+    size_t k = (size_t)classes, strata = (size_t)count;
     double *mean;
     PV_TRY(pv__alloc(ctx, k, sizeof *mean, &mean));
     for (size_t i = 0; i < strata * k; i++)
         mean[i % k] += share[i / k] * prevalence[i];
-    pv_status status = make(ctx, kind, of->classes, mean, NULL, population);
+    pv_status status = make(ctx, kind, classes, mean, NULL, population);
     pv__free(ctx, mean);
     PV_TRY(status);
     pv_population *made = *population;
@@ -149,7 +148,7 @@ static pv_status make_strata(pv_ctx *ctx, pv_population_kind kind, const pv_stra
     PV_GOTO(fail, pv__alloc(ctx, strata, sizeof(double), &made->share));
     memcpy(made->stratum_prevalence, prevalence, strata * k * sizeof(double));
     memcpy(made->share, share, strata * sizeof(double));
-    made->strata = of->strata;
+    made->strata = count;
     return PV_OK;
 fail:
     pv_population_free(ctx, made);
@@ -160,7 +159,8 @@ fail:
 static pv_status make_from_file(pv_ctx *ctx, const pv_classifier *c, const char *path, pv_population **population) {
     pv_stratified *read;
     PV_TRY(pv_stratified_read(ctx, path, NULL, c->schema, &read));
-    pv_status status = make_strata(ctx, PV_POPULATION_KNOWN, read, read->share, read->prevalence, population);
+    pv_status status = pv__population_strata(ctx, PV_POPULATION_KNOWN, read->strata, read->classes, read->share,
+                                             read->prevalence, population);
     pv_stratified_free(ctx, read);
     return status;
 }
@@ -182,7 +182,8 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     if (c->stratified && stated && access(stated, R_OK) == 0)
         return make_from_file(ctx, c, stated, population);
     if (c->stratified && kind == PV_POPULATION_DESIGN)
-        return make_strata(ctx, kind, c->stratified, c->stratified->share, c->stratified->design, population);
+        return pv__population_strata(ctx, kind, c->stratified->strata, c->stratified->classes, c->stratified->share,
+                                     c->stratified->design, population);
     if (stated)
         return make_known(ctx, stated, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
@@ -202,7 +203,13 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
         (!stated && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population` %s: with `probs` choose true, known:P, unknown or counts:N,N,...", text);
-    if (kind != PV_POPULATION_TRUE && !from)
+    if (probs->strata && kind == PV_POPULATION_COUNTS)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`population` %s: counts know no strata; give known:FILE, a prevalence for each, or unknown",
+                        text);
+    if (probs->strata && stated)
+        return pv__population_of_file(ctx, probs, stated, population);
+    if (kind != PV_POPULATION_TRUE && !from && !probs->strata)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population` %s: say with `from` P which prevalence the probabilities were made for", text);
     if (kind == PV_POPULATION_COUNTS)

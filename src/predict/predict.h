@@ -35,6 +35,24 @@ void pv__predicted_strata_free(pv_ctx *ctx, pv_predicted_strata *strata); /* NUL
 PV_MUST_USE pv_status pv__predict_unknown_strata(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                                  const pv_population *population, const pv_predict_options *options,
                                                  pv_prediction *made);
+/* Its parts: whether a stratum whose own rows told `found` borrows; the prior that it borrows, as `dirichlet` has it,
+ * by the log marginal of the stratum and the shift of all strata alike, [classes] both; the strata's shares of the
+ * rows; prevalences as inferred, and of all rows together the mean of the strata's, which know nothing of each other.
+ */
+bool pv__strata_may_borrow(const pv_unknown_options *how, const pv_unknown_prevalence *found);
+PV_MUST_USE pv_status pv__strata_borrow(pv_ctx *ctx, size_t classes, const double *marginal, const double *shift,
+                                        char **text);
+void pv__strata_shares(const pv_dataset *data, pv_predicted_strata *strata);
+void pv__strata_join(pv_predicted_strata *strata, pv_unknown_prevalence *all);
+/* (probs_strata.c) As pv_predict_probs, of probabilities with strata; made has room. */
+PV_MUST_USE pv_status pv__predict_probs_strata(pv_ctx *ctx, const pv_probs *probs, const pv_population *population,
+                                               const pv_predict_options *options, pv_prediction *made);
+/* (probs_strata.c) Of probabilities with strata: each at its own prevalence in a file. */
+PV_MUST_USE pv_status pv__population_of_file(pv_ctx *ctx, const pv_probs *probs, const char *path,
+                                             pv_population **population);
+/* (population.c) Strata each at its own of prevalence [strata][classes], mixed by share [strata]. */
+PV_MUST_USE pv_status pv__population_strata(pv_ctx *ctx, pv_population_kind kind, int strata, int classes,
+                                            const double *share, const double *prevalence, pv_population **population);
 /* (predict.c) As pv_predict, of a classifier taken as it is. */
 PV_MUST_USE pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         const pv_population *population, const pv_predict_options *options,

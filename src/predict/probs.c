@@ -38,7 +38,10 @@ static pv_status check(pv_ctx *ctx, const pv_probs *probs, const double *from, c
     if (population && population->classes != probs->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the probabilities %d", population->classes,
                         probs->classes);
-    if (population && population->kind != PV_POPULATION_TRUE && !from)
+    if (probs->strata && population && population->strata == 0 && population->kind == PV_POPULATION_KNOWN)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the probabilities have strata, and the population one prevalence: give one for each stratum");
+    if (population && population->kind != PV_POPULATION_TRUE && !from && !probs->strata)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the prevalence that the probabilities were made for is unknown: state it (`from`)");
     if (!(options->level >= 0 && options->level < 1))
@@ -61,6 +64,12 @@ pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *fro
     *prediction = NULL;
     PV_TRY(check(ctx, probs, from, population, &asked));
     PV_GOTO(done, pv__prediction_new(ctx, rows, probs->classes, &asked, &made));
+    if (probs->strata) {
+        PV_GOTO(done, pv__predict_probs_strata(ctx, probs, population, &asked, made));
+        *prediction = made;
+        made = NULL;
+        goto done;
+    }
     PV_GOTO(done, pv__alloc(ctx, k, sizeof *log_from, &log_from));
     if (!made->loglik)
         PV_GOTO(done, pv__alloc(ctx, rows, k * sizeof *logs, &logs));

@@ -77,19 +77,16 @@ static pv_status find_shift(pv_ctx *ctx, work *w) {
     return PV_OK;
 }
 
-/* The prior that a stratum borrows, as --dirichlet has it. */
-static pv_status borrow(pv_ctx *ctx, work *w, size_t s, char **text) {
-    size_t k = (size_t)w->whole->schema->classes, at = 0, size = 8 + 26 * k;
-    const double *marginal = w->whole->stratified->log_marginal + s * k;
+pv_status pv__strata_borrow(pv_ctx *ctx, size_t k, const double *marginal, const double *shift, char **text) {
+    size_t at = 0, size = 8 + 26 * k;
     double sum = 0;
-    PV_TRY(find_shift(ctx, w));
     PV_TRY(pv__alloc(ctx, size, 1, text));
     for (size_t y = 0; y < k; y++)
-        sum += exp(marginal[y]) * w->shift[y];
+        sum += exp(marginal[y]) * shift[y];
     at += (size_t)pv__format(*text, size, "counts:");
     for (size_t y = 0; y < k; y++)
         at += (size_t)pv__format(*text + at, size - at, "%s%.17g", y ? "," : "",
-                                 fmax(LEAST, BORROWED * exp(marginal[y]) * w->shift[y] / sum));
+                                 fmax(LEAST, BORROWED * exp(marginal[y]) * shift[y] / sum));
     return PV_OK;
 }
 
@@ -119,9 +116,9 @@ static pv_status take_rows(pv_ctx *ctx, work *w, size_t s, size_t *count, pv_dat
     return status;
 }
 
-static bool may_borrow(const pv_unknown_options *how) {
+bool pv__strata_may_borrow(const pv_unknown_options *how, const pv_unknown_prevalence *found) {
     pv_unknown_options usual = pv_unknown_options_default();
-    return (how->method == PV_UNKNOWN_EXACT || how->method == PV_UNKNOWN_VB) &&
+    return (found->weak || found->swayed) && (how->method == PV_UNKNOWN_EXACT || how->method == PV_UNKNOWN_VB) &&
            strcmp(how->dirichlet ? how->dirichlet : usual.dirichlet, usual.dirichlet) == 0;
 }
 
@@ -144,8 +141,9 @@ static pv_status predict_one(pv_ctx *ctx, work *w, size_t s, pv_prediction *made
     options.label = options.label ? w->label : NULL;
     view_of(w, s);
     PV_GOTO(done, pv__predict_plain(ctx, &w->own, part, &population, &options, &said));
-    if ((said->inferred->weak || said->inferred->swayed) && may_borrow(&population.unknown)) {
-        PV_GOTO(done, borrow(ctx, w, s, &prior));
+    if (pv__strata_may_borrow(&population.unknown, said->inferred)) {
+        PV_GOTO(done, find_shift(ctx, w));
+        PV_GOTO(done, pv__strata_borrow(ctx, k, w->whole->stratified->log_marginal + s * k, w->shift, &prior));
         population.unknown.dirichlet = prior;
         pv_prediction_free(ctx, said);
         said = NULL;
@@ -167,8 +165,7 @@ done:
     return status;
 }
 
-/* Shares of the rows, and prevalences as inferred. */
-static void take_shares(const pv_dataset *data, size_t k, pv_predicted_strata *strata) {
+void pv__strata_shares(const pv_dataset *data, pv_predicted_strata *strata) {
     double total = 0;
     memset(strata->share, 0, (size_t)strata->strata * sizeof(double));
     for (size_t i = 0; i < data->rows; i++) {
@@ -176,17 +173,15 @@ static void take_shares(const pv_dataset *data, size_t k, pv_predicted_strata *s
         strata->share[data->stratum[i]] += v;
         total += v;
     }
-    for (size_t s = 0; s < (size_t)strata->strata; s++) {
+    for (size_t s = 0; s < (size_t)strata->strata; s++)
         strata->share[s] /= total;
-        for (size_t y = 0; y < k; y++)
-            strata->prevalence[s * k + y] = strata->inferred[s] ? strata->inferred[s]->value[y] : (double)NAN;
-    }
 }
 
-/* Of all rows: the mean of the strata's by their rows, which know nothing of each other. The interval is normal on the
- * scale of log odds. */
-static void join(const pv_predicted_strata *strata, pv_unknown_prevalence *all) {
+/* The interval is normal on the scale of log odds. */
+void pv__strata_join(pv_predicted_strata *strata, pv_unknown_prevalence *all) {
     size_t k = (size_t)all->classes;
+    for (size_t i = 0; i < (size_t)strata->strata * k; i++)
+        strata->prevalence[i] = strata->inferred[i / k] ? strata->inferred[i / k]->value[i % k] : (double)NAN;
     double z = pv_normal_quantile(0.5 + 0.5 * all->level);
     all->stop = PV_STOP_CONVERGED;
     all->unlabelled = 0;
@@ -238,9 +233,9 @@ pv_status pv__predict_unknown_strata(pv_ctx *ctx, const pv_classifier *c, const 
         PV_GOTO(done, pv__alloc(ctx, c->posterior->count, k * sizeof *w.draws, &w.draws));
     for (size_t s = 0; s < (size_t)made->strata->strata; s++)
         PV_GOTO(done, predict_one(ctx, &w, s, made));
-    take_shares(data, k, made->strata);
+    pv__strata_shares(data, made->strata);
     PV_GOTO(done, pv__unknown_new(ctx, c->schema->classes, &how, &made->inferred));
-    join(made->strata, made->inferred);
+    pv__strata_join(made->strata, made->inferred);
 done:
     pv_unknown_prevalence_free(ctx, w.together);
     pv__free(ctx, w.row);

@@ -118,6 +118,41 @@ class Probabilities:
             free="pv_probs_free",
         )
 
+    strata = None  # their names, where rows are of some
+
+    def stratify(self, strata, from_):
+        """Rows of strata, each with a prevalence of its own that its probabilities were made for."""
+        strata = np.asarray(strata)
+        if strata.shape != (self.rows,):
+            raise InputError(f"strata.shape == {strata.shape}, expected {(self.rows,)}!", "input")
+        if any(map(_is_missing, strata)):
+            raise InputError("every row needs a stratum, and strata has missing values", "input")
+        self.strata, codes = np.unique(strata, return_inverse=True)
+        made = self.by_stratum("from_", from_)
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        names = texts(label_texts(self.strata))
+        self.ctx.call(
+            "pv_probs_strata_set",
+            self.handle,
+            len(self.strata),
+            names,
+            codes.ctypes.data_as(_codes),
+            made.ctypes.data_as(_doubles),
+        )
+
+    def by_stratum(self, option, given):
+        """Prevalences [strata][classes] in the library's order: from a mapping of strata, or one for all."""
+        if not isinstance(given, Mapping) or not any(s in given for s in self.strata.tolist()):
+            if option == "to":
+                raise InputError(
+                    "to: with strata a mapping from each stratum to its prevalence, or 'unknown'", "usage"
+                )
+            return np.ascontiguousarray(np.tile(self.shares(option, given), (len(self.strata), 1)))
+        absent = [s for s in self.strata.tolist() if s not in given]
+        if absent:
+            raise InputError(f"{option} has no prevalence for stratum {absent[0]!r}, which strata has", "input")
+        return np.ascontiguousarray([self.shares(option, given[s]) for s in self.strata.tolist()])
+
     def _codes(self, y):
         if y is None:
             return None
@@ -142,6 +177,10 @@ class Probabilities:
         if isinstance(to, str):
             population = ctx.new(
                 "pv_population_of_probs", self.handle, source, encode(to), unknown, free="pv_population_free"
+            )
+        elif to is not None and self.strata is not None:
+            population = ctx.new(
+                "pv_population_known_strata", self.handle, to.ctypes.data_as(_doubles), free="pv_population_free"
             )
         elif to is not None:
             population = ctx.new(
@@ -199,7 +238,7 @@ def unknown_options(ctx, level, reference=None, confusion=None, **options):
     return made
 
 
-def adjust(proba, *, from_, to, classes=None, positive=None, threads=None):
+def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, threads=None):
     """Moves probabilities from the population they were made for to another one.
 
     Parameters
@@ -211,6 +250,9 @@ def adjust(proba, *, from_, to, classes=None, positive=None, threads=None):
         in the population that the probabilities are for. A number is that of the positive class.
     to : float, mapping, sequence or str
         How common they are where the probabilities are to hold; "unknown" infers it from the rows themselves.
+    strata : array-like of shape (n,), optional
+        The stratum (site, age group) of each row. Each is moved on its own: `from_` and `to` are then mappings from
+        each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each.
     classes : sequence, optional
         The labels of the columns; default 0, 1, ...
     positive : label, optional
@@ -229,14 +271,21 @@ def adjust(proba, *, from_, to, classes=None, positive=None, threads=None):
     >>> import prevail
     >>> prevail.adjust([0.2, 0.5, 0.9], from_=0.5, to=0.01).round(4)
     array([0.0025, 0.01  , 0.0833])
+    >>> sites = ["a", "a", "b"]
+    >>> prevail.adjust([0.2, 0.5, 0.9], from_=0.5, to={"a": 0.01, "b": 0.1}, strata=sites).round(4)
+    array([0.0025, 0.01  , 0.5   ])
     """
     with Context(threads) as ctx:
         given = Probabilities(ctx, proba, classes, positive)
-        source = given.shares("from_", from_)
+        source = None
+        if strata is not None:
+            given.stratify(strata, from_)
+        else:
+            source = given.shares("from_", from_)
         if isinstance(to, str) and to == "unknown":
             said = given.predict(source, to, unknown_options(ctx, 0.9))
         else:
-            said = given.predict(source, given.shares("to", to))
+            said = given.predict(source, given.shares("to", to) if strata is None else given.by_stratum("to", to))
         return given.like_input(said.p)
 
 

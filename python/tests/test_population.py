@@ -33,6 +33,33 @@ def test_adjust_several_classes():
     np.testing.assert_allclose(moved, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-12)
 
 
+def test_adjust_moves_each_stratum(clinic):
+    """Each on its own, whatever the order of the rows; an unknown prevalence is each stratum's own."""
+    _, p = clinic
+    site = np.where(np.arange(len(p)) % 3 == 0, "b", "a")
+    moved = prevail.adjust(p, from_={"a": 0.5, "b": 0.2}, to={"a": 0.1, "b": 0.3}, strata=site)
+    np.testing.assert_allclose(moved[site == "a"], prevail.adjust(p[site == "a"], from_=0.5, to=0.1), rtol=1e-12)
+    np.testing.assert_allclose(moved[site == "b"], prevail.adjust(p[site == "b"], from_=0.2, to=0.3), rtol=1e-12)
+    unknown = prevail.adjust(p, from_=0.5, to="unknown", strata=site)
+    alone = prevail.adjust(p[site == "b"], from_=0.5, to="unknown")
+    np.testing.assert_allclose(unknown[site == "b"], alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"to": 0.1}, "mapping from each stratum"),
+        ({"to": {"a": 0.1}}, "no prevalence for stratum 'b'"),
+        ({"strata": ["a"]}, "expected"),
+        ({"strata": ["a", None]}, "needs a stratum"),
+    ],
+)
+def test_adjust_names_what_is_wrong_with_strata(change, message):
+    given = {"from_": 0.5, "to": {"a": 0.1, "b": 0.2}, "strata": ["a", "b"]}
+    with pytest.raises(prevail.InputError, match=message):
+        prevail.adjust([0.2, 0.4], **{**given, **change})
+
+
 def test_certainty_stays():
     np.testing.assert_array_equal(prevail.adjust([0.0, 1.0], from_=0.5, to=0.01), [0, 1])
 

@@ -287,6 +287,33 @@ static pv_status strata_poorly(pv_ctx *poor) {
     return status;
 }
 
+/* Another model's probabilities with strata: in arrays, and in a file beside one of what they were made for. */
+static pv_status probs_strata_poorly(pv_ctx *poor) {
+    static const char text[] = "g,p__0,p__1,prevalence\na,0.8,0.2,0.4\nb,0.4,0.6,0.3\n";
+    static const double p[] = {0.1, 0.7, 0.9, 0.3}, from[] = {0.5, 0.5, 0.8, 0.2};
+    static const int32_t stratum[] = {0, 0, 0, 1};
+    static const char *const labels[] = {"0", "1"}, *const names[] = {"a", "b"};
+    pv_probs *arrays = NULL, *file = NULL;
+    pv_population *known = NULL, *open = NULL;
+    pv_prediction *moved = NULL, *unknown = NULL;
+    put(text, sizeof text - 1);
+    pv_status status = pv_probs_new(poor, 4, labels, 2, 1, p, NULL, NULL, &arrays);
+    TRY(pv_probs_strata_set(poor, arrays, 2, names, stratum, from));
+    TRY(pv_population_known_strata(poor, arrays, from, &known));
+    TRY(pv_population_of_probs(poor, arrays, NULL, "unknown", NULL, &open));
+    TRY(pv_predict_probs(poor, arrays, NULL, known, NULL, &moved));
+    TRY(pv_predict_probs(poor, arrays, NULL, open, NULL, &unknown));
+    TRY(pv_probs_read(poor, path, &(pv_probs_options){.strata = "g", .all = true}, &file));
+    TRY(pv_probs_from_read(poor, file, path, NULL));
+    pv_probs_free(poor, file);
+    pv_prediction_free(poor, unknown);
+    pv_prediction_free(poor, moved);
+    pv_population_free(poor, open);
+    pv_population_free(poor, known);
+    pv_probs_free(poor, arrays);
+    return status;
+}
+
 static pv_status designs_poorly(pv_ctx *poor) {
     pv_table *made = NULL, *known = NULL, *survey = NULL, *cohort = NULL, *sets = NULL;
     pv_status status = pv_simulate_design(poor, "sites", &small, &made, &known, NULL);
@@ -432,6 +459,7 @@ SWEEP(fit)
 SWEEP(fit_batches)
 SWEEP(predict)
 SWEEP(strata)
+SWEEP(probs_strata)
 SWEEP(designs)
 SWEEP(judge_strata)
 SWEEP(unknown_strata)
@@ -477,6 +505,6 @@ int main(void) {
                                        cmocka_unit_test(sweeps_strata),       cmocka_unit_test(sweeps_designs),
                                        cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
                                        cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),
-                                       cmocka_unit_test(sweeps_count_sets)};
+                                       cmocka_unit_test(sweeps_count_sets),   cmocka_unit_test(sweeps_probs_strata)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

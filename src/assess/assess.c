@@ -117,7 +117,7 @@ static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, 
             metrics->ece = pv__ladder_error(ladder->points, ladder->mass, ladder->p,
                                             classes == 2 ? judged->factor[0] : 1, classes == 2 ? judged->factor[1] : 1);
         if (classes == 2)
-            pv__ladder_judge(judged, ladder, ladder->mass, 1e-10, ladder->line, metrics);
+            pv__ladder_judge(ctx, judged, ladder, ladder->mass, 1e-10, ladder->line, metrics);
         if (ranking && (classes == 2 || a == judged->positive))
             PV_GOTO(done, pv__ranking_make(ctx, judged, ladder, ranking));
         if (most > 0)

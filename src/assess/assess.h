@@ -139,9 +139,10 @@ double pv__ladder_area(size_t points, int channels, const double *mass, int a, d
 /* Expected calibration error; the masses of the two channels count as factor times themselves. */
 double pv__ladder_error(size_t points, const double *mass, const double *p, double factor0, double factor1);
 /* (calibration.c) Two labels: calibration_ratio, calibration_slope and average_precision with these masses. line [2]:
- * where the search for the slope starts, NaN: nowhere near; then intercept and slope, NaN where there are none. */
-void pv__ladder_judge(const pv__case *judged, const pv__ladder *ladder, const double *mass, double tolerance,
-                      double *line, pv_metrics *metrics);
+ * where the search for the slope starts, NaN: nowhere near; then intercept and slope, NaN where there are none. ctx
+ * NULL: on the caller's thread alone. */
+void pv__ladder_judge(pv_ctx *ctx, const pv__case *judged, const pv__ladder *ladder, const double *mass,
+                      double tolerance, double *line, pv_metrics *metrics);
 
 /* The others' masses count as those of one label with their stated mix. */
 struct pv_ranking {

@@ -224,7 +224,7 @@ static void replicate(const pv__case *judged, const pv__tally *all, const pv__ce
     metrics->auc = classes == 2 ? sum : sum / (double)(classes * (classes - 1));
     if (classes == 2) {
         double line[2] = {ladders[0].line[0], ladders[0].line[1]};
-        pv__ladder_judge(judged, &ladders[0], own->mass[0], 1e-3, line, metrics); /* one more step squares it */
+        pv__ladder_judge(NULL, judged, &ladders[0], own->mass[0], 1e-3, line, metrics); /* one more step squares it */
     } else {
         metrics->calibration_ratio = metrics->calibration_slope = metrics->average_precision = NAN;
     }

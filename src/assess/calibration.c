@@ -9,30 +9,81 @@
 
 #include <math.h>
 
+#include "core/vector.h"
+
 /* Log odds beyond this are those of a probability that rounds to 0 or 1. */
 static const double FARTHEST = 36;
 
-/* Newton's method on the concave likelihood of line = (a, b), from what it holds; false where there is no maximum. */
-static bool find_line(const pv__ladder *ladder, const double *mass, const double *factor, double tolerance,
-                      double *line) {
-    for (int step = 0; step < 50; step++) {
-        double g0 = 0, g1 = 0, h00 = 0, h01 = 0, h11 = 0;
-        for (size_t i = 0; i < ladder->points; i++) {
-            double one = factor[1] * mass[2 * i + 1], all = factor[0] * mass[2 * i] + one;
-            if (all == 0)
-                continue;
-            double l = fmax(-FARTHEST, fmin(FARTHEST, ladder->score[i])), q = pv_sigmoid(line[0] + line[1] * l);
-            double r = one - all * q, h = all * q * (1 - q);
-            g0 += r;
-            g1 += r * l;
-            h00 += h;
-            h01 += h * l;
-            h11 += h * l * l;
+/* Sums over points begin, begin + every, ... below end: the gradient, and the curvature, of the likelihood at the line.
+ */
+typedef struct sums {
+    double g0, g1, h00, h01, h11;
+} sums;
+
+enum { BLOCK = 512 };
+
+static void add_points(const pv__ladder *ladder, const double *mass, const double *factor, const double *line,
+                       size_t begin, size_t end, size_t every, sums *to) {
+    const pv__core_kernels *kernels = pv__core_kernels_get();
+    double l[BLOCK], tail[BLOCK];
+    sums s = *to;
+    while (begin < end) {
+        size_t left = (end - begin + every - 1) / every, rows = left < BLOCK ? left : BLOCK;
+        for (size_t r = 0; r < rows; r++) {
+            double score = ladder->score[begin + r * every];
+            score = score < FARTHEST ? score : FARTHEST;
+            l[r] = score > -FARTHEST ? score : -FARTHEST;
+            tail[r] = -fabs(line[0] + line[1] * l[r]);
         }
-        double determinant = h00 * h11 - h01 * h01;
-        if (!(determinant > 1e-12 * h00 * h11))
+        kernels->exp_all(rows, tail);
+        for (size_t r = 0; r < rows; r++) {
+            const double *own = mass + 2 * (begin + r * every);
+            double one = factor[1] * own[1], all = factor[0] * own[0] + one, least = tail[r] / (1 + tail[r]);
+            double q = line[0] + line[1] * l[r] > 0 ? 1 - least : least, residual = one - all * q;
+            double h = all * least * (1 - least);
+            s.g0 += residual;
+            s.g1 += residual * l[r];
+            s.h00 += h;
+            s.h01 += h * l[r];
+            s.h11 += h * l[r] * l[r];
+        }
+        begin += rows * every;
+    }
+    *to = s;
+}
+
+/* Of all points, in fixed groups that are added in order. ctx NULL: on this thread. */
+static sums sum_points(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor,
+                       const double *line, size_t every) {
+    enum { GROUPS = 64, MANY = 1 << 16 };
+    sums group[GROUPS] = {{0}};
+    size_t points = ladder->points, groups = points / every < MANY ? 1 : GROUPS;
+    int team = ctx ? pv__threads_for(ctx, groups) : 1;
+    PV__EACH_CHUNK_BY(team, groups, g, {
+        size_t step = every * GROUPS, per = groups == 1 ? points : (points + step - 1) / step * every;
+        size_t begin = g * per < points ? g * per : points, end = points - begin < per ? points : begin + per;
+        add_points(ladder, mass, factor, line, begin, end, every, &group[g]);
+    });
+    for (size_t g = 1; g < groups; g++) {
+        group[0].g0 += group[g].g0;
+        group[0].g1 += group[g].g1;
+        group[0].h00 += group[g].h00;
+        group[0].h01 += group[g].h01;
+        group[0].h11 += group[g].h11;
+    }
+    return group[0];
+}
+
+/* Newton's method on the concave likelihood of line = (a, b), from what it holds, by every so many points; false where
+ * there is no maximum. */
+static bool climb_line(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor, size_t every,
+                       double tolerance, double *line) {
+    for (int step = 0; step < 50; step++) {
+        sums s = sum_points(ctx, ladder, mass, factor, line, every);
+        double determinant = s.h00 * s.h11 - s.h01 * s.h01;
+        if (!(determinant > 1e-12 * s.h00 * s.h11))
             return false;
-        double da = (h11 * g0 - h01 * g1) / determinant, db = (h00 * g1 - h01 * g0) / determinant;
+        double da = (s.h11 * s.g0 - s.h01 * s.g1) / determinant, db = (s.h00 * s.g1 - s.h01 * s.g0) / determinant;
         double most = fmax(fabs(da), fabs(db)), damp = most > 2 ? 2 / most : 1;
         line[0] += damp * da;
         line[1] += damp * db;
@@ -42,8 +93,21 @@ static bool find_line(const pv__ladder *ladder, const double *mass, const double
     return false;
 }
 
-void pv__ladder_judge(const pv__case *judged, const pv__ladder *ladder, const double *mass, double tolerance,
-                      double *line, pv_metrics *metrics) {
+/* Of many points some, evenly spaced, tell where to start. */
+static bool find_line(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor, double tolerance,
+                      double *line) {
+    enum { SOME = 1 << 14 };
+    size_t every = ladder->points / SOME;
+    double start[2] = {line[0], line[1]};
+    if (every > 1 && climb_line(ctx, ladder, mass, factor, every, 1e-3, start)) {
+        line[0] = start[0];
+        line[1] = start[1];
+    }
+    return climb_line(ctx, ladder, mass, factor, 1, tolerance, line);
+}
+
+void pv__ladder_judge(pv_ctx *ctx, const pv__case *judged, const pv__ladder *ladder, const double *mass,
+                      double tolerance, double *line, pv_metrics *metrics) {
     const double *factor = judged->factor;
     int positive = judged->positive;
     double expected = 0, everything = 0, total = 0, tp = 0, fp = 0, sum = 0;
@@ -67,7 +131,7 @@ void pv__ladder_judge(const pv__case *judged, const pv__ladder *ladder, const do
     }
     metrics->calibration_ratio = total > 0 ? expected / total : NAN;
     metrics->average_precision = total > 0 ? sum / total : NAN;
-    bool found = share > 0 && share < 1 && find_line(ladder, mass, factor, tolerance, line);
+    bool found = share > 0 && share < 1 && find_line(ctx, ladder, mass, factor, tolerance, line);
     metrics->calibration_slope = found ? line[1] : NAN;
     if (!found)
         line[0] = line[1] = NAN;

@@ -49,15 +49,28 @@ static void add_mass(const pv__case *judged, int which, size_t n, double *mass) 
     }
 }
 
-/* Rows of one label, no weights and no need to know the row: the sort carries labels, and gathering stays in order. */
-static bool carries_labels(const pv__case *judged, int which, bool want_code) {
-    return judged->targets->label && !judged->targets->weight && which < judged->targets->classes && !want_code;
+/* What the sort carries: the row, its label, or of two labels both, so that gathering need not look rows up in an order
+ * that is not theirs. Labels do for rows of one label each, without weights. */
+typedef enum carrying { CARRY_ROW, CARRY_LABEL, CARRY_BOTH } carrying;
+
+static carrying carried_by(const pv__case *judged, int which, bool want_code) {
+    const pv_targets *targets = judged->targets;
+    if (!targets->label || targets->weight || which >= targets->classes)
+        return CARRY_ROW;
+    if (!want_code)
+        return CARRY_LABEL;
+    return targets->classes == 2 && targets->n <= UINT32_MAX / 2 ? CARRY_BOTH : CARRY_ROW;
+}
+
+static uint32_t carried_of(const pv__case *judged, carrying how, size_t n) {
+    uint32_t label = how == CARRY_ROW ? 0 : (uint32_t)judged->targets->label[n];
+    return how == CARRY_ROW ? (uint32_t)n : how == CARRY_LABEL ? label : (uint32_t)n << 1 | label;
 }
 
 /* score [n] sorted, carried [n] with them: points of equal score, their masses, and each row's point. */
 static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const uint32_t *carried, pv__ladder *ladder) {
     size_t n = judged->targets->n, point = 0, channels = (size_t)ladder->channels;
-    bool labels = carries_labels(judged, which, ladder->code != NULL);
+    carrying how = carried_by(judged, which, ladder->code != NULL);
     for (size_t i = 1; i < n; i++)
         point += ladder->score[i] != ladder->score[i - 1];
     ladder->points = point + 1;
@@ -66,13 +79,12 @@ static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const ui
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && ladder->score[i] != ladder->score[point]) /* score[point] may be overwritten, never ahead of i */
             ladder->score[++point] = ladder->score[i];
-        if (labels) {
-            ladder->mass[point * channels + carried[i]] += 1;
-            continue;
-        }
         if (ladder->code)
-            ladder->code[carried[i]] = (uint32_t)point;
-        add_mass(judged, which, carried[i], ladder->mass + point * channels);
+            ladder->code[how == CARRY_BOTH ? carried[i] >> 1 : carried[i]] = (uint32_t)point;
+        if (how == CARRY_ROW)
+            add_mass(judged, which, carried[i], ladder->mass + point * channels);
+        else
+            ladder->mass[point * channels + (how == CARRY_BOTH ? carried[i] & 1 : carried[i])] += 1;
     }
     return PV_OK;
 }
@@ -90,7 +102,8 @@ static pv_status set_probabilities(pv_ctx *ctx, bool by_decision, pv__ladder *la
 pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool want_code, pv__ladder *ladder) {
     size_t n = judged->targets->n;
     int classes = judged->targets->classes;
-    bool by_decision = which == classes, labels = carries_labels(judged, which, want_code);
+    bool by_decision = which == classes;
+    carrying how = carried_by(judged, which, want_code);
     uint32_t *carried = NULL;
     *ladder = (pv__ladder){.channels = by_decision ? 2 : classes, .line = {NAN, NAN}};
     pv_status status;
@@ -100,7 +113,7 @@ pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool wa
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *carried, &carried));
     score_rows(ctx, judged, which, ladder->score);
     for (size_t i = 0; i < n; i++)
-        carried[i] = labels ? (uint32_t)judged->targets->label[i] : (uint32_t)i;
+        carried[i] = carried_of(judged, how, i);
     PV_GOTO(done, pv__sort_scores(ctx, n, ladder->score, carried));
     PV_GOTO(done, gather(ctx, judged, which, carried, ladder));
     if (classes == 2 || by_decision)

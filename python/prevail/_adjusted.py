@@ -10,7 +10,7 @@ from ._compat import BaseEstimator, ClassifierMixin, check_is_fitted, check_weig
 from ._context import Context
 from ._errors import InputError
 from ._frames import label_text, label_texts, positive_index
-from ._labels import classes_and_codes, shares
+from ._labels import classes_and_codes, missing_prevalence, shares
 from ._population import InferredPrevalence, Probabilities, decide, unknown_options
 
 
@@ -63,9 +63,10 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
     estimator : estimator
         A classifier with `predict_proba`, a pipeline that ends in one included. `fit` fits a clone of it. One that is
         fitted already can be used without `fit` where `design` is given.
-    prevalence : float, mapping, sequence, "unknown" or None
-        How common the classes are in the population. A number is that of the positive class. "unknown": inferred from
-        the rows of each prediction. None: as in the design. It may be changed after fitting.
+    prevalence : float, mapping, sequence, "unknown" or "design"
+        How common the classes are in the population. A number is that of the positive class; a sequence is in the order
+        of `classes_`. "unknown": inferred from the rows of each prediction. "design": as in the design, probabilities
+        are left as they are. It may be changed after fitting, and must be there to predict.
     design : float, mapping, sequence or None
         The label shares that the estimator has learned from. None: those of the rows given to `fit`, weighted as the
         estimator weights them (`sample_weight`, `class_weight`, `scale_pos_weight`).
@@ -172,9 +173,8 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         with Context() as ctx:
             for name in ("design", "prevalence"):
                 given = getattr(self, name)
-                if given is not None and not (name == "prevalence" and given == "unknown" and isinstance(given, str)):
-                    if len(classes) > 1:
-                        shares(ctx, name, given, classes, self.positive)
+                if given is not None and not (name == "prevalence" and _is_word(given)) and len(classes) > 1:
+                    shares(ctx, name, given, classes, self.positive)
 
     def _take_design(self, labels, weights):
         if self.design is not None:
@@ -225,12 +225,22 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         with Context() as ctx:
             return shares(ctx, "design", self.design, fitted.classes_, self.positive)
 
+    def _stated(self):
+        """Refuses to go on without a prevalence: the design's own would be silently what the wrapper is to mend."""
+        classes = self._fitted().classes_
+        if self.prevalence is None and len(classes) > 1:
+            raise InputError(
+                missing_prevalence("prevalence", classes, self.positive)
+                + "; prevalence='unknown' infers it from the rows, and 'design' leaves probabilities as they are",
+                "usage",
+            )
+
     @property
     def prevalence_(self):
-        self._fitted()
-        if self.prevalence is None:
+        self._stated()
+        if _is_word(self.prevalence, "design"):
             return self.design_
-        if _is_unknown(self.prevalence):
+        if _is_word(self.prevalence, "unknown"):
             if "inferred_" not in self.__dict__:
                 raise AttributeError("the prevalence is inferred by a prediction, and there was none yet")
             return self.inferred_.value
@@ -242,7 +252,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        prevalence : float, mapping, sequence, "unknown" or None
+        prevalence : float, mapping, sequence, "unknown" or "design"
             As the parameter. "unknown": inferred from the rows of each prediction.
         X : array-like, optional
             With "unknown": rows of the population, from which it is inferred now; `prevalence_` and `inferred_` have
@@ -255,7 +265,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         made = copy.copy(self)
         made.__dict__.pop("inferred_", None)
         made.prevalence = prevalence
-        if not _is_unknown(prevalence):
+        if not _is_word(prevalence, "unknown"):
             made.prevalence_  # noqa: B018 - refuses now what cannot be
         elif X is not None:
             made.predict_proba(X)
@@ -268,13 +278,14 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Probabilities in the population, of shape (n, n_classes)."""
         fitted = self._fitted()
+        self._stated()
         said = fitted.predict_proba(X)
-        if len(fitted.classes_) < 2 or self.prevalence is None:
+        if len(fitted.classes_) < 2 or _is_word(self.prevalence, "design"):
             return said
         with Context(self.threads) as ctx:
             given = Probabilities(ctx, said, fitted.classes_, self.positive)
             source = np.ascontiguousarray(self.design_[given.order])
-            if not _is_unknown(self.prevalence):
+            if not _is_word(self.prevalence, "unknown"):
                 return given.matrix(given.predict(source, given.shares("prevalence", self.prevalence)).p)
             moved = given.predict(source, "unknown", unknown_options(ctx, 0.9))
             self.inferred_ = InferredPrevalence(moved.inferred.contents, given.classes, given.positive, given.order)
@@ -317,8 +328,8 @@ def _inner_tags(estimator):
     return {name: tags[name] for name in ("allow_nan", "binary_only", "pairwise", "X_types", "poor_score") if name in tags}
 
 
-def _is_unknown(prevalence):
-    return isinstance(prevalence, str) and prevalence == "unknown"
+def _is_word(prevalence, *words):
+    return isinstance(prevalence, str) and prevalence in (words or ("unknown", "design"))
 
 
 def _is_fitted(estimator):

@@ -202,6 +202,8 @@ class Evaluation(Mapping):
 
     def __repr__(self):
         lines = [f"Evaluation: {self._lead()}"]
+        if any(not math.isnan(metric.lo) for metric in self.values()):
+            lines.append(f"  {'':<30}   {100 * self.level:g} % interval")
         for name, metric in self.items():
             if math.isnan(metric.value):
                 continue
@@ -218,7 +220,8 @@ class Evaluation(Mapping):
             for name, m in self.items()
             if not math.isnan(m.value)
         )
-        head = "<tr><th>metric</th><th>value</th><th>from</th><th>to</th><th>what it is</th></tr>"
+        level = f"{100 * self.level:g} % interval from"
+        head = f"<tr><th>metric</th><th>value</th><th>{level}</th><th>to</th><th>what it is</th></tr>"
         return f"<table><caption>{escape(self._lead())}</caption>{head}{rows}</table>"
 
 
@@ -398,7 +401,7 @@ def evaluate(
         if made.misleading:
             ctx.warn(
                 "the metrics are of the rows as they are, whose label shares are far from the prevalence: "
-                "state them for the population with `stated-for`='population'"
+                "state them for the population with `stated-for` population"
             )
         return made
 

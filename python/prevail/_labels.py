@@ -3,11 +3,12 @@
 import ctypes
 import math
 import numbers
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
-from ._errors import InputError
+from ._errors import InputError, PrevailWarning
 from ._frames import encode, label_text, label_texts, listed, positive_index, texts
 
 
@@ -94,7 +95,37 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
         raise InputError(
             f"`{option}` has the shape {shares.shape}, and there are {len(labels)} classes: {listed(labels)}", "usage"
         )
+    if option in _OF_POPULATIONS and len(labels) == 2:
+        at = positive_index(classes, positive)
+        if 0.5 < shares[at] < 1 and math.isclose(shares.sum(), 1, rel_tol=1e-6):
+            warnings.warn(
+                f"{option}={[float(share) for share in shares]}: a sequence is in the order of the classes, {labels[0]}, "
+                f"{labels[1]}, which makes {labels[at]} the more common one. If that is meant, give it by label: "
+                f"{{{_shown(classes[0])}: {float(shares[0]):g}, {_shown(classes[1])}: {float(shares[1]):g}}}",
+                PrevailWarning,
+                stacklevel=4,
+            )
     return ",".join(f"{label}={float(share)!r}" for label, share in zip(labels, shares))
+
+
+# What is said of a population, where the positive class is seldom the more common one; designs are any way round.
+_OF_POPULATIONS = {"prevalence", "population", "to", "stated_for"}
+
+
+def _shown(label):
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def missing_prevalence(option, classes, positive=None):
+    """What to say where a prevalence is needed and none was given."""
+    if len(classes) != 2:
+        by_label = ", ".join(f"{_shown(label)}: ..." for label in classes[:3])
+        return f"`{option}` is missing: say how common each class is, {option}={{{by_label}}}"
+    at = positive_index(classes, positive)
+    return (
+        f"`{option}` is missing: say how common {label_text(classes[at])} is, {option}=0.02 for one in fifty, or by label, "
+        f"{option}={{{_shown(classes[1 - at])}: 0.98, {_shown(classes[at])}: 0.02}}"
+    )
 
 
 def _percent(share):
@@ -104,6 +135,8 @@ def _percent(share):
 def shares(ctx, option, prevalence, classes, positive=None):
     """The prevalence of each class, in their order, as the library reads it."""
     labels = label_texts(classes)
+    if prevalence is None:
+        raise InputError(missing_prevalence(option, classes, positive), "usage")
     found = (ctypes.c_double * len(labels))()
     text = prevalence_text(prevalence, classes, positive, option)
     if len(labels) == 2 and "=" not in text and "," not in text:  # a text with one number

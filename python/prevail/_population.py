@@ -11,7 +11,7 @@ from ._c import lib
 from ._context import Context
 from ._errors import InputError
 from ._frames import encode, label_text, label_texts, listed, positive_index, texts
-from ._labels import classes_and_codes, prevalence_text, shares
+from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
 from ._model import array
 
 _doubles = ctypes.POINTER(ctypes.c_double)
@@ -58,10 +58,10 @@ class InferredPrevalence:
     def __repr__(self):
         lo, hi = self.interval
         weak = "; the rows hardly tell" if self.weak else ""
-        return (
-            f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, "
-            f"{100 * self.level:g} % interval {lo:.4g} to {hi:.4g}{weak})"
-        )
+        interval = f"{100 * self.level:g} % interval {lo:.4g} to {hi:.4g}"
+        if np.isnan(lo):
+            interval = "no interval: the method gives a value alone, method='exact' has one"
+        return f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, {interval}{weak})"
 
 
 class Probabilities:
@@ -169,6 +169,15 @@ class Probabilities:
             return None
         found = shares(self.ctx, option, prevalence, self.classes, self.classes[self.positive] if len(self.classes) == 2 else None)
         return np.ascontiguousarray(found[self.order])
+
+    def required(self, option, prevalence):
+        """The same, where there must be one."""
+        if prevalence is None:
+            raise InputError(
+                missing_prevalence(option, self.classes, self.classes[self.positive] if len(self.classes) == 2 else None),
+                "usage",
+            )
+        return self.shares(option, prevalence)
 
     def predict(self, from_=None, to=None, unknown=None, level=0.0, likelihood=False, known=None):
         """A pv_prediction. to: None, where they are; a prevalence by class, in the library's order; or "unknown"."""
@@ -281,11 +290,11 @@ def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, thread
         if strata is not None:
             given.stratify(strata, from_)
         else:
-            source = given.shares("from_", from_)
+            source = given.required("from_", from_)
         if isinstance(to, str) and to == "unknown":
             said = given.predict(source, to, unknown_options(ctx, 0.9))
         else:
-            said = given.predict(source, given.shares("to", to) if strata is None else given.by_stratum("to", to))
+            said = given.predict(source, given.required("to", to) if strata is None else given.by_stratum("to", to))
         return given.like_input(said.p)
 
 
@@ -349,7 +358,7 @@ def infer_prevalence(
     """
     with Context(threads) as ctx:
         given = Probabilities(ctx, proba, classes, positive, sample_weight=sample_weight)
-        source = given.shares("from_", from_)
+        source = given.required("from_", from_)
         held = confusion = None
         if reference is not None:
             y, reference_proba = reference

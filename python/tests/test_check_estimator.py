@@ -8,6 +8,6 @@ import prevail
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([prevail.PrevalenceClassifier(), prevail.PrevalenceAdjusted(LogisticRegression())])
+@parametrize_with_checks([prevail.PrevalenceClassifier(), prevail.PrevalenceAdjusted(LogisticRegression(), "design")])
 def test_check(estimator, check):
     check(estimator)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import prevail
-from prevail import _classifier
+from prevail import _options
 
 from conftest import sample
 
@@ -81,16 +81,16 @@ def test_model_files_are_the_commands(tmp_path, frame):
 
 def test_every_option_is_a_parameter():
     """By the same name and with the same default, but for those that are written down."""
-    rows = _classifier.option_rows()
+    rows = _options.option_rows()
     parameters = inspect.signature(prevail.PrevalenceClassifier.__init__).parameters
     names = {name.replace("_", "-") for name in parameters} - {"self", "threads", "verbose"}
-    assert names == set(rows) - _classifier.NOT_PARAMETERS
+    assert names == set(rows) - _options.NOT_PARAMETERS
     for name, (default, _) in rows.items():
-        if name in _classifier.NOT_PARAMETERS:
+        if name in _options.NOT_PARAMETERS:
             continue
         given = parameters[name.replace("-", "_")].default
-        if name in _classifier.OTHER_DEFAULTS:
-            assert given == _classifier.OTHER_DEFAULTS[name] != default
+        if name in _options.OTHER_DEFAULTS:
+            assert given == _options.OTHER_DEFAULTS[name] != default
         elif isinstance(given, bool):
             assert given is False and default is None
         elif isinstance(given, (int, float)):

@@ -41,7 +41,7 @@ def test_stated_for_a_population(judged):
     np.testing.assert_allclose(ev.stated, [0.98, 0.02])
     default = prevail.evaluate(y, p, prevalence=0.02, bootstrap=0)
     np.testing.assert_allclose(default.stated, [0.98, 0.02])
-    with pytest.warns(prevail.PrevailWarning, match="`stated_for`='population'"):
+    with pytest.warns(prevail.PrevailWarning, match="`stated_for='population'`"):
         assert prevail.evaluate(y, p, prevalence=0.02, stated_for="rows", bootstrap=0).misleading
 
 

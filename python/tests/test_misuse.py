@@ -1,5 +1,7 @@
 """Mistakes: the exception that a scikit-learn user expects, in words that name the place and the remedy."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -34,6 +36,55 @@ def test_prevalences(prevalence, part):
             model.fit(X, y)
     with pytest.raises(ValueError, match=part):
         prevail.adjust([0.5], from_=0.5, to=prevalence)
+
+
+def test_no_prevalence():
+    """What is missing is named, with what to give; nothing is left as it is in silence."""
+    model = prevail.PrevalenceAdjusted(LogisticRegression()).fit(X, y)
+    for use in (
+        lambda: model.predict_proba(X),
+        lambda: model.prevalence_,
+        lambda: model.for_population(None),
+        lambda: prevail.adjust([0.5], from_=0.5, to=None),
+        lambda: prevail.adjust([0.5], from_=None, to=0.5),
+        lambda: prevail.infer_prevalence([0.5, 0.2], from_=None),
+    ):
+        with pytest.raises(prevail.InputError, match=r"is missing: say how common 1 is, \w+=0.02 .*\{0: 0.98, 1: 0.02\}"):
+            use()
+    assert np.allclose(model.for_population(0.5).predict_proba(X), model.for_population("design").predict_proba(X))
+    with pytest.raises(prevail.InputError, match="say how common each class is, to={0: ..., 1: ..., 2: ...}"):
+        prevail.adjust([[0.2, 0.3, 0.5]], from_=[0.2, 0.3, 0.5], to=None)
+
+
+def test_sequence_in_the_wrong_order():
+    named = np.where(y == 1, "case", "control")
+    model = prevail.PrevalenceAdjusted(LogisticRegression(), 0.1).fit(X, named)
+    with pytest.warns(prevail.PrevailWarning, match=r"order of the classes, case, control.*\{'case': 0.9, 'control': 0.1\}"):
+        model.for_population([0.9, 0.1])
+    with pytest.warns(prevail.PrevailWarning, match="order of the classes"):
+        prevail.adjust([0.5], from_=0.5, to=[0.2, 0.8])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.for_population([0.1, 0.9]).predict_proba(X)
+        model.for_population({"case": 0.9, "control": 0.1}).predict_proba(X)
+        prevail.adjust([0.5], from_=[0.2, 0.8], to=0.1)  # a design may have any shares
+
+
+@pytest.mark.parametrize("text, here", [
+    ("leave it out with `exclude` age", "leave it out with `exclude='age'`"),
+    ("leave it out with `exclude` 'my age', or", "leave it out with `exclude='my age'`, or"),
+    ("use `missing` drop.", "use `missing='drop'`."),
+    ("a prior such as `prior` normal:2.5", "a prior such as `prior='normal:2.5'`"),
+    ("`prevalence-n` 0 without a prior", "`prevalence_n=0` without a prior"),
+    ("`prevalence-n` is a number", "`prevalence_n` is a number"),
+    ("say `prevalence` dead=5.6%, if", "say `prevalence={'dead': 0.056}`, if"),
+    ("leave `strata` out", "leave `strata` out"),
+    ("`weights` are counts", "`weights` are counts"),
+])  # fmt: skip
+def test_words_of_the_command(text, here):
+    from prevail._errors import in_python
+
+    assert in_python(text) == here
 
 
 @pytest.mark.parametrize("given, labels, part", [
@@ -75,7 +126,7 @@ def test_frames():
     holes.loc[5, "sex"] = None
     with pytest.raises(prevail.InputError, match="row 5") as told:
         fit(holes)
-    assert (told.value.row, told.value.column) == (5, "sex") and "`missing`" in str(told.value)
+    assert (told.value.row, told.value.column) == (5, "sex") and "`missing='drop'`" in str(told.value)
     assert fit(holes, missing="impute").predict_proba(holes).shape == (80, 2)
     objects = frame()
     objects["sex"] = [{}] * 80
@@ -106,7 +157,7 @@ def test_options():
     for options, part in (
         ({"loss": "log"}, "`loss` log: choose one of ig|iw|plain|matched"),
         ({"epochs": 3}, "`epochs` is for minibatches"),
-        ({"max_iter": -1}, "`max_iter`"),
+        ({"max_iter": -1}, "`max_iter=-1`"),
         ({"prior": "wide"}, "`prior`"),
         ({"exclude": "age"}, "`exclude`"),
         ({"positive": "ill"}, "no label 'ill'; the labels are 0, 1"),

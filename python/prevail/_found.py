@@ -1,0 +1,186 @@
+"""What a fit found: coefficients, odds ratios, draws, the summary, the diagnosis, model files."""
+
+import numpy as np
+
+from ._c import lib
+from ._compat import check_is_fitted
+from ._context import Context
+from ._errors import in_python
+from ._judge import frame
+from ._model import Model
+from ._training import plain_label
+
+
+class Found:
+    """The part of an estimator that says what was found."""
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def _fitted(self):
+        check_is_fitted(self)
+        return self._model
+
+    def _shares(self, name):
+        found = self._fitted().shares(name)
+        if found is None:
+            return None
+        made = np.empty_like(found)
+        made[self._order] = found
+        return made
+
+    @property
+    def prevalence_(self):
+        """Of the population, by class; that of the design where none was stated."""
+        found = self._shares("prevalence")
+        return self._shares("design") if found is None else found
+
+    @property
+    def design_(self):
+        """The label shares of the rows learned from, by class."""
+        return self._shares("design")
+
+    def _coefficients(self):
+        """[classes][1 + features_], in the order of the classes; the first label's, the reference, are 0."""
+        found = self._fitted().coefficients()
+        made = np.zeros((len(self.classes_), found.shape[1]))
+        made[self._order[1:]] = found
+        if len(self.classes_) == 2:  # of the second class against the first, whichever is the positive one
+            return (made[1] - made[0])[None, :]
+        return made
+
+    def _by_feature(self, values):
+        """Columns of the matrix as those of X, where these are the features themselves; left-out ones are 0."""
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"x{i}" for i in range(self.n_features_in_)] if names is None else list(names)
+        if not set(self.features_) <= set(names):
+            return values
+        made = np.zeros((values.shape[0], len(names)))
+        made[:, [names.index(name) for name in self.features_]] = values
+        return made
+
+    @property
+    def coef_(self):
+        return self._by_feature(self._linear()[1])
+
+    @property
+    def intercept_(self):
+        return self._linear()[0]
+
+    def _linear(self):
+        """(intercepts, coefficients); of ordinal models the thresholds, and one row for all labels."""
+        model = self._fitted()
+        if model.ordinal:
+            found = model.coefficients()
+            return found[0, : len(self.classes_) - 1], found[:, len(self.classes_) - 1 :]
+        if model.text("model") != "linear":
+            raise AttributeError(f"a model {model.text('model')!r} has no coefficients")
+        found = self._coefficients()
+        return found[:, 0], found[:, 1:]
+
+    @property
+    def odds_ratios_(self):
+        return self.odds_ratios()
+
+    def odds_ratios(self, level=0.9):
+        """Odds ratios per unit of each feature, with intervals: a data frame."""
+        self._linear()
+        rows = [row for row in self._model.summary(level)[0] if not np.isnan(row["odds_ratio"])]
+        columns = {
+            "odds_ratio": [row["odds_ratio"] for row in rows],
+            "lo": [row["odds_ratio_lo"] for row in rows],
+            "hi": [row["odds_ratio_hi"] for row in rows],
+        }
+        if len(self.classes_) > 2 and not self._model.ordinal:
+            columns = {"label": [row["label"] for row in rows], **columns}
+        return frame(columns, index=[row["term"] for row in rows])
+
+    @property
+    def posterior_(self):
+        draws = self._fitted().draws()
+        return None if draws is None else draws.reshape(len(draws), -1)
+
+    def summary(self, level=0.9):
+        """Coefficients with their spread, and the prevalences: a text that prints well."""
+        return Summary(self, level)
+
+    def diagnose(self):
+        """Whether the fit is to be trusted, and what to do if not: a list of mappings with the keys check, ok, value,
+        text and remedy."""
+        with Context(self.threads) as ctx:
+            found = self._fitted().checks(ctx)
+        for check in found:
+            del check["warning"]
+            for name in ("text", "remedy"):
+                check[name] = in_python(check[name])
+        return found
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    def save(self, path):
+        """Writes a model file, as the command's."""
+        self._fitted().save(path)
+
+    @classmethod
+    def load(cls, path):
+        """A model file, of the command or of `save`, as a fitted estimator."""
+        made = cls()
+        made._model = Model.load(path)
+        labels = made._model.labels
+        plain = [plain_label(label) for label in labels]
+        made.classes_ = np.unique(plain if len({type(label) for label in plain}) == 1 else labels)
+        names = [
+            lib.pv_classifier_column(made._model.handle, i, None).decode()
+            for i in range(lib.pv_classifier_columns(made._model.handle))
+        ]
+        made.n_features_in_ = len(names)
+        made.model = made._model.text("model")
+        if names != [f"x{i}" for i in range(len(names))]:
+            made.feature_names_in_ = np.asarray(names, dtype=object)
+        made._describe()
+        return made
+
+
+class Summary:
+    """What a classifier says; its text is for people, its attributes for programs.
+
+    Attributes
+    ----------
+    coefficients : DataFrame
+        Of linear models: each term's coefficient, its spread and interval, and the odds ratio.
+    prevalence, design : dict
+        By label.
+    """
+
+    def __init__(self, classifier, level):
+        model = classifier._fitted()
+        rows, marginal = model.summary(level)
+        self.level = level
+        self.model, self.loss, self.stop = model.text("model"), model.text("loss"), model.text("stop")
+        self.rows = int(model.number("rows"))
+        labels = model.labels
+        stated = model.shares("prevalence")
+        self.prevalence = None if stated is None else dict(zip(labels, stated.tolist()))
+        self.design = dict(zip(labels, model.shares("design").tolist()))
+        self.marginal = dict(zip(labels, marginal))
+        self._rows = rows
+        terms = [row["term"] for row in rows]
+        names = [name for name in (rows[0] if rows else {}) if name != "term"]
+        self.coefficients = frame({name: [row[name] for row in rows] for name in names}, index=terms) if rows else None
+
+    def __str__(self):
+        lines = [f"{self.model}, loss {self.loss}, {self.rows} rows; {self.stop}"]
+        for title, given in (("prevalence", self.prevalence), ("design", self.design)):
+            if given is not None:
+                lines.append(f"{title}: " + ", ".join(f"{label} {share:.4g}" for label, share in given.items()))
+        width = max([len(row["term"]) for row in self._rows], default=0) + 2
+        if self._rows:
+            lines.append(f"{'':{width}}{'coefficient':>12}{'odds ratio':>12}   {100 * self.level:g} % interval")
+        for row in self._rows:
+            ratio = "" if np.isnan(row["odds_ratio"]) else f"{row['odds_ratio']:.4g}"
+            bounds = (row["odds_ratio_lo"], row["odds_ratio_hi"])
+            interval = "" if np.isnan(bounds).any() else f"{bounds[0]:.4g} to {bounds[1]:.4g}"
+            lines.append(f"{row['term']:{width}}{row['coefficient']:>12.4g}{ratio:>12}   {interval}".rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__

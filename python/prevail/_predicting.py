@@ -1,0 +1,129 @@
+"""Predictions of a classifier of the library's own."""
+
+import copy
+import ctypes
+
+import numpy as np
+
+from . import _c
+from ._c import lib
+from ._context import Context
+from ._frames import encode, label_texts
+from ._labels import prevalence_text
+from ._model import array
+from ._population import InferredPrevalence, decide, unknown_options
+from ._training import Archive, arrays_of, table_of
+
+
+class Predicting:
+    """The part of an estimator that predicts."""
+
+    def _dataset(self, ctx, X):
+        if self._of_images:
+            table = Archive(ctx, arrays_of(X)).table()
+        else:
+            _, names, X = self._checked(X, reset=False)
+            table = table_of(ctx, "X", X, names).handle
+        schema = lib.pv_classifier_schema(self._model.handle)
+        return ctx.new("pv_dataset_of_table", schema, table, free="pv_dataset_free")
+
+    def _population_text(self, population):
+        if population is None:
+            population = getattr(self, "population_", None)
+        if population is None:
+            return "design" if self._model.shares("prevalence") is None else "true"
+        if isinstance(population, str) and population in ("true", "design", "unknown"):
+            return population
+        if self._of_images and not isinstance(population, str):
+            places = dict(enumerate(self.classes_))
+            shares = prevalence_text(population, self.classes_, self.positive_ if len(places) == 2 else None, "population")
+            parts = dict(part.rsplit("=", 1) for part in shares.split(","))
+            labels = label_texts(self.classes_)
+            return "known:" + ",".join(f"{self._model.labels[list(self._order).index(labels.index(k))]}={p}" for k, p in parts.items())
+        positive = self.positive_ if len(self.classes_) == 2 else None
+        text = prevalence_text(population, self.classes_, positive, "population")
+        return text if text.startswith("known:") else "known:" + text
+
+    def _predict(self, ctx, X, population, level=0.0):
+        text = self._population_text(population)
+        dataset = self._dataset(ctx, X)
+        how = unknown_options(ctx, level or 0.9)
+        place = ctx.new(
+            "pv_population_new", self._model.handle, encode(text), ctypes.byref(how), free="pv_population_free"
+        )
+        options = _c.pv_predict_options(level, False, None)
+        said = ctx.new(
+            "pv_predict",
+            self._model.handle,
+            dataset,
+            place,
+            ctypes.byref(options),
+            kind=ctypes.POINTER(_c.pv_prediction),
+            free="pv_prediction_free",
+        ).contents
+        if text == "unknown":
+            self.inferred_ = self._inferred(said)
+        return said
+
+    def _inferred(self, said):
+        positive = int(self._order[-1]) if len(self.classes_) == 2 else len(self.classes_) - 1
+        return InferredPrevalence(said.inferred.contents, self.classes_, positive, self._order)
+
+    def _matrix(self, said, pointer):
+        found = array(pointer, said.rows, said.classes)
+        made = np.empty_like(found)
+        made[:, self._order] = found
+        return made
+
+    def _said(self, X, population, *parts, level=0.0):
+        self._fitted()
+        with Context(self.threads) as ctx:
+            said = self._predict(ctx, X, population, level)
+            return [self._matrix(said, getattr(said, part)) for part in parts]
+
+    def predict_proba(self, X, population=None):
+        """Probabilities in the population, of shape (n, n_classes).
+
+        Parameters
+        ----------
+        X : as for `fit`
+        population : float, mapping, sequence, "true", "design", "unknown" or None
+            Default: the one whose prevalence was stated. "unknown": inferred from X.
+        """
+        return self._said(X, population, "p")[0]
+
+    def predict_log_proba(self, X, population=None):
+        """Logarithms of `predict_proba`, without underflow."""
+        return self._said(X, population, "log_p")[0]
+
+    def predict_interval(self, X, level=0.9, population=None):
+        """(lo, hi) of the probabilities, each of shape (n, n_classes): with a posterior, or for an unknown population."""
+        return tuple(self._said(X, population, "lo", "hi", level=level))
+
+    def decision_function(self, X):
+        """Log odds of the second class; of more than two the logarithms of the probabilities."""
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def predict(self, X):
+        """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
+        best = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def decide(self, X, costs, population=None):
+        """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
+        return decide(self.predict_proba(X, population), costs, classes=self.classes_)
+
+    def infer_prevalence(self, X, level=0.9):
+        """How common the classes are among rows without labels: an `InferredPrevalence`."""
+        self._fitted()
+        with Context(self.threads) as ctx:
+            return self._inferred(self._predict(ctx, X, "unknown", level))
+
+    def for_population(self, population):
+        """The same classifier, whose predictions are for another population by default; see `predict_proba`."""
+        self._fitted()
+        made = copy.copy(self)
+        made.population_ = population
+        made._population_text(None)
+        return made

@@ -1,0 +1,92 @@
+"""What a fit learns from: tables, arrays of images, and data frames that the library reads as files."""
+
+import contextlib
+import ctypes
+import os
+import tempfile
+from collections.abc import Mapping
+
+import numpy as np
+
+from ._errors import InputError
+from ._frames import Table, array_type, encode, is_frame, label_texts, numbers
+
+
+def plain_label(label):
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(label)
+    return label
+
+
+def place_of(classes, labels):
+    """The place among the classes of each of the library's labels."""
+    place = {text: i for i, text in enumerate(label_texts(classes))}
+    return np.array([place[label] for label in labels])
+
+
+def check_classes(classes, codes, weights):
+    if weights is not None and not (weights > 0).any():
+        raise InputError("sample_weight: all weights are zero; give each row that counts a weight above it", "input")
+    used = classes if weights is None else classes[np.bincount(codes, weights, len(classes)) > 0]
+    if len(used) < 2:
+        raise InputError(
+            f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {used[:1]!r}",
+            "input",
+        )
+
+
+def table_of(ctx, source, X, names):
+    if is_frame(X):
+        return Table.of_frame(ctx, source, X)
+    table = Table(ctx, source, X.shape[0])
+    table.add_matrix(names, X)
+    return table
+
+
+def arrays_of(X):
+    """A mapping of arrays, of which "images" is one."""
+    arrays = dict(X) if isinstance(X, Mapping) else {"images": X}
+    if "images" not in arrays:
+        raise InputError(f"X has no array 'images', only {', '.join(map(str, arrays))}", "input")
+    arrays = {name: np.asarray(value) for name, value in arrays.items()}
+    for name, value in arrays.items():
+        if value.dtype.kind not in "biuf":
+            raise InputError(f"the array {name!r} is of {value.dtype}, not of numbers", "input")
+    if arrays["images"].ndim not in (3, 4):
+        raise ValueError(
+            f"images have the shape (n, height, width) or (n, depth, height, width), not {arrays['images'].shape}"
+        )
+    return arrays
+
+
+class Archive:
+    """Arrays in the library's memory."""
+
+    def __init__(self, ctx, arrays):
+        self.ctx = ctx
+        self.handle = ctx.new("pv_archive_new", b"X", free="pv_archive_free")
+        for name, value in arrays.items():
+            self.add(name, value)
+
+    def add(self, name, value):
+        value = np.ascontiguousarray(numbers(value))
+        place = ctypes.c_void_p()
+        shape = (ctypes.c_size_t * value.ndim)(*value.shape)
+        self.ctx.call(
+            "pv_archive_add", self.handle, encode(name), array_type(value.dtype), value.ndim, shape, ctypes.byref(place)
+        )
+        ctypes.memmove(place, value.ctypes.data, value.nbytes)
+
+    def table(self):
+        return self.ctx.new("pv_table_of", self.handle, None, free="pv_table_free")
+
+
+class Files(contextlib.ExitStack):
+    """Data frames that the library reads as files."""
+
+    def write(self, name, data):
+        folder = self.enter_context(tempfile.TemporaryDirectory(prefix="prevail-"))
+        path = os.path.join(folder, f"{name}.csv")
+        data.to_csv(path, index=False)
+        return path

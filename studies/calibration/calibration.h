@@ -144,6 +144,8 @@ size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double
 /* ---- report and pictures ----------------------------------------------------------------------------------------- */
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real);
+/* (calibration_ratios.c) The figure of log odds ratios, of one data set fitted at every prevalence. */
+int calibration_ratios(cli_call *call, const calibration *c);
 int calibration_pictures(cli_call *call, const calibration *c, const nodules *real);
 
 #endif

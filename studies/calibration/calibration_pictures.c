@@ -155,6 +155,8 @@ int calibration_pictures(cli_call *call, const calibration *c, const nodules *re
     if (code == CLI_OK)
         code = write_odds_ratios(call, c);
     if (code == CLI_OK)
+        code = calibration_ratios(call, c);
+    if (code == CLI_OK)
         code = write_rates(call, c);
     if (code == CLI_OK && real)
         code = write_real(call, real);

@@ -48,6 +48,10 @@ void cli_print_posterior(const pv_classifier *c) {
     printf(", %zu draws", p->count);
     switch (p->kind) {
     case PV_POSTERIOR_LAPLACE:
+        if (p->dims < pv_model_params(c->model)) {
+            printf(", of the last layer alone (%zu of %zu parameters)\n", p->dims, pv_model_params(c->model));
+            break;
+        }
         printf(", log evidence about %.6g\n", p->elbo);
         break;
     case PV_POSTERIOR_VI:

@@ -257,8 +257,10 @@ static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool image
                         pv_loss_name((pv_loss)o->loss));
     if (images && !minibatches)
         return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
-    if (images && o->infer > PV_INFER_ML)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer`: posteriors are for tables; images take map or ml");
+    if (images && o->infer > PV_INFER_ML && o->infer != PV_INFER_LAPLACE)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer` %s is for tables; images take map, ml or laplace, over the last layer",
+                        pv_inference_name((pv_inference)o->infer));
     if (corrects && has_part(o, images, AUXILIARY) && !minibatches)
         return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s needs minibatches: add `batch` 256, or use profile or plugin",
                         marginal);
@@ -269,7 +271,7 @@ static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool image
     if (o->patience > 0 && o->validation == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "`patience` %lld needs validation rows: add `validation` 0.2",
                         (long long)o->patience);
-    if (minibatches && o->infer > PV_INFER_ML && o->infer != PV_INFER_VI)
+    if (minibatches && o->infer > PV_INFER_ML && o->infer != PV_INFER_VI && o->infer != PV_INFER_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
                         pv_inference_name((pv_inference)o->infer));
     return PV_OK;

@@ -28,8 +28,7 @@ static double prior_curvature(const pv__problem *problem, size_t i, double w) {
     return pv__prior_curvature(problem, i, w);
 }
 
-/* The inverse of L L^T into inverse [n][n]. */
-static void invert(size_t n, const double *L, double *inverse) {
+void pv__factor_invert(size_t n, const double *L, double *inverse) {
     memset(inverse, 0, n * n * sizeof *inverse);
     for (size_t c = 0; c < n; c++) {
         double *x = inverse + c * n; /* column c, which is row c */
@@ -47,10 +46,21 @@ static void invert(size_t n, const double *L, double *inverse) {
     }
 }
 
+void pv__hold_labels(const pv__problem *problem, size_t P, double observed, double *covariance) {
+    const double *pi = problem->population.prevalence, *mass = problem->mass;
+    size_t k = (size_t)problem->targets.classes, size = P / (k - 1);
+    for (size_t j = 0; j < k - 1; j++)
+        for (size_t l = 0; l < k - 1; l++) {
+            double *entry = &covariance[j * size * P + l * size];
+            *entry += 1 / (pi[0] * observed) - 1 / mass[0];
+            if (j == l)
+                *entry += 1 / (pi[j + 1] * observed) - 1 / mass[j + 1];
+        }
+}
+
 static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance,
                                   bool *found) {
-    size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model), size = P / (k - 1);
-    const pv_prevalence *population = &problem->population;
+    size_t P = pv_model_params(problem->model);
     double *H;
     PV_TRY(pv__alloc(ctx, P, P * sizeof *H, &H));
     pv_status status = pv__information(ctx, problem, w, H);
@@ -58,16 +68,9 @@ static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const
         H[i * P + i] += prior_curvature(problem, i, w[i]);
     *found = status == PV_OK && pv__cholesky(P, H, 0);
     if (*found)
-        invert(P, H, covariance);
-    const double *pi = population->prevalence, *mass = problem->mass;
-    double observed = population->prevalence_n; /* infinite: the prevalence is known */
-    for (size_t j = 0; *found && pv__is_profile(problem) && j < k - 1; j++)
-        for (size_t l = 0; l < k - 1; l++) {
-            double *entry = &covariance[j * size * P + l * size];
-            *entry += 1 / (pi[0] * observed) - 1 / mass[0];
-            if (j == l)
-                *entry += 1 / (pi[j + 1] * observed) - 1 / mass[j + 1];
-        }
+        pv__factor_invert(P, H, covariance);
+    if (*found && pv__is_profile(problem))
+        pv__hold_labels(problem, P, problem->population.prevalence_n, covariance);
     pv__free(ctx, H);
     return status;
 }

@@ -11,7 +11,7 @@ typedef struct summary {
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
     int64_t has_agreement, mean_df, df, chosen, separated;
     double mean_statistic, statistic, p_value, exponent;
-    int64_t has_errors;
+    int64_t has_errors, dims;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -40,6 +40,7 @@ static summary summarise(const pv_classifier *c) {
         return s;
     s.kind = p->kind;
     s.count = (int64_t)p->count;
+    s.dims = (int64_t)p->dims;
     s.chains = (int64_t)p->chains;
     s.components = (int64_t)p->mixture.components;
     s.diagonal = p->mixture.diagonal;
@@ -76,6 +77,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->stratified ? c->stratified->log_marginal : NULL, cells);
     if (!p) /* of one that has no posterior; some may not be defined */
         return add(field, n, c->standard_error, params);
+    params = p->dims;
     pv_mixture *m = &p->mixture;
     n = add(field, n, p->draws, p->count * params);
     n = add(field, n, c->draw_log_marginal, p->count * k);
@@ -105,9 +107,10 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
 
 /* Counts are held against the size of what is there before anything is asked for. */
 static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
-    size_t params = pv_model_params(c->model), k = (size_t)c->schema->classes, most = bytes / sizeof(double);
-    if (s->count < 1 || (uint64_t)s->count > most || params > most / (size_t)s->count || s->components < 0 ||
-        (uint64_t)s->components > most || s->rank < 0 || s->rank > PV_MIXTURE_RANK_MAX ||
+    size_t params = (size_t)s->dims, k = (size_t)c->schema->classes, most = bytes / sizeof(double);
+    if (!pv__posterior_dims_sound(c->model, params) || s->count < 1 || (uint64_t)s->count > most ||
+        params > most / (size_t)s->count || s->components < 0 || (uint64_t)s->components > most || s->rank < 0 ||
+        s->rank > PV_MIXTURE_RANK_MAX ||
         pv_mixture_factor_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
         s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_ROBUST || s->posterior_stop < 0 ||
         s->posterior_stop > PV_STOP_POOR || s->chains < 0)

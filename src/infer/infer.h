@@ -265,6 +265,18 @@ pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const do
 /* The information of the rows at w, prior left out, [params][params]: that of the labels given the columns. Of very
  * many rows those that are evenly spaced stand for the others. */
 pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *information);
+/* (errors.c) The inverse of L L^T into inverse [n][n]. */
+void pv__factor_invert(size_t n, const double *L, double *inverse);
+/* (errors.c) From the inverse information [P][P] of a linear model to profile's covariance: label masses are no chance,
+ * and the prevalence rests on so many observations (infinite: it is known). */
+void pv__hold_labels(const pv__problem *problem, size_t P, double observed, double *covariance);
+/* (last_layer.c) Whether draws of a model's posterior may have so many numbers. */
+bool pv__posterior_dims_sound(const pv_model *model, size_t dims);
+/* (last_layer.c) Whether the posterior asked for is over the last layer alone; then what it can do, and it itself. */
+bool pv__posterior_is_last_layer(const pv__problem *problem);
+PV_MUST_USE pv_status pv__check_last_layer(pv_ctx *ctx, const pv__problem *problem);
+PV_MUST_USE pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                                         pv_classifier *classifier);
 void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
 void pv__precondition_backward(const pv__precondition *p, const double *u, double *w); /* w = L^-T u */
 void pv__precondition_forward(const pv__precondition *p, const double *g, double *u);  /* u = L^-1 g */

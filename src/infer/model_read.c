@@ -416,11 +416,14 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
         return PV_OK;
     const char *kind = json_string_value(json_object_get(from, "kind"));
     json_int_t count = json_integer_value(json_object_get(from, "count"));
-    size_t params = pv_model_params(c->model), k = (size_t)c->schema->classes;
+    json_t *given = json_object_get(from, "parameters"); /* absent: of all */
+    json_int_t parameters = given ? json_integer_value(given) : (json_int_t)pv_model_params(c->model);
+    size_t params = parameters > 0 ? (size_t)parameters : 0, k = (size_t)c->schema->classes;
     /* The counts are bounded by the payload before anything is multiplied. */
     pv_posterior_kind which;
-    if (!pv_posterior_kind_find(kind, &which) || c->schema->image || count < 1 || (size_t)count > r->payload_size ||
-        params > r->payload_size / (size_t)count || k > r->payload_size / (size_t)count)
+    if (!pv_posterior_kind_find(kind, &which) || !pv__posterior_dims_sound(c->model, params) || count < 1 ||
+        (size_t)count > r->payload_size || params > r->payload_size / (size_t)count ||
+        k > r->payload_size / (size_t)count)
         return damaged(r, "its posterior is damaged");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
     pv_posterior *p = c->posterior;

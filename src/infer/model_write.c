@@ -97,12 +97,13 @@ static json_t *array_table(const array *arrays, size_t n) {
 static json_t *posterior_of(const pv_posterior *p) {
     if (!p)
         return json_null();
-    return json_pack("{s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind",
-                     pv_posterior_kind_name(p->kind), "count", (json_int_t)p->count, "stop", pv_stop_name(p->stop),
-                     "iterations", (json_int_t)p->iterations, "elbo", real_or_null(p->elbo), "elbo_se",
-                     real_or_null(p->elbo_se), "evidence", real_or_null(p->evidence), "chains", (json_int_t)p->chains,
-                     "divergences", (json_int_t)p->divergences, "max_depth_hits", (json_int_t)p->max_depth_hits,
-                     "acceptance", real_or_null(p->acceptance), "step_size", real_or_null(p->step_size));
+    return json_pack("{s:s, s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind",
+                     pv_posterior_kind_name(p->kind), "count", (json_int_t)p->count, "parameters", (json_int_t)p->dims,
+                     "stop", pv_stop_name(p->stop), "iterations", (json_int_t)p->iterations, "elbo",
+                     real_or_null(p->elbo), "elbo_se", real_or_null(p->elbo_se), "evidence", real_or_null(p->evidence),
+                     "chains", (json_int_t)p->chains, "divergences", (json_int_t)p->divergences, "max_depth_hits",
+                     (json_int_t)p->max_depth_hits, "acceptance", real_or_null(p->acceptance), "step_size",
+                     real_or_null(p->step_size));
 }
 
 static json_t *sample_of(const pv_classifier *c) {

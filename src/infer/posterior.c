@@ -12,6 +12,11 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     size_t params = pv_model_params(problem->model);
     bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
+    if (pv__posterior_is_last_layer(problem))
+        return pv__check_last_layer(ctx, problem);
+    if (problem->batch > 0 && o->infer != PV_INFER_VI)
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
+                        pv_inference_name((pv_inference)o->infer));
     if (problem->batch > 0 && pv__problem_form(problem) == PV_FORM_SELECTION)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`marginal` profile has its posterior from all rows at once: leave `batch` out, or choose "
@@ -118,6 +123,8 @@ static pv_status part_marginals(pv_ctx *ctx, size_t count, size_t k, size_t widt
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier) {
     size_t k = (size_t)problem->targets.classes;
+    if (pv__posterior_is_last_layer(problem))
+        return pv__fit_last_layer(ctx, problem, solution, classifier);
     pv__problem labelled = pv__labelled(problem);
     if (problem->prior.kind == PV_PRIOR_NONE)
         PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));

@@ -319,7 +319,7 @@ static void move_all(const pv__problem *problem, double *shift, double error, pv
         double *own = shift + k, by = 1 + error * pv_rng_normal(&rng);
         for (size_t y = 0; y < k; y++)
             own[y] = by * shift[y];
-        pv_model_shift(problem->model, own, p->draws + i * p->dims);
+        pv__model_shift_draw(problem->model, own, p->dims, p->draws + i * p->dims);
     }
     for (size_t i = 0; p && i < p->mixture.components; i++)
         pv_model_shift(problem->model, shift, p->mixture.mean + i * p->dims);

@@ -133,6 +133,13 @@ static void forward(const pv_model *model, pv_model_work *work, const double *w,
         pv__log_softmax_rows(n, (size_t)model->classes, in, loglik);
 }
 
+static const double *hidden(const pv_model *model, const pv_model_work *work) {
+    const double *at = work->block;
+    for (int l = 0; l + 2 < model->layers; l++)
+        at += work->rows * model->width[l + 1];
+    return at;
+}
+
 static void transpose(size_t rows, size_t columns, const double *a, double *t) {
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++)
@@ -183,4 +190,5 @@ const pv__architecture pv__mlp = {.parse = parse,
                                   .output_bias = output_bias,
                                   .forward = forward,
                                   .backward = backward,
-                                  .backward_needs_work = true};
+                                  .backward_needs_work = true,
+                                  .hidden = hidden};

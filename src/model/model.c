@@ -101,6 +101,35 @@ void pv_model_shift(const pv_model *model, const double *shift, double *w) {
         bias[(size_t)(y - fixed) * stride] += shift[y] - (fixed ? shift[0] : 0);
 }
 
+size_t pv__model_hidden(const pv_model *model) {
+    if (!model->architecture->hidden)
+        return 0;
+    return model->network ? pv__network_features(model) : model->width[model->layers - 1];
+}
+
+pv_status pv__model_head(pv_ctx *ctx, const pv_model *model, pv_model **head) {
+    pv_model *made;
+    size_t width = pv__model_hidden(model), k = (size_t)model->classes;
+    *head = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
+    *made = (pv_model){.architecture = &pv__mlp,
+                       .inputs = (int)width,
+                       .classes = model->classes,
+                       .layers = 1,
+                       .width = {width, k},
+                       .params = (width + 1) * k};
+    *head = made;
+    return PV_OK;
+}
+
+void pv__model_shift_draw(const pv_model *model, const double *shift, size_t dims, double *draw) {
+    size_t k = (size_t)model->classes;
+    if (dims == model->params)
+        pv_model_shift(model, shift, draw);
+    for (size_t y = 0; dims < model->params && y < k; y++)
+        draw[dims - k + y] += shift[y];
+}
+
 void pv_model_start(const pv_model *model, uint64_t seed, const double *log_p, double *w) {
     memset(w, 0, model->params * sizeof *w);
     model->architecture->start(model, seed, w);

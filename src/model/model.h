@@ -73,6 +73,9 @@ typedef struct pv__architecture {
     pv_status (*check)(pv_ctx *ctx, const pv_model_work *work);
     size_t (*rows)(const pv_model *model, size_t most);
     size_t (*low_params)(const pv_model *model);
+    /* Those with hidden layers, whose last one is the end of the parameters, W [hidden][classes] and then biases: what
+     * it took in the work's last forward, [n][hidden]. */
+    const double *(*hidden)(const pv_model *model, const pv_model_work *work);
     /* Two classes, hard labels: the log-loss of the logits moved by shift, forward and backward in one go. z [n]
      * receives the logits; the gradient is added to dw. Returns the loss. */
     double (*logistic_loss)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
@@ -113,10 +116,17 @@ void pv__log_softmax_rows_backward(size_t n, size_t classes, const double *logli
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
 /* Whether the work's last forward, and the backward after it, could do what they were to do. */
 PV_MUST_USE pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work);
-bool pv__network_absent(const char *spec); /* a network, which this library was built without */
+size_t pv__network_features(const pv_model *model); /* that a network's last layer takes */
+bool pv__network_absent(const char *spec);          /* a network, which this library was built without */
 bool pv__model_takes_views(const pv_model *model);
 /* Rows that one work should take, at most the given number: a network's stay below a gigabyte where one row does. */
 size_t pv__model_rows(const pv_model *model, size_t most);
+/* Outputs of the last hidden layer; 0: there is none. */
+size_t pv__model_hidden(const pv_model *model);
+/* The last layer alone, as a model of what it takes. The caller frees *head. */
+PV_MUST_USE pv_status pv__model_head(pv_ctx *ctx, const pv_model *model, pv_model **head);
+/* pv_model_shift for a draw of `dims` parameters: all of them, or the last layer's. */
+void pv__model_shift_draw(const pv_model *model, const double *shift, size_t dims, double *draw);
 /* How many of the first parameters --freeze-low keeps; 0 but for networks. */
 size_t pv__model_low_params(const pv_model *model);
 

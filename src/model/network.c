@@ -163,6 +163,15 @@ static size_t low_params(const pv_model *model) {
     return model->network->graph.low_params;
 }
 
+size_t pv__network_features(const pv_model *model) {
+    return model->network->features;
+}
+
+static const double *hidden(const pv_model *model, const pv_model_work *work) {
+    (void)model;
+    return work->network->pooled;
+}
+
 /* ---- views to rows ----------------------------------------------------------------------------------------------- */
 
 static void pool_views(const pv__network *net, pv__network_work *work, size_t n) {
@@ -293,7 +302,7 @@ static pv_status views_inception(pv_ctx *ctx, const char *spec, bool *mine, int6
         .parse = parse_##word, .views = views_##word, .is_bias = is_bias, .start = start, .output_bias = output_bias,  \
         .forward = forward, .backward = backward, .backward_needs_work = true, .own_threads = true, .chunk_rows = 32,  \
         .work_new = work_new, .work_free = work_free, .train = train, .check = check, .rows = most_rows,               \
-        .low_params = low_params                                                                                       \
+        .low_params = low_params, .hidden = hidden                                                                     \
     }
 
 const pv__architecture pv__convnet = NETWORK(convnet);

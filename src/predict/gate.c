@@ -94,7 +94,7 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
         return PV_OK;
     size_t number = (data->table_row ? data->table_row[row] : row) + 1, far = farthest(data, row);
     const char *const *feature = c->schema ? (const char *const *)c->schema->feature : NULL;
-    if (far == SIZE_MAX || !feature)
+    if (far == SIZE_MAX || !feature || data->features != c->schema->features)
         return pv__fail(ctx, PV_ERR_NUMERIC,
                         "row %zu: the model's probabilities overflow; its values, or the model's "
                         "parameters, are too large: prevail diagnose looks at the model",

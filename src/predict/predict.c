@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "infer/last_layer.h"
 
 pv_predict_options pv_predict_options_default(void) {
     return (pv_predict_options){0};
@@ -355,17 +356,25 @@ pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_data
     const pv_predict_options none = {0};
     pv_population *home = NULL;
     pv__unmatched_view view = {.block = NULL};
+    pv__head_view head = {.model = NULL};
     const pv_classifier *own = classifier;
     *prediction = NULL;
     if (!population)
         PV_TRY(pv_population_new(ctx, classifier, "true", NULL, &home));
     pv_status status = PV_OK;
-    if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_DESIGN))
+    if (pv__is_last_layer(classifier)) {
+        status = pv__head_of(ctx, classifier, data, &head);
+        own = classifier = &head.classifier;
+        data = &head.data;
+    }
+    if (status == PV_OK && population &&
+        (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_DESIGN))
         status = pv__unmatched(ctx, classifier, &view, &own);
     if (status == PV_OK)
         status =
             pv__predict_plain(ctx, own, data, population ? population : home, options ? options : &none, prediction);
     pv__free(ctx, view.block);
+    pv__head_clear(ctx, &head);
     pv_population_free(ctx, home);
     return status;
 }

@@ -107,6 +107,18 @@ PV_MUST_USE pv_status pv__predict_counts(pv_ctx *ctx, const pv_population *popul
 PV_MUST_USE pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                              const size_t *count, double **log_p, double **evidence);
 
+/* (last_layer.c) A classifier with a posterior of its last layer, and rows, as that layer sees them. The caller clears,
+ * whatever was returned. */
+typedef struct pv__head_view {
+    pv_classifier classifier;
+    pv_dataset data;
+    pv_model *model;
+    double *hidden; /* [rows][features] */
+} pv__head_view;
+PV_MUST_USE pv_status pv__head_of(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                  pv__head_view *view);
+void pv__head_clear(pv_ctx *ctx, pv__head_view *view);
+
 /* (unmatched.c) *unmatched: the classifier before its output biases were matched; itself where they were not. view is
  * the caller's, and its block to be freed. */
 typedef struct pv__unmatched_view {

@@ -20,12 +20,18 @@ static size_t size_of(pv__shape s) {
     return s.channels * s.height * s.width;
 }
 
-template <typename T> static pv__plugin_code take(pv__net *net, size_t count, T **block, char *why) {
-    void *made;
-    CUDA_TRY(cudaMalloc(&made, (count ? count : 1) * sizeof(T)));
-    net->blocks.push_back(made);
-    CUDA_TRY(cudaMemsetAsync(made, 0, (count ? count : 1) * sizeof(T), net->stream));
-    *block = static_cast<T *>(made);
+static void free_waiting(void);
+
+pv__plugin_code take_bytes(pv__net *net, size_t size, void **block, char *why) {
+    cudaError_t error = cudaMalloc(block, size);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        free_waiting();
+        error = cudaMalloc(block, size);
+    }
+    CUDA_TRY(error);
+    net->blocks.push_back(*block);
+    CUDA_TRY(cudaMemsetAsync(*block, 0, size, net->stream));
     return PV_PLUGIN_OK;
 }
 
@@ -212,12 +218,13 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
 static void net_free(pv__net *net) {
     if (net->stream)
         cudaStreamSynchronize(net->stream);
-    for (int i = 0; i < 2; i++) {
-        if (net->forward[i].graph)
-            cudaGraphExecDestroy(net->forward[i].graph);
-        if (net->backward[i].graph)
-            cudaGraphExecDestroy(net->backward[i].graph);
-    }
+    if (net->aside)
+        cudaStreamSynchronize(net->aside);
+    for (Captured &captured : net->forward)
+        forget(&captured);
+    for (Captured &captured : net->backward)
+        forget(&captured);
+    auxiliary_free(&net->auxiliary);
     for (int t = 0; t < net->graph.nodes; t++)
         for (int pass = 0; pass < PASSES; pass++)
             plan_free(&net->layer[t].plan[pass]);
@@ -238,11 +245,35 @@ static void net_free(pv__net *net) {
     delete net;
 }
 
-/* Nets that were closed wait for the next of their kind: a fit opens some for each epoch, and making one takes longer
- * than an epoch. */
+/* Nets that were closed wait for the next of their kind: making one takes longer than an epoch of a fit, and stops all
+ * others on the device meanwhile. */
 static std::mutex waiting_lock;
 static pv__net *waiting;
-enum { WAITING_MOST = 6 };
+enum { WAITING_MOST = 64 };
+
+static void free_all(pv__net *list) {
+    while (list) {
+        pv__net *net = list;
+        list = net->next;
+        net_free(net);
+    }
+}
+
+static void free_waiting(void) {
+    pv__net *list;
+    {
+        std::lock_guard<std::mutex> held(waiting_lock);
+        list = waiting;
+        waiting = NULL;
+    }
+    free_all(list);
+}
+
+/* Those that wait take so much that others may find too little. */
+static bool is_crowded(void) {
+    size_t left, whole;
+    return cudaMemGetInfo(&left, &whole) != cudaSuccess || left < whole / 2;
+}
 
 static bool alike(const pv__net *net, const pv__net_spec *spec) {
     return net->spec.images == spec->images && net->spec.precision == spec->precision &&
@@ -287,7 +318,8 @@ pv__plugin_code net_open(const pv__net_spec *spec, pv__net **made, char *why) {
 void net_close(pv__net *net) {
     if (!net)
         return;
-    bool well = cudaStreamSynchronize(net->stream) == cudaSuccess;
+    bool well = cudaStreamSynchronize(net->stream) == cudaSuccess && cudaStreamSynchronize(net->aside) == cudaSuccess;
+    int most = is_crowded() ? 1 : WAITING_MOST;
     pv__net *oldest = NULL;
     net->volumes = NULL;
     {
@@ -298,14 +330,13 @@ void net_close(pv__net *net) {
             waiting = net;
         }
         for (pv__net **at = &waiting; *at; at = &(*at)->next)
-            if (++count > WAITING_MOST) {
+            if (++count > most) {
                 oldest = *at;
                 *at = NULL;
                 break;
             }
     }
-    if (oldest)
-        net_free(oldest);
+    free_all(oldest);
     if (!well)
         net_free(net);
 }

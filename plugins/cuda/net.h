@@ -22,6 +22,16 @@ struct Captured {
     int runs;
 };
 
+enum { AUXILIARY_BLOCKS = 264 };
+
+/* The linear auxiliary network (auxiliary.cu). */
+struct Auxiliary {
+    float *offset, *matrix;        /* [room], [classes][room]; NULL: there is none */
+    double *partial, *sums;        /* [2 classes + 1][AUXILIARY_BLOCKS]; [2 classes + 1], and A's step [classes] */
+    double *pinned;                /* sums, on the host */
+    cudaEvent_t followed, learned; /* A and o have moved; w has */
+};
+
 struct pv__net {
     pv__net_spec spec;
     pv__graph graph;
@@ -55,10 +65,18 @@ struct pv__net {
     bool dropped; /* the last forward had dropout */
     pv__cut cut;
     const pv__volumes *volumes;
-    Captured forward[2], backward[2]; /* views sent or cut; without the low-level module or with */
+    /* views sent or cut, and with dropout (training) or without (two more); without the low-level module or with */
+    Captured forward[4], backward[2];
+    Auxiliary auxiliary;
 
     pv__net *next; /* among those that wait for their next use */
 };
+
+inline void forget(Captured *captured) {
+    if (captured->graph)
+        cudaGraphExecDestroy(captured->graph);
+    *captured = Captured{};
+}
 
 /* Runs body, or the graph that was captured of it. */
 template <typename Body> pv__plugin_code replay(pv__net *net, Captured *captured, char *why, Body body) {
@@ -83,6 +101,15 @@ template <typename Body> pv__plugin_code replay(pv__net *net, Captured *captured
     return code;
 }
 
+/* Memory of the device, zeroed, which is freed with the net. Nets that wait give theirs where there is too little. */
+pv__plugin_code take_bytes(pv__net *net, size_t size, void **block, char *why);
+template <typename T> pv__plugin_code take(pv__net *net, size_t count, T **block, char *why) {
+    void *made;
+    CODE_TRY(take_bytes(net, (count ? count : 1) * sizeof(T), &made, why));
+    *block = static_cast<T *>(made);
+    return PV_PLUGIN_OK;
+}
+
 pv__plugin_code net_open(const pv__net_spec *spec, pv__net **net, char *why);
 void net_close(pv__net *net);
 
@@ -103,7 +130,15 @@ pv__plugin_code rows_put(pv__net *net, const double *w, const double *mean, cons
 pv__plugin_code rows_get(pv__net *net, double *w, double *mean, double *square, double *marked, char *why);
 pv__plugin_code rows_mark(pv__net *net, char *why);
 pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why);
-pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, char *why);
+pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow, char *why);
+
+pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *matrix, char *why);
+pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why);
+pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why);
+/* Before Adam's step, and after it. */
+pv__plugin_code auxiliary_follow(pv__net *net, const pv__follow *follow, char *why);
+pv__plugin_code auxiliary_learned(pv__net *net, char *why);
+void auxiliary_free(Auxiliary *auxiliary);
 
 /* The host's parameters into one of the device's arrays, and back. */
 pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why);

@@ -95,7 +95,8 @@ static void volumes_close(pv__volumes *volumes) {
 }
 
 extern "C" __attribute__((visibility("default"))) const pv__plugin pv_plugin;
-const pv__plugin pv_plugin = {PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",       about,        net_open,
-                              net_close,         net_load,           net_forward,  net_backward, net_gradient,
-                              rows_forward,      rows_backward,      rows_put,     rows_get,     rows_mark,
-                              rows_pull,         rows_learn,         volumes_open, volumes_close};
+const pv__plugin pv_plugin = {PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",        about,         net_open,
+                              net_close,         net_load,           net_forward,   net_backward,  net_gradient,
+                              rows_forward,      rows_backward,      rows_put,      rows_get,      rows_mark,
+                              rows_pull,         rows_learn,         auxiliary_put, auxiliary_get, auxiliary_sums,
+                              volumes_open,      volumes_close};

@@ -10,12 +10,6 @@
 
 #include "net.h"
 
-static void forget(Captured *captured) {
-    if (captured->graph)
-        cudaGraphExecDestroy(captured->graph);
-    *captured = Captured{};
-}
-
 static bool same_cut(const pv__cut *a, const pv__cut *b) {
     return a->size == b->size && a->field == b->field && a->low == b->low && a->high == b->high && a->mean == b->mean &&
            a->spread == b->spread;
@@ -26,16 +20,19 @@ static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *why) 
     Where *where = (Where *)(net->pinned + net->where_at);
     *draws = Draws{rows->dropout.seed, rows->dropout.first};
     if (rows->x) {
-        size_t in = (size_t)net->images * net->graph.input.height * net->graph.input.width;
+        size_t in = rows->n * net->spec.views * net->graph.input.height * net->graph.input.width;
         CUDA_TRY(cudaMemcpyAsync(net->stage, rows->x, in * sizeof *rows->x, cudaMemcpyHostToDevice, net->stream));
         narrow(net->stream, in, net->stage, (float *)net->value[0]);
         return PV_PLUGIN_OK;
     }
-    for (int i = 0; i < net->rows; i++) {
-        where[i].volume = rows->volume[i];
-        memcpy(where[i].spacing, rows->spacing + 3 * i, sizeof where[i].spacing);
+    pv__plane *plane = (pv__plane *)(net->pinned + net->planes_at);
+    size_t views = net->spec.views;
+    for (size_t i = 0; i < (size_t)net->rows; i++) {
+        size_t row = i < rows->n ? i : 0; /* too few: the first stands in */
+        where[i].volume = rows->volume[row];
+        memcpy(where[i].spacing, rows->spacing + 3 * row, sizeof where[i].spacing);
+        memcpy(plane + i * views, rows->plane + row * views, views * sizeof *plane);
     }
-    memcpy(net->pinned + net->planes_at, rows->plane, net->spec.images * sizeof *rows->plane);
     return PV_PLUGIN_OK;
 }
 
@@ -62,21 +59,23 @@ static pv__plugin_code run_forward(pv__net *net, bool cut, bool dropout, char *w
 }
 
 pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
-    bool cut = !rows->x;
-    if (rows->n != (size_t)net->rows || !rows->dropout.on) {
+    bool cut = !rows->x, dropout = rows->dropout.on;
+    if (dropout ? rows->n != (size_t)net->rows : rows->n < 1 || rows->n > (size_t)net->rows) {
         snprintf(why, PV_PLUGIN_TEXT, "a step takes %d rows, and not %zu", net->rows, rows->n);
         return PV_PLUGIN_FAILED;
     }
     if (cut && (net->volumes != rows->volumes || !same_cut(&net->cut, &rows->cut))) {
         forget(&net->forward[1]);
+        forget(&net->forward[3]);
         net->volumes = rows->volumes;
         net->cut = rows->cut;
     }
     CODE_TRY(send_rows(net, rows, why));
-    CODE_TRY(replay(net, &net->forward[cut], why, [&] { return run_forward(net, cut, true, why); }));
-    net->dropped = true;
+    Captured *captured = &net->forward[(dropout ? 0 : 2) + (cut ? 1 : 0)];
+    CODE_TRY(replay(net, captured, why, [&] { return run_forward(net, cut, dropout, why); }));
+    net->dropped = dropout;
     CUDA_TRY(cudaStreamSynchronize(net->stream));
-    memcpy(loglik, net->pinned + net->loglik_at, net->sent_size - net->loglik_at);
+    memcpy(loglik, net->pinned + net->loglik_at, rows->n * net->spec.classes * sizeof *loglik);
     return PV_PLUGIN_OK;
 }
 
@@ -147,8 +146,10 @@ static size_t device_begin(const pv__net *net, size_t begin) {
     return net->output;
 }
 
-pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, char *why) {
+pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow, char *why) {
     Adam adam = {};
+    if (follow)
+        CODE_TRY(auxiliary_follow(net, follow, why));
     adam.scale = (float)(rate / (1 - pow(0.9, (double)step)));
     adam.unbias = (float)(1 / (1 - pow(0.999, (double)step)));
     adam.prior = net->prior;
@@ -158,5 +159,5 @@ pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step
         net->w_half};
     adam_step(net->stream, device_begin(net, begin), net->room, &adam, &parameters);
     CUDA_TRY(cudaGetLastError());
-    return PV_PLUGIN_OK;
+    return follow ? auxiliary_learned(net, why) : PV_PLUGIN_OK;
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { PV_PLUGIN_VERSION = 1, PV_PLUGIN_TEXT = 256 };
+enum { PV_PLUGIN_VERSION = 2, PV_PLUGIN_TEXT = 256 };
 
 typedef enum pv__plugin_code {
     PV_PLUGIN_OK,
@@ -69,7 +69,7 @@ typedef struct pv__rows {
     const size_t *volume;   /* [n] */
     const double *spacing;  /* [n][3] */
     const pv__plane *plane; /* [n][views] */
-    pv__dropout dropout;
+    pv__dropout dropout;    /* not on: of a prediction, after which there is no backward */
 } pv__rows;
 
 /* A prior of one parameter: 0 none, 1 normal, 2 student, 3 laplace, as prevail/infer.h has them. */
@@ -84,6 +84,13 @@ typedef struct pv__pull {
     const bool *is_bias;  /* [params] */
     const double *centre; /* [params] */
 } pv__pull;
+
+/* A step of the linear auxiliary network, log q = A^T (w - o) + b, of which A and o are on the device: A moves by step
+ * [classes] times w - o, then towards zero by the threshold, and o by gain times w - o. */
+typedef struct pv__follow {
+    const double *step;
+    double threshold, gain;
+} pv__follow;
 
 typedef struct pv__plugin {
     uint32_t version; /* PV_PLUGIN_VERSION, the first field for ever */
@@ -104,7 +111,8 @@ typedef struct pv__plugin {
     /* Adds the last gradient to dw, from the parameter `begin` on. */
     pv__plugin_code (*gradient)(pv__net *net, size_t begin, double *dw, char *why);
 
-    /* Training with everything on the device. loglik [n][classes] of rows; then the gradient for dloglik. */
+    /* Training with everything on the device. loglik [n][classes] of rows, at most as many as the net is for (in
+     * training all of them); then the gradient for dloglik. */
     pv__plugin_code (*rows_forward)(pv__net *net, const pv__rows *rows, double *loglik, char *why);
     pv__plugin_code (*rows_backward)(pv__net *net, const double *dloglik, bool low, char *why);
     /* Parameters, Adam's moments and the parameters that were marked, [params] each. get: NULL is not wanted. */
@@ -114,8 +122,17 @@ typedef struct pv__plugin {
     pv__plugin_code (*mark)(pv__net *net, char *why); /* the parameters as they are */
     /* The prior that learn takes; NULL: none. */
     pv__plugin_code (*pull)(pv__net *net, const pv__pull *pull, char *why);
-    /* The prior's slope and Adam's step number `step`, from 1, by the last gradient; parameters before `begin` stay. */
-    pv__plugin_code (*learn)(pv__net *net, size_t begin, double rate, int64_t step, char *why);
+    /* The prior's slope and Adam's step number `step`, from 1, by the last gradient; parameters before `begin` stay.
+     * follow, NULL: none, is taken before, at the parameters that the rows saw. */
+    pv__plugin_code (*learn)(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow,
+                             char *why);
+
+    /* The linear auxiliary network: o [params] and A [params][classes], there and back. */
+    pv__plugin_code (*auxiliary_put)(pv__net *net, const double *offset, const double *matrix, char *why);
+    pv__plugin_code (*auxiliary_get)(pv__net *net, double *offset, double *matrix, char *why);
+    /* sums [2 classes + 1]: A^T (w - o) with the parameters as they are; what of it the last step of A and o took away,
+     * 0 before there is one; |w - o|^2. */
+    pv__plugin_code (*auxiliary_sums)(pv__net *net, double *sums, char *why);
 
     /* Images into the device's memory; the same pixels are there once, however often they are asked for. */
     pv__plugin_code (*volumes_open)(const pv__volumes_spec *spec, pv__volumes **volumes, char *why);

@@ -121,6 +121,12 @@ void pv_auxiliary_forward(pv_auxiliary *auxiliary, const double *w, double *log_
     pv_log_softmax(auxiliary->classes, log_q, log_q);
 }
 
+void pv__auxiliary_forward_of(const pv_auxiliary *auxiliary, const double *sums, double *log_q) {
+    for (int y = 0; y < auxiliary->classes; y++)
+        log_q[y] = auxiliary->bias.value[y] + sums[y];
+    pv_log_softmax(auxiliary->classes, log_q, log_q);
+}
+
 /* ---- backward and step ------------------------------------------------------------------------------------------- */
 
 /* slope = d loss / d logits = scale (q sum(target) - target), the bias's gradient as well. Returns the loss. */
@@ -263,22 +269,29 @@ static void follow_chunk(pv_auxiliary *auxiliary, const double *w, const double 
     }
 }
 
+double pv__auxiliary_step_of(const pv_auxiliary *auxiliary, double away, const double *error, const double *gain,
+                             double sparsity, double *step) {
+    size_t k = (size_t)auxiliary->classes;
+    double mean = 0, most = 0;
+    for (size_t y = 0; y < k; y++)
+        mean += gain[y] * error[y] / (double)k;
+    for (size_t y = 0; y < k; y++) { /* logits mean nothing but their differences */
+        step[y] = away > 0 ? (gain[y] * error[y] - mean) / away : 0;
+        most = fmax(most, fabs(step[y]));
+    }
+    return sparsity * most * sqrt(away / (double)auxiliary->n_params); /* a share of a typical step */
+}
+
 void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double *error, const double *gain,
                          double least_gain, double sparsity) {
     size_t k = (size_t)auxiliary->classes, chunks = pv__chunks(auxiliary->offset.n);
-    double norm = 0, mean = 0, most = 0, *step = auxiliary->slope;
+    double away = 0, *step = auxiliary->slope;
     if (auxiliary->kind != PV_MARGINAL_AUXILIARY_LINEAR)
         return;
     PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_away(auxiliary, w, c););
     for (size_t c = 0; c < chunks; c++)
-        norm += auxiliary->partial[c * k];
-    for (size_t y = 0; y < k; y++)
-        mean += gain[y] * error[y] / (double)k;
-    for (size_t y = 0; y < k; y++) { /* logits mean nothing but their differences */
-        step[y] = norm > 0 ? (gain[y] * error[y] - mean) / norm : 0;
-        most = fmax(most, fabs(step[y]));
-    }
-    double threshold = sparsity * most * sqrt(norm / (double)auxiliary->n_params); /* a share of a typical step */
+        away += auxiliary->partial[c * k];
+    double threshold = pv__auxiliary_step_of(auxiliary, away, error, gain, sparsity, step);
     PV__EACH_CHUNK(auxiliary->ctx, chunks, c, follow_chunk(auxiliary, w, step, threshold, least_gain, c););
     for (size_t c = 0; c < chunks; c++)
         for (size_t y = 0; y < k; y++)

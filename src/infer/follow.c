@@ -26,7 +26,6 @@ struct pv__follower {
     double *sum, *noise;           /* [classes]: sum_n rho_n T_n; s^2 */
     double *rho, *population;      /* [n], [batch] */
     double *p, *estimate;          /* [batch][classes], [classes] */
-    double *error, *gain;          /* [classes], for the linear network's matrix */
     double *count, *mean, *square; /* [strata]: moments of what a batch's rows add */
 };
 
@@ -39,15 +38,13 @@ pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double
     PV_TRY(pv__alloc(ctx, n + 2, k * sizeof *f->last, &f->last));
     f->sum = f->last + n * k;
     f->noise = f->sum + k;
-    PV_TRY(pv__alloc(ctx, n + batch * (k + 1) + 6 * k, sizeof *f->rho, &f->rho));
+    PV_TRY(pv__alloc(ctx, n + batch * (k + 1) + 4 * k, sizeof *f->rho, &f->rho));
     f->population = f->rho + n;
     f->p = f->population + batch;
     f->estimate = f->p + batch * k;
     f->count = f->estimate + k;
     f->mean = f->count + k;
     f->square = f->mean + k;
-    f->error = f->square + k;
-    f->gain = f->error + k;
     pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, f->rho);
     PV_TRY(pv__objective_loglik(ctx, problem, w, f->last));
     for (size_t i = 0; i < n * k; i++) {
@@ -97,10 +94,9 @@ static void remember(pv__follower *f, const pv__batch *batch) {
 }
 
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design *design, const pv__batch *batch,
-                            const double *loglik, const double *w, const double *log_q, double *log_target,
-                            pv_auxiliary *auxiliary) {
+                            const double *loglik, const double *log_q, double *log_target, double *bias, pv__lag *lag) {
     size_t k = (size_t)f->problem->targets.classes;
-    double *bias = pv_auxiliary_parameters(auxiliary).bias, least = 1;
+    lag->least = 1;
     PV_TRY(pv_batch_weights(ctx, design, &batch->targets, batch->stratum, NULL, f->population));
     memcpy(f->p, loglik, batch->targets.n * k * sizeof *f->p);
     pv__core_kernels_get()->exp_all(batch->targets.n * k, f->p);
@@ -110,13 +106,12 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design 
         f->noise[y] = fmax(now, 0.95 * f->noise[y] + 0.05 * now);
         double gain = fmax(1 / (1 + f->noise[y] / (GOAL * GOAL)), LEAST_GAIN);
         double ratio = fmax(1 + gain * (found / q - 1), 0.5); /* the estimate may be below zero */
-        f->error[y] = fmin(fmax(found / q - 1, -ERROR_MOST), ERROR_MOST);
-        f->gain[y] = gain;
-        least = fmin(least, gain);
+        lag->error[y] = fmin(fmax(found / q - 1, -ERROR_MOST), ERROR_MOST);
+        lag->gain[y] = gain;
+        lag->least = fmin(lag->least, gain);
         log_target[y] = log_q[y] + log(ratio);
         bias[y] += log(ratio);
     }
-    pv_auxiliary_follow(auxiliary, w, f->error, f->gain, least, f->problem->options->auxiliary_sparsity);
     remember(f, batch);
     return PV_OK;
 }

@@ -117,10 +117,11 @@ void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout) {
     pv__free(ctx, holdout);
 }
 
-pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *h, const double *w, double *score) {
+pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *h, pv__aboard *aboard, const double *w, double *score) {
     const pv_targets *targets = &h->problem.targets;
     size_t k = (size_t)targets->classes;
-    PV_TRY(pv__objective_loglik(ctx, &h->problem, w, h->loglik));
+    PV_TRY(aboard ? pv__aboard_loglik(ctx, aboard, &h->problem, h->loglik)
+                  : pv__objective_loglik(ctx, &h->problem, w, h->loglik));
     *score = 0;
     for (size_t n = 0; n < targets->n; n++) {
         double *row = h->loglik + n * k;

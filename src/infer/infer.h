@@ -134,6 +134,7 @@ pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem);
 
 /* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
 
+typedef struct pv__aboard pv__aboard; /* training on a device, below */
 typedef struct pv__holdout pv__holdout;
 /* The rows to learn from and those held out; the caller frees both, also on failure. */
 pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
@@ -142,7 +143,8 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_datas
 pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, char *const *labels,
                           pv__holdout **holdout);
 void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout);
-pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *holdout, const double *w, double *score);
+/* w, or the parameters aboard where it is not NULL. */
+pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *holdout, pv__aboard *aboard, const double *w, double *score);
 
 /* ---- learning rates (schedule.c) --------------------------------------------------------------------------------- */
 
@@ -370,9 +372,14 @@ bool pv__batches_optimised(const pv__batches *batches); /* counts are estimated 
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
 
+/* How far the marginal is ahead of the auxiliary network, as pv_auxiliary_follow takes it. */
+typedef struct pv__lag {
+    double *error, *gain; /* [classes] */
+    double least;         /* of the gains */
+} pv__lag;
+
 /* ---- training on a device (aboard.c) ----------------------------------------------------------------------------- */
 
-typedef struct pv__aboard pv__aboard;
 /* *aboard NULL: the processor trains. */
 pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard);
 void pv__aboard_free(pv_ctx *ctx, pv__aboard *aboard);
@@ -386,6 +393,15 @@ pv_status pv__aboard_put(pv_ctx *ctx, pv__aboard *aboard, const double *w, const
                          const double *marked);
 pv_status pv__aboard_get(pv_ctx *ctx, pv__aboard *aboard, double *w, double *mean, double *square, double *marked);
 pv_status pv__aboard_mark(pv_ctx *ctx, pv__aboard *aboard);
+/* Log-likelihoods of rows as predictions see them, by the parameters as they are there. */
+pv_status pv__aboard_loglik(pv_ctx *ctx, pv__aboard *aboard, const pv__problem *problem, double *loglik);
+/* The linear auxiliary network, whose matrix and offset are there and its bias here: put them there; bring them back;
+ * its output, by the parameters as they are; its step, which the next pv__aboard_learn takes. */
+pv_status pv__aboard_auxiliary_put(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary);
+pv_status pv__aboard_auxiliary_get(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary);
+pv_status pv__aboard_auxiliary_forward(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary, double *log_q);
+void pv__aboard_auxiliary_follow(pv__aboard *aboard, const pv_auxiliary *auxiliary, const pv__lag *lag,
+                                 double sparsity);
 
 /* ---- the marginal as it moves (follow.c) ------------------------------------------------------------------------- */
 
@@ -394,11 +410,10 @@ typedef struct pv__follower pv__follower;
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);
 void pv__follower_free(pv_ctx *ctx, pv__follower *follower);
 size_t pv__follower_fields(pv__follower *follower, pv_field *field); /* of a checkpoint */
-/* Moves the auxiliary network (its bias; the linear one's matrix and offset too) by what a batch tells at the w of its
- * log-likelihoods; log_q [classes] is the network's output there, log_target [classes] what it should have been. */
+/* Moves the auxiliary network's bias by what a batch tells at the w of its log-likelihoods, and says how far off it
+ * was; log_q [classes] is the network's output there, log_target [classes] what it should have been. */
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
-                            const double *loglik, const double *w, const double *log_q, double *log_target,
-                            pv_auxiliary *auxiliary);
+                            const double *loglik, const double *log_q, double *log_target, double *bias, pv__lag *lag);
 
 /* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);

@@ -25,12 +25,13 @@ typedef struct trainer {
     pv_model_work *work; /* NULL: aboard has what it would */
     pv__aboard *aboard;  /* parameters, moments and steps on a device; NULL: here */
     bool behind;         /* w and the moments have not been fetched from there since the last step */
+    bool linear;         /* the auxiliary network takes w: it is where w is */
     size_t params, classes, size;
     double *w;                                /* the solution's */
     double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
     double *loglik, *dloglik;                 /* [size][classes] */
     double *log_q, *log_target;               /* [classes] */
-    double *error;                            /* [2 classes], for the auxiliary network */
+    pv__lag lag;                              /* of the auxiliary network */
     int64_t steps, epoch;                     /* in all; of one epoch */
     int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
     pv__schedule schedule;
@@ -50,6 +51,8 @@ static pv_status fetch(trainer *t, bool all) {
     if (!t->aboard || !(t->behind || all))
         return PV_OK;
     t->behind = false;
+    if (all && t->linear)
+        PV_TRY(pv__aboard_auxiliary_get(t->ctx, t->aboard, t->auxiliary));
     return pv__aboard_get(t->ctx, t->aboard, t->w, all ? t->mean : NULL, all ? t->square : NULL, all ? t->good : NULL);
 }
 
@@ -72,13 +75,19 @@ static void step_chunk(trainer *t, size_t chunk) {
     pv__core_kernels_get()->adam(&update, t->at.rate, (double)t->at.step + 1);
 }
 
+/* log q(y) of the auxiliary network, by the parameters as they are. */
+static pv_status auxiliary_forward(const trainer *t, double *log_q) {
+    if (t->aboard && t->linear)
+        return pv__aboard_auxiliary_forward(t->ctx, t->aboard, t->auxiliary, log_q);
+    pv_auxiliary_forward(t->auxiliary, t->w, log_q);
+    return PV_OK;
+}
+
 /* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
 static pv_status evaluate(trainer *t, const pv__batch *batch) {
     const pv_model *model = t->problem->model;
     if (t->aboard) {
         PV_TRY(pv__aboard_forward(t->ctx, t->aboard, batch, t->at.step, t->loglik));
-        if (t->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR) /* whose network takes w */
-            PV_TRY(fetch(t, false));
     } else {
         pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
                              t->problem->options->freeze_low);
@@ -86,7 +95,7 @@ static pv_status evaluate(trainer *t, const pv__batch *batch) {
         PV_TRY(pv__model_work_check(t->ctx, t->work));
     }
     if (t->auxiliary)
-        pv_auxiliary_forward(t->auxiliary, t->w, t->log_q);
+        PV_TRY(auxiliary_forward(t, t->log_q));
     PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
     if (t->aboard)
@@ -98,15 +107,28 @@ static pv_status evaluate(trainer *t, const pv__batch *batch) {
 
 /* The paper's way: the bias by Adam on the batch's own estimate, whose noise nobody knows, so that the linear network's
  * matrix and offset follow at the least gain. */
-static void train_auxiliary(trainer *t) {
+static void train_bias(trainer *t) {
     enum { SLOWLY = 50 }; /* steps */
-    double *error = t->error, *gain = t->error + t->classes;
     for (size_t y = 0; y < t->classes; y++) {
-        error[y] = fmin(fmax(exp(t->log_target[y] - t->log_q[y]) - 1, -0.5), 0.5);
-        gain[y] = 1.0 / SLOWLY;
+        t->lag.error[y] = fmin(fmax(exp(t->log_target[y] - t->log_q[y]) - 1, -0.5), 0.5);
+        t->lag.gain[y] = 1.0 / SLOWLY;
     }
+    t->lag.least = 1.0 / SLOWLY;
     pv_auxiliary_train(t->auxiliary, t->w, t->log_q, t->log_target, &t->auxiliary_rates, rate_factor(t));
-    pv_auxiliary_follow(t->auxiliary, t->w, error, gain, 1.0 / SLOWLY, t->auxiliary_rates.sparsity);
+}
+
+static pv_status train_auxiliary(trainer *t, const pv__batch *batch) {
+    double sparsity = t->auxiliary_rates.sparsity;
+    if (t->follower)
+        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, batch, t->loglik, t->log_q, t->log_target,
+                                 pv_auxiliary_parameters(t->auxiliary).bias, &t->lag));
+    else
+        train_bias(t);
+    if (t->aboard && t->linear)
+        pv__aboard_auxiliary_follow(t->aboard, t->auxiliary, &t->lag, sparsity);
+    else
+        pv_auxiliary_follow(t->auxiliary, t->w, t->lag.error, t->lag.gain, t->lag.least, sparsity);
+    return PV_OK;
 }
 
 /* *interrupted: there was no step; all is as before it. */
@@ -121,11 +143,8 @@ static pv_status train_step(trainer *t, bool *interrupted) {
         return PV_OK;
     }
     PV_TRY(status);
-    if (t->follower)
-        PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, &batch, t->loglik, t->w, t->log_q, t->log_target,
-                                 t->auxiliary));
-    else if (t->auxiliary)
-        train_auxiliary(t);
+    if (t->auxiliary)
+        PV_TRY(train_auxiliary(t, &batch));
     t->at.rate = t->problem->options->rate * rate_factor(t);
     if (t->aboard) {
         PV_TRY(pv__aboard_learn(t->ctx, t->aboard, t->at.rate, t->at.step + 1));
@@ -172,13 +191,15 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->dloglik = t->loglik + t->size * t->classes;
     PV_TRY(pv__alloc(ctx, 4 * t->classes, sizeof(double), &t->log_q));
     t->log_target = t->log_q + t->classes;
-    t->error = t->log_target + t->classes;
+    t->lag.error = t->log_target + t->classes;
+    t->lag.gain = t->lag.error + t->classes;
     t->loss = pv__batches_loss(t->batches);
     for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
     t->of_design = pv_loss_of_design(t->loss.loss);
     if (pv__problem_form(problem) == PV_FORM_JOINT) {
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
+        t->linear = t->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
         t->auxiliary_rates.rate_offset = t->auxiliary_rates.rate_matrix = 0; /* they follow w */
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
@@ -256,11 +277,12 @@ static pv_status begin_epoch(trainer *t) {
 }
 
 /* log p(y|w) as the loss would take it now; NaN where it takes none. */
-static void marginal_in_use(const trainer *t, double *log_used) {
+static pv_status marginal_in_use(const trainer *t, double *log_used) {
     if (t->auxiliary)
-        pv_auxiliary_forward(t->auxiliary, t->w, log_used);
+        PV_TRY(auxiliary_forward(t, log_used));
     for (size_t y = 0; y < t->classes && !t->auxiliary; y++)
         log_used[y] = t->of_design ? (double)NAN : t->log_q[y];
+    return PV_OK;
 }
 
 /* A pass over all rows, whose sum the auxiliary network's or the stated marginal is compared with. */
@@ -270,9 +292,10 @@ static pv_status trace_epoch(trainer *t) {
     PV_TRY(pv__alloc(t->ctx, problem->n + 2, t->classes * sizeof *loglik, &loglik));
     used = loglik + problem->n * t->classes;
     exact = used + t->classes;
-    marginal_in_use(t, used);
     pv_status status;
-    PV_GOTO(done, pv__objective_loglik(t->ctx, problem, t->w, loglik));
+    PV_GOTO(done, marginal_in_use(t, used));
+    PV_GOTO(done, t->aboard ? pv__aboard_loglik(t->ctx, t->aboard, problem, loglik)
+                            : pv__objective_loglik(t->ctx, problem, t->w, loglik));
     PV_GOTO(done,
             pv_plugin_log_marginal(t->ctx, &problem->targets,
                                    problem->has_prevalence ? problem->population.prevalence : NULL, loglik, exact));
@@ -295,18 +318,17 @@ static bool patience_ended(const trainer *t) {
 
 static pv_status validate_epoch(trainer *t) {
     int64_t epoch = t->at.step / t->epoch;
-    PV_TRY(pv__holdout_score(t->ctx, t->holdout, t->w, &t->at.score));
+    PV_TRY(pv__holdout_score(t->ctx, t->holdout, t->aboard, t->w, &t->at.score));
     if (epoch == 1 || t->at.score < t->at.best_score) {
         t->at.best_score = t->at.score;
         t->at.best_epoch = epoch;
+        PV_TRY(fetch(t, false));
         memcpy(t->best, t->w, t->params * sizeof *t->w);
     }
     return PV_OK;
 }
 
 static pv_status end_epoch(trainer *t, bool *enough) {
-    if (t->holdout || t->trace)
-        PV_TRY(fetch(t, false));
     if (t->holdout)
         PV_TRY(validate_epoch(t));
     *enough = patience_ended(t);
@@ -444,7 +466,7 @@ static pv_status finish(pv_ctx *ctx, const pv__problem *problem, double first, p
     PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, solution->w, loglik, solution->log_marginal));
     PV_GOTO(done, full_loss(ctx, problem, loglik, &solution->value));
     if (solution->holdout)
-        PV_GOTO(done, pv__holdout_score(ctx, solution->holdout, solution->w, &solution->score));
+        PV_GOTO(done, pv__holdout_score(ctx, solution->holdout, NULL, solution->w, &solution->score));
     if (solution->stop == PV_STOP_COMPLETED && !(solution->value <= first + 0.25 * mass_of(problem)))
         solution->stop = PV_STOP_DIVERGED;
     for (size_t i = 0; i < pv_model_params(problem->model); i++) {
@@ -463,6 +485,8 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
         status = recall(&t);
     if (status == PV_OK && t.aboard)
         status = pv__aboard_put(ctx, t.aboard, t.w, t.mean, t.square, t.good);
+    if (status == PV_OK && t.aboard && t.linear)
+        status = pv__aboard_auxiliary_put(ctx, t.aboard, t.auxiliary);
     if (status == PV_OK)
         status = train(&t, &solution->stop);
     solution->iterations = t.at.step;

@@ -31,10 +31,17 @@ pv_status pv__resident_forward(pv_ctx *ctx, pv__resident *r, pv__rows *rows, uin
     return pv__device_checked(ctx, r->plugin->rows_forward(r->net, rows, loglik, r->why), r->why);
 }
 
+pv_status pv__resident_score(pv_ctx *ctx, pv__resident *r, pv__rows *rows, double *loglik) {
+    rows->dropout = (pv__dropout){.on = false};
+    return pv__device_checked(ctx, r->plugin->rows_forward(r->net, rows, loglik, r->why), r->why);
+}
+
 pv_status pv__resident_backward(pv_ctx *ctx, pv__resident *r, const double *dloglik, bool freeze_low) {
     return pv__device_checked(ctx, r->plugin->rows_backward(r->net, dloglik, !freeze_low, r->why), r->why);
 }
 
-pv_status pv__resident_learn(pv_ctx *ctx, pv__resident *r, bool freeze_low, double rate, int64_t step) {
-    return pv__device_checked(ctx, r->plugin->learn(r->net, freeze_low ? r->low : 0, rate, step, r->why), r->why);
+pv_status pv__resident_learn(pv_ctx *ctx, pv__resident *r, bool freeze_low, double rate, int64_t step,
+                             const pv__follow *follow) {
+    return pv__device_checked(ctx, r->plugin->learn(r->net, freeze_low ? r->low : 0, rate, step, follow, r->why),
+                              r->why);
 }

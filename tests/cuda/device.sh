@@ -47,14 +47,17 @@ for precision in fp32 tf32 bf16; do
     check "$precision predicts as the processor does" near "$(metric $precision.json holdout_nll)" "$(metric there.json holdout_nll)" 0.005
 done
 
-# Interrupted and continued on the device: the same bytes.
-"$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint c.ckpt --checkpoint-every 0.01 -o whole.model >/dev/null
-"$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint d.ckpt --checkpoint-every 0.01 -o part.model >/dev/null 2>&1 &
-sleep 1.2
-kill -INT $! 2>/dev/null
-wait $!
-[ -e d.ckpt ] && "$prevail" "${fit[@]}" --seed 1 --device cuda --checkpoint d.ckpt --checkpoint-every 0.01 --resume -o part.model >/dev/null
-check "interrupted and continued" cmp <(grep -av command whole.model) <(grep -av command part.model)
+# Interrupted and continued on the device: the same bytes; the linear network has a state of its own there.
+for marginal in profile auxiliary:linear; do
+    kept=("${fit[@]}" --marginal $marginal --seed 1 --device cuda --checkpoint-every 0.01)
+    "$prevail" "${kept[@]}" --checkpoint $marginal.ckpt -o whole.model >/dev/null
+    "$prevail" "${kept[@]}" --checkpoint $marginal.part -o part.model >/dev/null 2>&1 &
+    sleep 1.2
+    kill -INT $! 2>/dev/null
+    wait $!
+    [ -e $marginal.part ] && "$prevail" "${kept[@]}" --checkpoint $marginal.part --resume -o part.model >/dev/null
+    check "$marginal: interrupted and continued" cmp <(grep -av command whole.model) <(grep -av command part.model)
+done
 
 # Several fits at once, each on a stream of its own: the same bytes as one after the other.
 for threads in 1 4; do

@@ -102,8 +102,27 @@ static pv__plugin_code pull(pv__net *net, const pv__pull *prior, char *why) {
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code learn(pv__net *net, size_t begin, double rate, int64_t step, char *why) {
-    (void)net, (void)begin, (void)rate, (void)step, (void)why;
+static pv__plugin_code learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow,
+                             char *why) {
+    (void)net, (void)begin, (void)rate, (void)step, (void)follow, (void)why;
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *matrix, char *why) {
+    (void)net, (void)offset, (void)matrix, (void)why;
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why) {
+    (void)why;
+    memset(offset, 0, net->params * sizeof *offset);
+    memset(matrix, 0, net->params * net->spec.classes * sizeof *matrix);
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why) {
+    (void)why;
+    memset(sums, 0, (2 * net->spec.classes + 1) * sizeof *sums);
     return PV_PLUGIN_OK;
 }
 
@@ -136,6 +155,9 @@ pv__plugin pv_plugin = {.version = PV_PLUGIN_VERSION,
                         .mark = mark,
                         .pull = pull,
                         .learn = learn,
+                        .auxiliary_put = auxiliary_put,
+                        .auxiliary_get = auxiliary_get,
+                        .auxiliary_sums = auxiliary_sums,
                         .volumes_open = volumes_open,
                         .volumes_close = volumes_close};
 

@@ -1,16 +1,5 @@
 /* Kernels of rows: views out of volumes, pooling over views, the output layer, and the step of the parameters. */
-#include "cuda.h"
-
-#define DISPATCH(half, call)                                                                                           \
-    do {                                                                                                               \
-        if (half) {                                                                                                    \
-            typedef bf16 T;                                                                                            \
-            call;                                                                                                      \
-        } else {                                                                                                       \
-            typedef float T;                                                                                           \
-            call;                                                                                                      \
-        }                                                                                                              \
-    } while (0)
+#include "kernels.h"
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 

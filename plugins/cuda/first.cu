@@ -1,0 +1,149 @@
+/* The first layer: one channel in. */
+#include "kernels.h"
+
+/* What a block's shared memory holds. */
+enum { FIRST_MOST = 512, WIDTH_MOST = 512 };
+
+bool first_fits(const Conv *c) {
+    return c->in == 1 && c->kernel == 3 && c->stride == 1 && c->padding == 1 && c->out % 8 == 0 &&
+           c->out <= FIRST_MOST && c->width <= WIDTH_MOST;
+}
+
+/* Blocks take tiles of some rows of an image, which they hold with the pixels around them. */
+enum { TILE_ROWS = 8 };
+
+static __device__ void hold_tile(const float *x, int first, int height, int width, float *tile) {
+    int wide = width + 2;
+    for (int i = threadIdx.x; i < (TILE_ROWS + 2) * wide; i += THREADS) {
+        int row = first + i / wide - 1, column = i % wide - 1;
+        tile[i] = row >= 0 && row < height && column >= 0 && column < width ? x[row * width + column] : 0.0f;
+    }
+}
+
+static __device__ void around(const float *tile, int row, int column, int width, float *nine) {
+#pragma unroll
+    for (int t = 0; t < TAPS; t++)
+        nine[t] = tile[(row + t / 3) * (width + 2) + column + t % 3];
+}
+
+static int tiles_of(const Conv *c) {
+    return c->images * ((c->height + TILE_ROWS - 1) / TILE_ROWS);
+}
+
+static size_t tile_bytes(const Conv *c) {
+    return (size_t)(TILE_ROWS + 2) * (c->width + 2) * sizeof(float);
+}
+
+/* A thread keeps the weights of eight channels in registers and goes through pixels. */
+template <typename T>
+static __global__ void first_kernel(int tiles, int height, int width, int channels, const float *x, const float *w,
+                                    const float *bias, T *y) {
+    extern __shared__ float tile[];
+    int groups = channels / 8, lanes = THREADS / groups, lane = threadIdx.x / groups, g = threadIdx.x % groups;
+    int strips = (height + TILE_ROWS - 1) / TILE_ROWS;
+    float taps[8][TAPS], start[8];
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        start[j] = bias[g * 8 + j];
+#pragma unroll
+        for (int t = 0; t < TAPS; t++)
+            taps[j][t] = w[(g * 8 + j) * TAPS + t];
+    }
+    for (int b = blockIdx.x; b < tiles; b += gridDim.x) {
+        int first = b % strips * TILE_ROWS, rows = height - first < TILE_ROWS ? height - first : TILE_ROWS;
+        size_t plane = (size_t)(b / strips) * height * width;
+        __syncthreads();
+        hold_tile(x + plane, first, height, width, tile);
+        __syncthreads();
+        for (int p = lane; lane < lanes && p < rows * width; p += lanes) {
+            float nine[TAPS];
+            around(tile, p / width, p % width, width, nine);
+            Pack<T, 8> v;
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                float z = start[j];
+#pragma unroll
+                for (int t = 0; t < TAPS; t++)
+                    z = fmaf(taps[j][t], nine[t], z);
+                v.at[j] = (T)fmaxf(z, 0.0f);
+            }
+            reinterpret_cast<Pack<T, 8> *>(y)[(plane + (size_t)first * width + p) * groups + g] = v;
+        }
+    }
+}
+
+void first_forward(cudaStream_t s, bool half, const Conv *c, const float *x, const float *w, const float *bias,
+                   void *y) {
+    DISPATCH(half, (first_kernel<T><<<BLOCKS, THREADS, tile_bytes(c), s>>>(tiles_of(c), c->height, c->width, c->out, x,
+                                                                           w, bias, (T *)y)));
+}
+
+/* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], dy where y is above 0. A thread has V channels:
+ * few enough that the registers of many threads suffice. */
+template <typename T, int V>
+static __global__ void first_backward_kernel(int tiles, int height, int width, int channels, const float *x, const T *y,
+                                             const T *dy, float *partial) {
+    extern __shared__ float tile[]; /* then held [channels][TAPS + 1] */
+    float *held = tile + (TILE_ROWS + 2) * (width + 2);
+    int groups = channels / V, lanes = THREADS / groups, lane = threadIdx.x / groups, g = threadIdx.x % groups;
+    int strips = (height + TILE_ROWS - 1) / TILE_ROWS;
+    float sum[V][TAPS + 1] = {{0}};
+    for (int b = blockIdx.x; b < tiles; b += gridDim.x) {
+        int first = b % strips * TILE_ROWS, rows = height - first < TILE_ROWS ? height - first : TILE_ROWS;
+        size_t plane = (size_t)(b / strips) * height * width;
+        __syncthreads();
+        hold_tile(x + plane, first, height, width, tile);
+        __syncthreads();
+        for (int p = lane; lane < lanes && p < rows * width; p += lanes) {
+            size_t i = (plane + (size_t)first * width + p) * groups + g;
+            float nine[TAPS];
+            Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i], d = reinterpret_cast<const Pack<T, V> *>(dy)[i];
+            around(tile, p / width, p % width, width, nine);
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                float slope = (float)v.at[j] > 0.0f ? (float)d.at[j] : 0.0f;
+                sum[j][TAPS] += slope;
+#pragma unroll
+                for (int t = 0; t < TAPS; t++)
+                    sum[j][t] = fmaf(slope, nine[t], sum[j][t]);
+            }
+        }
+    }
+    int turns = lanes, own = lane; /* one after the other: the same order every time */
+    if (WARP % groups == 0) {      /* within a warp first */
+#pragma unroll
+        for (int j = 0; j < V; j++)
+#pragma unroll
+            for (int t = 0; t <= TAPS; t++)
+                for (int away = groups; away < WARP; away *= 2)
+                    sum[j][t] += __shfl_xor_sync(0xFFFFFFFFu, sum[j][t], away);
+        turns = THREADS / WARP;
+        own = (int)threadIdx.x % WARP < groups ? (int)threadIdx.x / WARP : turns;
+    }
+    for (int i = threadIdx.x; i < channels * (TAPS + 1); i += THREADS)
+        held[i] = 0;
+    for (int turn = 0; turn < turns; turn++) {
+        __syncthreads();
+        if (turn != own)
+            continue;
+#pragma unroll
+        for (int j = 0; j < V; j++)
+#pragma unroll
+            for (int t = 0; t <= TAPS; t++)
+                held[(g * V + j) * (TAPS + 1) + t] += sum[j][t];
+    }
+    __syncthreads();
+    float *out = partial + (size_t)blockIdx.x * channels * (TAPS + 1);
+    for (int i = threadIdx.x; i < channels * (TAPS + 1); i += THREADS) {
+        int c = i / (TAPS + 1), t = i % (TAPS + 1);
+        out[t < TAPS ? c * TAPS + t : channels * TAPS + c] = held[i];
+    }
+}
+
+void first_backward(cudaStream_t s, bool half, const Conv *c, const float *x, const void *y, const void *dy,
+                    float *partial, float *dw) {
+    size_t n = (size_t)c->out * (TAPS + 1), room = tile_bytes(c) + n * sizeof(float);
+    DISPATCH(half, (first_backward_kernel<T, 4><<<BLOCKS, THREADS, room, s>>>(
+                       tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
+    sum_blocks(s, n, partial, dw);
+}

@@ -3,24 +3,13 @@
 #
 #   tests/study.sh PREVAIL ARRAYS
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 prevail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 arrays=$(cd "$2" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-passed=0 failed=0
 
-check() { # what, then a command that must succeed
-    local what=$1
-    shift
-    if "$@" >check.log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        head -n 20 check.log
-    fi
-}
 fits() { find "$1/cells" -name '*.json' | wc -l; }
 same() { diff -r -x cells -x '*.partial*' "$1" "$2"; }
 # Cells have the seconds that a fit took; the rest of them must agree.
@@ -54,6 +43,13 @@ for name in convnet_balanced convnet_uniform inception_balanced inception_unifor
     check "ROC curves of $name" grep -q '</svg>' "quick/roc_$name.svg"
     check "the marginal of $name" grep -q '</svg>' "quick/marginal_$name.svg"
 done
+
+seeded() {
+    "$prevail" study nodules --quick --networks convnet --batches balanced --methods plain --prevalences 0.5 --fold 1 --seed "$1" \
+        --json --quiet | grep -e '"seed"' -e '"data_hash"'
+}
+another_seed() { seeded 1 >one && seeded 2 >two && ! cmp -s one two && [ "$(wc -l <two)" -eq 2 ] && grep -q '"seed": 2,' two; }
+check "another seed: other nodules" another_seed
 
 # ---- stopped and continued ----------------------------------------------------------------------------------------------
 part="study nodules --data $arrays/discs.npz --quick --networks convnet --batches balanced --epochs 30 --quiet"
@@ -189,5 +185,4 @@ for metric in nell information_gain one_off_accuracy; do
     check "$metric of ratings as cv has it" as_cv $metric
 done
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+checks_end

@@ -59,7 +59,7 @@ bool plan_bind(Plan *plan, void *x, void *w, void *y, void *workspace);
 pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why);
 void plan_free(Plan *plan);
 
-/* ---- kernels (layers.cu, first.cu, any.cu, copies.cu, rows.cu) ---------------------------------------------------- */
+/* ---- kernels (layers.cu, first.cu, any.cu, copies.cu, rows.cu) -------------------------------------------------- */
 
 enum { BLOCKS = 528, THREADS = 256, TAPS = 9 };
 

@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
 # The command on a GPU: what it learns there predicts as what the processor learns. usage: tests/cuda/device.sh PREVAIL
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 prevail=$1
-passed=0 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-check() { # what, then a command that must succeed
-    local what=$1
-    shift
-    if "$@"; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-    fi
-}
 metric() { # file, name
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["metrics"][sys.argv[2]]["value"])' "$1" "$2"
 }
@@ -65,5 +57,4 @@ for threads in 1 4; do
         --json --quiet >cv$threads.json
 done
 check "folds at once" diff <(grep -v -e seconds -e '"command"' cv1.json) <(grep -v -e seconds -e '"command"' cv4.json)
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+checks_end

@@ -4,9 +4,9 @@
 # PRETEND.so is tests/cuda/pretend.c; PLUGIN.so, where it was built, is tried too: without a driver it must say so, and the
 # command go on. Nothing here needs a GPU.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 prevail=$1 pretend=$2 plugin=${3:-}
-passed=0 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/none" "$scratch/pretend" "$scratch/broken" "$scratch/other"
@@ -16,14 +16,6 @@ cp "$(ldd "$prevail" | awk '/libz\.so/ { print $3 }')" "$scratch/other/libprevai
 data=$here/../arrays/discs.npz
 small=(--model convnet:views=1,size=8,low=2,channels=4,features=4 --prevalence 0.1 --batch 16 --epochs 2 --seed 1 --quiet)
 
-check() { # what, then a command that must succeed
-    local what=$1
-    shift
-    if "$@"; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-    fi
-}
 # One line that holds the text, and this exit code.
 says() { # code, text, folder of plug-ins, arguments
     local code=$1 text=$2 folder=$3 got
@@ -84,5 +76,4 @@ if [ -n "$plugin" ] && [ -f "$plugin" ]; then
     fi
     check "it exports one table" test "$(nm -D --defined-only "$plugin" | awk '{ print $3 }')" = pv_plugin
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+checks_end

@@ -4,18 +4,10 @@
 # PREVAIL is the command with images. FOLDER keeps the build, so that a second run compiles only what has changed. Shows that oneDNN is not needed, that what is for
 # tables works, and that a network is refused with one line.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 whole=${1:?usage: tests/light/run.sh PREVAIL FOLDER [CMAKE_FLAG ...]} folder=$2
 shift 2
-passed=0 failed=0
-check() { # what, then a command that must succeed
-    local what=$1
-    shift
-    if "$@"; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-    fi
-}
 
 # PV_DNNL names nothing: a build that asked for oneDNN all the same would fail. The kernels' own -O3 costs most of the time.
 if ! { cmake -S "$here/../.." -B "$folder" -DPV_IMAGES=OFF -DPV_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug -DPV_DNNL=/nowhere "$@" &&
@@ -56,5 +48,4 @@ check "inception is refused" refused "--model inception: $without" fit "$here/..
 check "a model of images is refused" refused 'is a model of images, and this prevail was built without' summary "$scratch/images.model"
 
 check "cases of tables" "$here/../cli/run.sh" "$prevail" fit_contingency fit_losses predict adjust
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+checks_end

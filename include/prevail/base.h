@@ -214,6 +214,30 @@ void pv_ctx_interrupt(pv_ctx *ctx);
 void pv_ctx_clear_interrupt(pv_ctx *ctx);
 bool pv_ctx_interrupted(const pv_ctx *ctx);
 
+/* ---- several processes ---------------------------------------------------------------------------------------------
+ * Processes that share the rows of a fit: ranks of MPI, workers of Dask, threads with a context each. Every one has all
+ * the rows (in memory, or mapped from one file), gives its context its rank and a way to exchange bytes, makes the same
+ * calls with the same data and options, and gets the same result: that of one process, bit for bit. The passes over
+ * the rows of full batches are divided among them; whatever is not, each does for itself. What differs between
+ * processes (version, processor, options, data) is refused with the number of the rank. Only rank 0 writes files: what
+ * the others write is discarded.
+ */
+typedef struct pv_ranks {
+    int rank, size; /* 0 <= rank < size */
+    void *state;    /* handed to gather */
+    /* Fills all [size][bytes] with what each process passes as mine [bytes], in the order of ranks. All processes call
+     * it equally often and with the same bytes, from the thread that called the library. False: it failed, and so does
+     * the work. */
+    bool (*gather)(void *state, const void *mine, size_t bytes, void *all);
+} pv_ranks;
+
+/* Copies *ranks; NULL, or a size of 1: the context is alone. Exchanges who they are: all must call it. */
+PV_MUST_USE pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks);
+int pv_ctx_ranks(const pv_ctx *ctx, int *rank); /* how many; *rank (unless NULL) is the context's own, 0 where alone */
+/* The end of a process's work, with the status it came to; each calls it once. The others learn of a failure, with its
+ * message and rank, wherever they are. Returns the status of all together, the message in the context. */
+PV_MUST_USE pv_status pv_ranks_end(pv_ctx *ctx, pv_status status);
+
 /* ---- jobs ---------------------------------------------------------------------------------------------------------
  * Runs job(own, state, i) for i = 0 .. jobs-1, as many at a time as ctx has threads, each in a context of its own with
  * one thread (where only one runs at a time: with all). The first failure, or an interruption of ctx, lets no further

@@ -15,7 +15,6 @@ typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
 typedef struct pv__temporary pv__temporary; /* file.c */
 typedef struct pv__known pv__known;         /* files.c */
-typedef struct pv__reduce pv__reduce;       /* reduce.h */
 enum { PV_ENGINES_MAX = 4 };
 
 struct pv_ctx {
@@ -23,8 +22,13 @@ struct pv_ctx {
     void *log_state, *progress_state, *poll_state;
     pthread_t owner;          /* who made it */
     double polled;            /* when that was last asked */
-    const pv__reduce *reduce; /* sums over rows; pv__reduce_alone: this process has them all */
-    pv_status reduced;        /* its first failure */
+    struct {
+        pv_ranks calls;  /* size 0: alone */
+        uint64_t number; /* of the next exchange */
+        bool stop;       /* one of them was asked to, and all know */
+        bool ended;      /* there are no more exchanges */
+    } ranks;             /* of the root (ranks.c) */
+    pv_status reduced;   /* the first failure of a sum over rows */
     pv_error error;
     char line[sizeof(pv_error) + 64];     /* of pv_ctx_message */
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */

@@ -48,7 +48,6 @@ pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx) {
     memset(made, 0, sizeof *made);
     made->options = chosen;
     made->log_state = made->progress_state = made->poll_state = chosen.state;
-    made->reduce = &pv__reduce_alone;
     made->root = made;
     made->owner = pthread_self();
     *ctx = made;
@@ -118,6 +117,8 @@ static void ask_caller(pv_ctx *root) {
 
 bool pv__interrupted(const pv_ctx *ctx) {
     ask_caller(ctx->root);
+    if (pv__shares(ctx)) /* all ranks stop at the same point, or none */
+        return ctx->ranks.stop;
     return ctx->interrupted != 0;
 }
 

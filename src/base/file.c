@@ -200,6 +200,12 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    int rank;
+    (void)pv_ctx_ranks(ctx, &rank);
+    if (rank > 0) { /* rank 0 writes it */
+        path = "/dev/null";
+        special = true;
+    }
     pv_status status;
     PV_TRY(pv__files_writing(ctx, path));
     PV_GOTO(fail, pv__resolve(ctx, path, &output->path)); /* the file that a link points to is replaced, not the link */

@@ -1,35 +1,51 @@
-/* src/base/reduce.h: sums over groups of rows, for which the rows of other processes may count as well.
+/* src/base/reduce.h: work on rows that several processes share (prevail/base.h, pv_ranks).
  *
- * Work on rows leaves partial sums, one block for each group of rows. They are added in the order of the groups, so
- * that the result does not depend on who made them. Here all groups are of this process. A cluster's reduction takes
- * the place of pv__reduce_alone in the context: it sees the blocks before they are added, so it can add those of all
- * processes in one order, and every process gets the same bits.
+ * Every process has every row; each works on a part of them. Work leaves partial sums, one for each block of rows.
+ * Blocks belong to units, a number that depends on the number of blocks alone. Sums of a unit's blocks are added in
+ * their order, then those of the units in theirs, whoever made them: the same bits for any number of processes and
+ * threads, one included.
  */
 #ifndef PV_SRC_REDUCE_H
 #define PV_SRC_REDUCE_H
 
 #include "base/base.h"
 
-struct pv__reduce {
-    int rank, size; /* of the processes that share the rows */
-    void *state;
-    /* total [width] = 0 + the blocks sums [groups][width], of rank 0 first, each rank's in their order. total may be
-     * sums where there is one group. */
-    pv_status (*sum)(pv_ctx *ctx, void *state, size_t groups, size_t width, const double *sums, double *total);
-    /* value [n] becomes the least that any process has. */
-    pv_status (*least)(pv_ctx *ctx, void *state, size_t n, double *value);
-    /* The bytes [n] of rank from, to all. */
-    pv_status (*broadcast)(pv_ctx *ctx, void *state, int from, void *bytes, size_t n);
-};
+/* The blocks of some work, and which of them are this process's. */
+typedef struct pv__part {
+    size_t blocks, units;
+    size_t first, last;         /* those that are worked on here */
+    size_t own_first, own_last; /* those whose sums are made here: each block is one process's own */
+    bool shared;                /* with other processes, who make the others' */
+} pv__part;
 
-extern const pv__reduce pv__reduce_alone;
+/* Units of so many blocks. */
+size_t pv__units(size_t blocks);
+/* All of them are worked on here, and nowhere else. */
+pv__part pv__part_whole(size_t blocks);
+/* The process's own share of so many units; all where there is one process. */
+pv__part pv__part_own(const pv_ctx *ctx, size_t blocks, size_t units);
+/* The same with the blocks first .. last-1 worked on as well. */
+pv__part pv__part_with(pv__part part, size_t first, size_t last);
 
-/* These call the context's. A failure is kept, results are NaN from then on: whoever returns a status asks
- * pv__reduce_check at the end of his work, and the loops between need not. */
-void pv__sum(pv_ctx *ctx, size_t groups, size_t width, const double *sums, double *total);
-void pv__least(pv_ctx *ctx, size_t n, double *value);
-void pv__most(pv_ctx *ctx, size_t n, double *value);
-void pv__broadcast(pv_ctx *ctx, int from, void *bytes, size_t n);
-PV_MUST_USE pv_status pv__reduce_check(const pv_ctx *ctx);
+/* total [width] = the sums [blocks][width] of all, of which those of the own blocks are filled in. */
+void pv__sum(pv_ctx *ctx, const pv__part *part, size_t width, const double *sums, double *total);
+/* value [n], found from the own blocks, becomes the least, or the largest, that any process has. */
+void pv__least(pv_ctx *ctx, const pv__part *part, size_t n, double *value);
+void pv__most(pv_ctx *ctx, const pv__part *part, size_t n, double *value);
+/* A failure is kept, and sums are NaN from then on: whoever returns a status asks this at the end of his work, and the
+ * loops between need not. */
+PV_MUST_USE pv_status pv__reduce_check(pv_ctx *ctx);
+
+/* ---- ranks.c ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the context's work is shared: not in contexts of jobs or threads. */
+static inline bool pv__shares(const pv_ctx *ctx) {
+    return ctx->ranks.calls.size > 1;
+}
+/* all [size][bytes]: what every process passes, in the order of ranks. Refuses where they are not at the same point of
+ * the same work. */
+PV_MUST_USE pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all);
+/* Refuses, naming rank and line, where the lines NAME=VALUE of another process are not those of rank 0. */
+PV_MUST_USE pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines);
 
 #endif

@@ -3,6 +3,7 @@
 #define PV_SRC_CORE_H
 
 #include "base/base.h"
+#include "base/reduce.h"
 #include "core/vector.h"
 #include "prevail/core.h"
 
@@ -50,14 +51,15 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
 void pv__plugin_weights(const pv_targets *targets, const double *prevalence, const double *mass, double *rho);
 
 /* log sum_n rho_n exp f_n(y), and e [n][classes] = exp(f_n(y) - top_y) with sum [classes] = sum_n rho_n e_n(y) on the
- * way: rho_n e_ny / sum_y is the row's share of the marginal. */
-pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
+ * way: rho_n e_ny / sum_y is the row's share of the marginal. part: of the chunks of rows. */
+pv_status pv__log_mixture(pv_ctx *ctx, const pv__part *part, size_t n, int classes, const double *rho, const double *loglik,
                           double *log_marginal, double *sum, double *e);
 
 /* ---- the profile's inner problem (profile.c) --------------------------------------------------------------------- */
 
 typedef struct pv__profile {
     size_t n;
+    pv__part part;          /* of its chunks of rows */
     int classes, reference; /* the class without a multiplier: a common one */
     const double *weight;   /* v, NULL: all 1 */
     double total;           /* W = sum v */

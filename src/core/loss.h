@@ -29,6 +29,7 @@ struct pv_full_loss {
     const struct pv__loss_kind *kind;
     pv_marginal marginal;
     pv_targets targets;
+    pv__part part;        /* of the chunks of rows */
     double *factor;       /* [classes], class factors */
     double *counts;       /* [classes], c of the marginal's term */
     double *rho;          /* [n], plugin */
@@ -80,6 +81,11 @@ PV_LOSS_LIST(PV__LOSS_EXTERN)
 
 const pv__loss_kind *pv__loss(pv_loss loss);
 pv__form pv__loss_form(pv_loss loss, pv_marginal marginal, bool batches);
+
+/* Whether rows can be worked on in parts: each has a term of its own, once the marginal is known. */
+bool pv__full_loss_parts(const pv_full_loss *full);
+/* Which chunks of rows have log-likelihoods, and want their gradient; all, unless this is called. */
+void pv__full_loss_share(pv_full_loss *full, pv__part part);
 
 /* factor [classes] from masses of any unit and their total; the shares of the design have a total of 1. prevalence may
  * be NULL where the loss needs none. */

@@ -72,25 +72,25 @@ static void largest_by_class(size_t n, int classes, const double *rho, const dou
         }
 }
 
-pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho, const double *loglik,
-                          double *log_marginal, double *sum, double *e) {
+pv_status pv__log_mixture(pv_ctx *ctx, const pv__part *part, size_t n, int classes, const double *rho,
+                          const double *loglik, double *log_marginal, double *sum, double *e) {
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t chunks = pv__chunks(n), k = (size_t)classes;
     double *partial;
     PV_TRY(pv__alloc(ctx, chunks, k * sizeof *partial, &partial));
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    PV__EACH_OF(ctx, part, c, {
         largest_by_class(pv__chunk_rows(n, c), classes, rho + c * PV_CHUNK, loglik + c * PV_CHUNK * k, partial + c * k);
     });
     for (size_t y = 0; y < k; y++) {
         log_marginal[y] = -HUGE_VAL;
-        for (size_t c = 0; c < chunks; c++)
+        for (size_t c = part->first; c < part->last; c++)
             log_marginal[y] = fmax(log_marginal[y], partial[c * k + y]);
     }
-    pv__most(ctx, k, log_marginal);
+    pv__most(ctx, part, k, log_marginal);
     for (size_t y = 0; y < k; y++)
         if (isinf(log_marginal[y])) /* no row gives the class any probability: shift by nothing */
             log_marginal[y] = 0;
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    PV__EACH_OF(ctx, part, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(n, c);
         kernels->exp_rows(rows, classes, loglik + begin * k, log_marginal, e + begin * k);
         memset(partial + c * k, 0, k * sizeof *partial);
@@ -100,7 +100,7 @@ pv_status pv__log_mixture(pv_ctx *ctx, size_t n, int classes, const double *rho,
                 partial[c * k + y] += rho[i] * e[i * k + y];
             }
     });
-    pv__sum(ctx, chunks, k, partial, sum);
+    pv__sum(ctx, part, k, partial, sum);
     for (size_t y = 0; y < k; y++)
         log_marginal[y] += log(sum[y]);
     pv__free(ctx, partial);
@@ -117,14 +117,14 @@ pv_status pv_plugin_log_marginal(pv_ctx *ctx, const pv_targets *targets, const d
     PV_GOTO(done, pv__alloc(ctx, 3 * k, sizeof *small, &small));
     double *mass = small, *sum = small + k, *share = small + 2 * k;
     pv_label_mass(targets, mass);
-    pv__sum(ctx, 1, k, mass, mass);
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += mass[y];
     for (size_t y = 0; y < k; y++)
         share[y] = prevalence ? prevalence[y] : mass[y] / total;
     pv__plugin_weights(targets, share, mass, rho);
-    status = pv__log_mixture(ctx, targets->n, targets->classes, rho, loglik, log_marginal, sum, e);
+    pv__part whole = pv__part_whole(pv__chunks(targets->n));
+    status = pv__log_mixture(ctx, &whole, targets->n, targets->classes, rho, loglik, log_marginal, sum, e);
 done:
     pv__free(ctx, rho);
     pv__free(ctx, e);
@@ -146,8 +146,6 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, pv_loss loss, const pv
     pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
     pv_label_mass(targets, mass);
-    pv__sum(ctx, 1, k, mass, mass);
-    PV_TRY(pv__reduce_check(ctx));
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += mass[y];
@@ -183,6 +181,7 @@ pv_status pv_full_loss_new(pv_ctx *ctx, pv_loss loss, pv_marginal marginal, cons
     made->kind = pv__loss(loss);
     made->marginal = marginal;
     made->targets = *targets;
+    made->part = pv__part_whole(pv__chunks(targets->n));
     PV_GOTO(fail, prepare(ctx, made, loss, population, mass));
     pv__free(ctx, mass);
     *full = made;
@@ -215,13 +214,13 @@ static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik
     size_t chunks = pv__chunks(targets->n), k = (size_t)targets->classes;
     double *partial;
     PV_TRY(pv__alloc(ctx, chunks, sizeof *partial, &partial));
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    PV__EACH_OF(ctx, &full->part, c, {
         size_t begin = c * PV_CHUNK;
         pv_targets slice = pv__targets_slice(targets, begin, pv__chunk_rows(targets->n, c));
         partial[c] =
             pv__data_term(&slice, full->factor, loglik + begin * k, dloglik ? dloglik + begin * k : NULL, false);
     });
-    pv__sum(ctx, chunks, 1, partial, value);
+    pv__sum(ctx, &full->part, 1, partial, value);
     pv__free(ctx, partial);
     return pv__reduce_check(ctx);
 }
@@ -231,6 +230,14 @@ pv_status pv_full_loss_eval(pv_ctx *ctx, pv_full_loss *full, const double *logli
         return full->kind->eval(ctx, full, loglik, value, dloglik);
     PV_TRY(data_term(ctx, full, loglik, value, dloglik));
     return full->kind->add_term ? full->kind->add_term(ctx, full, loglik, value, dloglik) : PV_OK;
+}
+
+bool pv__full_loss_parts(const pv_full_loss *full) {
+    return !full->kind->eval && full->strata.count == 0;
+}
+
+void pv__full_loss_share(pv_full_loss *full, pv__part part) {
+    full->part = full->profile.part = part;
 }
 
 const double *pv_full_loss_log_marginal(const pv_full_loss *full) {

@@ -54,12 +54,12 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
 
 static pv_status plugin_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     size_t n = full->targets.n, k = (size_t)full->targets.classes;
-    PV_TRY(pv__log_mixture(ctx, n, (int)k, full->rho, loglik, full->log_marginal, full->sum, full->e));
+    PV_TRY(pv__log_mixture(ctx, &full->part, n, (int)k, full->rho, loglik, full->log_marginal, full->sum, full->e));
     for (size_t y = 0; y < k; y++)
         *value += full->counts[y] * full->log_marginal[y];
     if (!dloglik)
         return PV_OK;
-    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+    PV__EACH_OF(ctx, &full->part, c, {
         for (size_t i = c * PV_CHUNK; i < c * PV_CHUNK + pv__chunk_rows(n, c); i++)
             for (size_t y = 0; y < k; y++)
                 dloglik[i * k + y] += full->counts[y] * full->rho[i] * full->e[i * k + y] / full->sum[y];

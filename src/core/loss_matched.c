@@ -157,7 +157,8 @@ static pv_status eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, dou
             sum += set_loss(full, s, loglik, dloglik, sets->room + sets->room_at[c]);
         sets->partial[c] = sum;
     });
-    pv__sum(ctx, chunks, 1, sets->partial, value);
+    pv__part whole = pv__part_whole(chunks);
+    pv__sum(ctx, &whole, 1, sets->partial, value);
     return pv__reduce_check(ctx);
 }
 

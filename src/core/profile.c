@@ -27,7 +27,10 @@
 
 pv_status pv__profile_init(pv_ctx *ctx, pv__profile *profile, const pv_targets *targets, const double *mass,
                            const pv_prevalence *population) {
-    *profile = (pv__profile){.n = targets->n, .classes = targets->classes, .weight = targets->weight};
+    *profile = (pv__profile){.n = targets->n,
+                             .part = pv__part_whole(pv__chunks(targets->n)),
+                             .classes = targets->classes,
+                             .weight = targets->weight};
     size_t k = (size_t)targets->classes, J = k - 1;
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->counts));
     PV_TRY(pv__alloc(ctx, k, sizeof(double), &profile->log_lambda));
@@ -192,15 +195,16 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, pv__p
 /* One dimension: the derivative falls through zero between the ends of the domain. */
 static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s) {
     double least = HUGE_VAL, most = -HUGE_VAL;
-    for (size_t i = 0; i < profile->n; i++) {
+    const pv__part *part = &profile->part;
+    for (size_t i = part->first * PV_CHUNK; i < profile->n && i < part->last * PV_CHUNK; i++) {
         if (profile->weight && profile->weight[i] == 0)
             continue;
         double r = at->scale[0] * profile->a[i] - 1;
         least = fmin(least, r);
         most = fmax(most, r);
     }
-    pv__least(ctx, 1, &least);
-    pv__most(ctx, 1, &most);
+    pv__least(ctx, part, 1, &least);
+    pv__most(ctx, part, 1, &most);
     if (fmax(fabs(least), fabs(most)) < 1e-12) {
         /* All rows alike, at lambda: the value is the same for every m. The selection likelihood's multiplier makes the
          * gradient that of a neighbour whose rows differ. */

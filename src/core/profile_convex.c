@@ -15,49 +15,70 @@
 #include "core/profile.h"
 
 typedef struct convex {
+    pv_ctx *ctx;
     const pv__profile *profile;
     size_t n, k;
     bool negative;                       /* all c < 0 */
     double strength;                     /* N_pr */
     double *p;                           /* [n][k], p / exp(shift) */
     double *x, *trial, *gradient, *step; /* [k]: log s + shift, or b + shift */
+    double *scale;                       /* [k], exp of one of them */
     double *matrix;                      /* [k][k] */
+    double *partial;                     /* [chunks + 1][1 + k + k k]: value, gradient and matrix of rows */
 } convex;
 
-/* Value at x, +inf outside the domain. Gradient and Hessian, where wanted, are with respect to b, or to s in units of
- * itself: in s the problem is self-concordant, and Newton's method finds its way from anywhere. */
-static double value_at(const convex *c, const double *x, bool derivatives) {
-    size_t k = c->k;
-    double value = 0, sign = c->negative ? -1 : 1;
-    for (size_t y = 0; y < k; y++)
-        value -= fabs(c->profile->counts[y]) * x[y];
-    if (derivatives) {
-        memset(c->matrix, 0, k * k * sizeof *c->matrix);
-        for (size_t y = 0; y < k; y++) {
-            c->gradient[y] = -fabs(c->profile->counts[y]);
-            c->matrix[y * k + y] = c->negative ? fabs(c->profile->counts[y]) : 0;
-        }
-    }
-    for (size_t n = 0; n < c->n; n++) {
+static size_t block(size_t k) {
+    return 1 + k + k * k;
+}
+
+/* The sums of a chunk's rows; +inf where one is outside the domain. */
+static void add_rows(const convex *c, size_t chunk, bool derivatives, double *sums) {
+    size_t k = c->k, begin = chunk * PV_CHUNK, end = begin + pv__chunk_rows(c->n, chunk);
+    double sign = c->negative ? -1 : 1, *gradient = sums + 1, *matrix = gradient + k;
+    memset(sums, 0, block(k) * sizeof *sums);
+    for (size_t n = begin; n < end; n++) {
         double v = c->profile->weight ? c->profile->weight[n] : 1, sum = 0;
         const double *p = c->p + n * k;
         if (v == 0)
             continue;
         for (size_t y = 0; y < k; y++)
-            sum += exp(x[y]) * p[y];
+            sum += c->scale[y] * p[y];
         double d = c->strength + sign * sum;
-        if (!(d > 0))
-            return HUGE_VAL;
-        value += sign * v * log(d);
+        if (!(d > 0)) {
+            sums[0] = HUGE_VAL;
+            return;
+        }
+        sums[0] += sign * v * log(d);
         for (size_t y = 0; derivatives && y < k; y++) {
-            double ey = exp(x[y]) * p[y] / d;
-            c->gradient[y] += v * ey;
-            c->matrix[y * k + y] += c->negative ? 0 : v * ey;
+            double ey = c->scale[y] * p[y] / d;
+            gradient[y] += v * ey;
+            matrix[y * k + y] += c->negative ? 0 : v * ey;
             for (size_t z = 0; z < k; z++)
-                c->matrix[y * k + z] -= sign * v * ey * exp(x[z]) * p[z] / d;
+                matrix[y * k + z] -= sign * v * ey * c->scale[z] * p[z] / d;
         }
     }
-    return value;
+}
+
+/* Value at x, +inf outside the domain. Gradient and Hessian, where wanted, are with respect to b, or to s in units of
+ * itself: in s the problem is self-concordant, and Newton's method finds its way from anywhere. */
+static double value_at(const convex *c, const double *x, bool derivatives) {
+    size_t k = c->k, width = block(k);
+    const pv__part *part = &c->profile->part;
+    for (size_t y = 0; y < k; y++)
+        c->scale[y] = exp(x[y]);
+    PV__EACH_OF(c->ctx, part, at, add_rows(c, at, derivatives, c->partial + at * width););
+    double *sums = c->partial + part->blocks * width, value = 0;
+    pv__sum(c->ctx, part, width, c->partial, sums);
+    for (size_t y = 0; y < k; y++)
+        value -= fabs(c->profile->counts[y]) * x[y];
+    if (derivatives) {
+        memcpy(c->matrix, sums + 1 + k, k * k * sizeof *c->matrix);
+        for (size_t y = 0; y < k; y++) {
+            c->gradient[y] = sums[1 + y] - fabs(c->profile->counts[y]);
+            c->matrix[y * k + y] += c->negative ? fabs(c->profile->counts[y]) : 0;
+        }
+    }
+    return value + sums[0];
 }
 
 static bool minimise(convex *c) {
@@ -110,12 +131,15 @@ static bool minimise(convex *c) {
 /* A point inside the domain, and the ratios the problem is written in. */
 static void prepare(convex *c, const double *loglik, double *shift) {
     size_t k = c->k;
+    const pv__part *part = &c->profile->part;
+    size_t begin = part->first * PV_CHUNK, end = part->last * PV_CHUNK < c->n ? part->last * PV_CHUNK : c->n;
     for (size_t y = 0; y < k; y++) {
         shift[y] = -HUGE_VAL;
-        for (size_t n = 0; n < c->n; n++)
+        for (size_t n = begin; n < end; n++)
             shift[y] = fmax(shift[y], loglik[n * k + y]);
     }
-    for (size_t i = 0; i < c->n * k; i++)
+    pv__most(c->ctx, part, k, shift);
+    for (size_t i = begin * k; i < end * k; i++)
         c->p[i] = exp(loglik[i] - shift[i % k]);
     double total = 0;
     for (size_t y = 0; y < k; y++)
@@ -131,7 +155,7 @@ static void prepare(convex *c, const double *loglik, double *shift) {
  * cancel less than those over multipliers. Returns sum v log q. */
 static double keep(const convex *c, const double *loglik, const double *shift, pv__profile *profile) {
     size_t k = c->k, J = k - 1;
-    double sign = c->negative ? -1 : 1, log_q = 0, sum_theta = 0;
+    double sign = c->negative ? -1 : 1;
     for (size_t y = 0; y < k; y++)
         profile->log_lambda[y] = log(fabs(profile->counts[y])) - c->x[y] + shift[y];
     /* N_pr = 0 leaves the scale of lambda, and with it that of q, free. */
@@ -149,25 +173,33 @@ static double keep(const convex *c, const double *loglik, const double *shift, p
                 ? 0
                 : (profile->counts[y] - profile->counts[ref] * exp(profile->log_lambda[y] - profile->log_lambda[ref])) /
                       profile->total;
-    for (size_t n = 0; n < c->n; n++) {
-        double sum = 0, v = profile->weight ? profile->weight[n] : 1;
-        for (size_t y = 0; y < k; y++)
-            sum += exp(c->x[y]) * c->p[n * k + y];
-        double q = (c->strength + sign * exp(norm) * sum) / profile->total;
-        log_q += v * log(q);
-        profile->theta[n] = v / (profile->total * q);
-        sum_theta += profile->theta[n];
-        for (size_t j = 0; j < J; j++) {
-            size_t y = class_of(profile, j);
-            profile->a[n * J + j] = exp(loglik[n * k + y] - profile->log_lambda[y]);
+    for (size_t y = 0; y < k; y++)
+        c->scale[y] = exp(c->x[y]);
+    PV__EACH_OF(c->ctx, &profile->part, at, {
+        double *sums = c->partial + 2 * at;
+        sums[0] = sums[1] = 0; /* of v log q, and of theta */
+        for (size_t n = at * PV_CHUNK; n < at * PV_CHUNK + pv__chunk_rows(c->n, at); n++) {
+            double sum = 0, v = profile->weight ? profile->weight[n] : 1;
+            for (size_t y = 0; y < k; y++)
+                sum += c->scale[y] * c->p[n * k + y];
+            double q = (c->strength + sign * exp(norm) * sum) / profile->total;
+            sums[0] += v * log(q);
+            profile->theta[n] = v / (profile->total * q);
+            sums[1] += profile->theta[n];
+            for (size_t j = 0; j < J; j++) {
+                size_t y = class_of(profile, j);
+                profile->a[n * J + j] = exp(loglik[n * k + y] - profile->log_lambda[y]);
+            }
         }
-    }
-    return fabs(sum_theta - 1) <= 1e-7 ? log_q : HUGE_VAL;
+    });
+    double sums[2];
+    pv__sum(c->ctx, &profile->part, 2, c->partial, sums);
+    return fabs(sums[1] - 1) <= 1e-7 ? sums[0] : HUGE_VAL;
 }
 
 pv_status pv__profile_convex(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q, bool *solved) {
     size_t n = profile->n, k = (size_t)profile->classes;
-    double *block, total = 0;
+    double *room, total = 0;
     *solved = false;
     bool negative = true, positive = true;
     for (size_t y = 0; y < k; y++) {
@@ -177,22 +209,25 @@ pv_status pv__profile_convex(pv_ctx *ctx, pv__profile *profile, const double *lo
     }
     if (!negative && !positive)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, n * k + 5 * k + k * k, sizeof *block, &block));
-    convex c = {.profile = profile, .n = n, .k = k, .negative = negative, .p = block};
+    size_t chunks = profile->part.blocks, sums = (chunks + 1) * block(k);
+    PV_TRY(pv__alloc(ctx, n * k + 6 * k + k * k + sums, sizeof *room, &room));
+    convex c = {.ctx = ctx, .profile = profile, .n = n, .k = k, .negative = negative, .p = room};
     c.strength = fmax(profile->total - total, 0);
     if (c.strength < 1e-12 * profile->total)
         c.strength = 0;
-    c.x = block + n * k;
+    c.x = room + n * k;
     c.trial = c.x + k;
     c.gradient = c.trial + k;
     c.step = c.gradient + k;
-    double *shift = c.step + k;
+    c.scale = c.step + k;
+    double *shift = c.scale + k;
     c.matrix = shift + k;
+    c.partial = c.matrix + k * k;
     prepare(&c, loglik, shift);
     if (minimise(&c)) {
         *log_q = keep(&c, loglik, shift, profile);
         *solved = isfinite(*log_q);
     }
-    pv__free(ctx, block);
-    return PV_OK;
+    pv__free(ctx, room);
+    return pv__reduce_check(ctx);
 }

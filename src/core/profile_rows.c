@@ -48,16 +48,16 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
 bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
                          pv__sums *out) {
     size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    PV__EACH_OF(ctx, &profile->part, c, {
         row_block(profile, c * PV_CHUNK, pv__chunk_rows(profile->n, c), scale, m, want_log,
                   profile->partial + c * size);
     });
     double *total = profile->partial + chunks * size;
-    pv__sum(ctx, chunks, size, profile->partial, total);
+    pv__sum(ctx, &profile->part, size, profile->partial, total);
     total[1] = HUGE_VAL;
-    for (size_t c = 0; c < chunks; c++)
+    for (size_t c = profile->part.first; c < profile->part.last; c++)
         total[1] = fmin(total[1], profile->partial[c * size + 1]);
-    pv__least(ctx, 1, &total[1]);
+    pv__least(ctx, &profile->part, 1, &total[1]);
     *out = (pv__sums){total[0], total[1], total[2], total + 3, total + 3 + J, total + 3 + 2 * J};
     for (size_t j = 0; j < J; j++)
         for (size_t l = 0; l < j; l++)
@@ -67,8 +67,8 @@ bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *
 
 /* The largest log p over rows, by class but the reference. */
 void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
-    size_t J = dims(profile), k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    size_t J = dims(profile), k = (size_t)profile->classes;
+    PV__EACH_OF(ctx, &profile->part, c, {
         for (size_t j = 0; j < J; j++) {
             const double *f = loglik + c * PV_CHUNK * k + class_of(profile, j);
             double most = -HUGE_VAL;
@@ -80,22 +80,25 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
     });
     for (size_t j = 0; j < J; j++) {
         top[j] = -HUGE_VAL;
-        for (size_t c = 0; c < chunks; c++)
+        for (size_t c = profile->part.first; c < profile->part.last; c++)
             top[j] = fmax(top[j], profile->partial[c * J + j]);
     }
-    pv__most(ctx, J, top);
+    pv__most(ctx, &profile->part, J, top);
 }
 
 /* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
 void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *start, double *mean) {
     size_t J = dims(profile);
-    for (size_t j = 0; j < J; j++) {
-        double sum = 0;
-        for (size_t n = 0; n < profile->n; n++)
-            sum += (profile->weight ? profile->weight[n] : 1) * profile->a[n * J + j];
-        pv__sum(ctx, 1, 1, &sum, &sum);
-        mean[j] = start[j] + log(sum / profile->total);
-    }
+    PV__EACH_OF(ctx, &profile->part, c, {
+        double *sum = profile->partial + c * J;
+        memset(sum, 0, J * sizeof *sum);
+        for (size_t n = c * PV_CHUNK; n < c * PV_CHUNK + pv__chunk_rows(profile->n, c); n++)
+            for (size_t j = 0; j < J; j++)
+                sum[j] += (profile->weight ? profile->weight[n] : 1) * profile->a[n * J + j];
+    });
+    pv__sum(ctx, &profile->part, J, profile->partial, mean);
+    for (size_t j = 0; j < J; j++)
+        mean[j] = start[j] + log(mean[j] / profile->total);
 }
 
 /* a = p / exp(start), the reference class left out. */
@@ -107,7 +110,7 @@ void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik,
     shift[profile->reference] = 0;
     const pv__core_kernels *kernels = pv__core_kernels_get();
     size_t reference = (size_t)profile->reference;
-    PV__EACH_CHUNK(ctx, pv__chunks(profile->n), c, {
+    PV__EACH_OF(ctx, &profile->part, c, {
         enum { BLOCK = 256 };
         double p[BLOCK * 2];
         size_t begin = c * PV_CHUNK, end = begin + pv__chunk_rows(profile->n, c);
@@ -130,7 +133,7 @@ void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik,
 
 /* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
 double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) {
-    size_t J = dims(profile), chunks = pv__chunks(profile->n);
+    size_t J = dims(profile);
     const pv__core_kernels *kernels = pv__core_kernels_get();
     for (size_t j = 0; j < J; j++) {
         size_t y = class_of(profile, j);
@@ -139,7 +142,7 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
     }
     profile->log_lambda[profile->reference] = at->log_reference;
     profile->multiplier[profile->reference] = 0;
-    PV__EACH_CHUNK(ctx, chunks, c, {
+    PV__EACH_OF(ctx, &profile->part, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(profile->n, c);
         for (size_t n = begin; n < begin + rows; n++) {
             double q = 1;
@@ -155,31 +158,31 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
             profile->theta[begin + n] = (v ? v[n] : 1) / (profile->total * profile->theta[begin + n]);
     });
     double log_q;
-    pv__sum(ctx, chunks, 1, profile->partial, &log_q);
+    pv__sum(ctx, &profile->part, 1, profile->partial, &log_q);
     return log_q;
 }
 
 /* The class the rows give most probability on average. */
 int pv__profile_commonest(pv_ctx *ctx, const pv__profile *profile, const double *loglik) {
-    size_t k = (size_t)profile->classes;
-    double most = -1;
+    size_t k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
+    PV__EACH_OF(ctx, &profile->part, c, {
+        double *sum = profile->partial + c * k;
+        memset(sum, 0, k * sizeof *sum);
+        for (size_t n = c * PV_CHUNK; n < c * PV_CHUNK + pv__chunk_rows(profile->n, c); n++)
+            for (size_t y = 0; y < k; y++)
+                sum[y] += (profile->weight ? profile->weight[n] : 1) * exp(loglik[n * k + y]);
+    });
+    double *total = profile->partial + chunks * k;
+    pv__sum(ctx, &profile->part, k, profile->partial, total);
     int best = 0;
-    for (size_t y = 0; y < k; y++) {
-        double sum = 0;
-        for (size_t n = 0; n < profile->n; n++)
-            sum += (profile->weight ? profile->weight[n] : 1) * exp(loglik[n * k + y]);
-        pv__sum(ctx, 1, 1, &sum, &sum);
-        if (sum > most) {
-            most = sum;
-            best = (int)y;
-        }
-    }
+    for (size_t y = 1; y < k; y++)
+        best = total[y] > total[best] ? (int)y : best;
     return best;
 }
 
 void pv__profile_backward(pv_ctx *ctx, const pv__profile *profile, double *dloglik) {
     size_t J = dims(profile), k = (size_t)profile->classes;
-    PV__EACH_CHUNK(ctx, pv__chunks(profile->n), c, {
+    PV__EACH_OF(ctx, &profile->part, c, {
         for (size_t n = c * PV_CHUNK; n < c * PV_CHUNK + pv__chunk_rows(profile->n, c); n++)
             for (size_t j = 0; j < J; j++) {
                 size_t y = class_of(profile, j);

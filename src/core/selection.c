@@ -80,7 +80,8 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
                                     targets->stratum ? NULL : out, sums + begin);
     });
     double *total = partial + chunks * (k + 1);
-    pv__sum(ctx, chunks, k + 1, partial, total);
+    pv__part whole = pv__part_whole(chunks);
+    pv__sum(ctx, &whole, k + 1, partial, total);
     PV_GOTO(done, pv__reduce_check(ctx));
     *value = total[k];
     if (dlog_ratio)

@@ -81,5 +81,11 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
         }                                                                                                              \
     } while (0)
 #define PV__EACH_CHUNK(ctx, chunks, c, ...) PV__EACH_CHUNK_BY(pv__team(ctx, chunks), chunks, c, __VA_ARGS__)
+/* The same for the chunks of a pv__part that are worked on here. */
+#define PV__EACH_OF(ctx, part, c, ...)                                                                                 \
+    PV__EACH_CHUNK(ctx, (part)->last - (part)->first, pv_at, {                                                         \
+        size_t c = (part)->first + pv_at;                                                                              \
+        __VA_ARGS__                                                                                                    \
+    })
 
 #endif

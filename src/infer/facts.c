@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/reduce.h"
 #include "infer/infer.h"
 #include "model/resident.h"
 
@@ -152,4 +153,31 @@ pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *h
                    (unsigned long long)XXH3_64bits(strata->share, count * sizeof(double)));
     }
     return pv__facts(ctx, first, data, held, options);
+}
+
+pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *model, const pv_stratified *strata,
+                        const pv_fit_options *options) {
+    char *text = NULL;
+    size_t size = 0;
+    if (!pv__shares(ctx))
+        return PV_OK;
+    pv_fit_options usual = pv_fit_options_default();
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    write_options(stream, pv_fit_option_table, options, &usual);
+    pv__print(stream, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+    pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)data->hash);
+    if (options->sample)
+        pv__print(stream, "the population sample=%zu rows, %016llx\n", options->sample->rows,
+                  (unsigned long long)options->sample->hash);
+    if (strata) {
+        size_t count = (size_t)strata->strata * (2 + (size_t)strata->classes);
+        pv__print(stream, "the strata=%d, %016llx\n", strata->strata,
+                  (unsigned long long)XXH3_64bits(strata->share, count * sizeof(double)));
+    }
+    pv_status status =
+        fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    free(text);
+    return status;
 }

@@ -432,8 +432,10 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->schema->labels, &holdout));
     pv__solution solution = {
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
+    pv__problem shared = *problem;
+    shared.shared = true;
     PV_GOTO(done,
-            problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
+            problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, &shared, &solution));
     if (c->stratified) /* they lie behind that of all together */
         memcpy(c->stratified->log_marginal, c->log_marginal + c->schema->classes,
                pv__ratio_sets(problem) * (size_t)c->schema->classes * sizeof(double));
@@ -460,6 +462,27 @@ done:
     return status;
 }
 
+/* What several ranks would each do in full, in step by luck alone: nothing would be gained. */
+static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
+    int ranks = pv_ctx_ranks(ctx, NULL);
+    pv_inference infer = (pv_inference)problem->options->infer;
+    if (ranks == 1 || ctx->root != ctx)
+        return PV_OK;
+    if (problem->batch > 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "minibatches are not shared between ranks, and there are %d: run one process, or take the full "
+                        "`batch`",
+                        ranks);
+    if (infer == PV_INFER_VI || infer == PV_INFER_HMC)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer` %s is not shared between ranks, and there are %d: run one process, or choose laplace",
+                        pv_inference_name(infer), ranks);
+    if (ctx->checkpoint)
+        return pv__fail(ctx, PV_ERR_USAGE, "`checkpoint` is of one process, and there are %d ranks: leave it out",
+                        ranks);
+    return PV_OK;
+}
+
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
 static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
                           const pv_fit_options *given, pv_classifier **classifier) {
@@ -479,6 +502,8 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     if (choose)
         options->prior = "normal:1"; /* until the rest is known to be right */
     PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
+    PV_GOTO(done, refuse_shared(ctx, &problem));
+    PV_GOTO(done, pv__fit_alike(ctx, data, c->model, c->stratified, given));
     PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
     if (choose) {
         PV_GOTO(done, pv__prior_choose(ctx, schema, data, given, c->model, prior));

@@ -13,6 +13,7 @@ typedef struct pv__problem {
     const pv_fit_options *options; /* with defaults that depend on the data filled in */
     const pv_model *model;
     size_t n;
+    bool shared;            /* the passes over its rows, with the context's other ranks */
     const double *x;        /* [n][inputs]; NULL for images */
     const pv_dataset *data; /* images: where rows come from; NULL for tables */
     pv_targets targets;
@@ -426,6 +427,9 @@ pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *pa
 pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, const pv_dataset *held,
                     const pv_fit_options *options);
 /* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
+/* Ranks that share the fit have the same options and data; else the first that differs is named. */
+pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *model, const pv_stratified *strata,
+                        const pv_fit_options *options);
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
                         const pv_stratified *strata, const pv_fit_options *options);
 

@@ -4,6 +4,9 @@
  * backward while it is in the cache. The information gain ties the rows together by its marginal, so the matrix is read
  * twice: forward, then backward. Chunks belong to a fixed number of groups whose gradients are added in order, so that
  * the result does not depend on the number of threads.
+ *
+ * Ranks that share the rows take the groups of each for their own. Where the marginal ties the rows together, the loss
+ * has chunks of its own (core/vector.h), so that a rank goes forward over a few rows more than it goes back over.
  */
 #include <math.h>
 #include <omp.h>
@@ -12,7 +15,7 @@
 #include "base/reduce.h"
 #include "infer/infer.h"
 
-enum { GROUPS_MAX = 64, CHUNK_BYTES = 1 << 18 };
+enum { CHUNK_BYTES = 1 << 18 };
 
 struct pv__objective {
     pv_ctx *ctx;
@@ -23,6 +26,9 @@ struct pv__objective {
     double *loglik;     /* [n][classes], JOINT and SELECTION */
     double *dloglik;
     size_t chunk, chunks, groups;
+    pv__part part;        /* of the groups */
+    pv__part rows;        /* of the loss's chunks of rows */
+    size_t ahead, behind; /* chunks that are gone forward over: ahead .. behind-1 */
     double *partial; /* [groups][params + 1], the value last */
     double *sums;    /* [params + 1], of all groups */
     int threads;
@@ -76,6 +82,39 @@ static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
     return PV_OK;
 }
 
+/* As many groups as there are units, as long as their gradients take little memory. */
+static size_t groups_of(size_t chunks, size_t params) {
+    enum { FEWEST = 64, NUMBERS = 1 << 22 };
+    size_t groups = pv__units(chunks);
+    while (groups > FEWEST && groups * params > NUMBERS)
+        groups /= 2;
+    return groups;
+}
+
+/* Which groups and rows are this rank's. */
+static void share_rows(pv__objective *o) {
+    size_t n = o->problem->n, chunks = pv__chunks(n);
+    bool shared = o->problem->shared && (!o->full || pv__full_loss_parts(o->full));
+    o->rows = pv__part_whole(chunks);
+    o->part = pv__part_own(o->ctx, o->groups, o->groups);
+    o->behind = o->chunks;
+    if (!shared || !o->part.shared) {
+        o->part = (pv__part){.blocks = o->groups, .units = o->groups, .last = o->groups, .own_last = o->groups};
+        return;
+    }
+    size_t begin = o->part.first * o->chunks / o->groups * o->chunk;
+    size_t end = o->part.last * o->chunks / o->groups * o->chunk;
+    end = end < n ? end : n;
+    o->rows = pv__part_own(o->ctx, chunks, o->rows.units);
+    if (begin < end)
+        o->rows = pv__part_with(o->rows, begin / PV_CHUNK, pv__chunks(end));
+    end = o->rows.last * PV_CHUNK < n ? o->rows.last * PV_CHUNK : n;
+    o->ahead = o->rows.first * PV_CHUNK / o->chunk;
+    o->behind = (end + o->chunk - 1) / o->chunk;
+    if (o->full)
+        pv__full_loss_share(o->full, o->rows);
+}
+
 pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form form, pv__objective **objective) {
     *objective = NULL;
     pv__objective *made;
@@ -86,7 +125,7 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     made->form = form;
     made->chunk = chunk_rows(problem->model);
     made->chunks = (problem->n + made->chunk - 1) / made->chunk;
-    made->groups = made->chunks < GROUPS_MAX ? made->chunks : GROUPS_MAX;
+    made->groups = groups_of(made->chunks, pv_model_params(problem->model));
     made->threads = pv_ctx_threads(ctx);
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, pv_model_params(problem->model), sizeof(double), &made->last));
@@ -102,6 +141,7 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     if (made->logistic)
         PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     PV_GOTO(fail, prepare_loss(ctx, made));
+    share_rows(made);
     *objective = made;
     return PV_OK;
 fail:
@@ -136,10 +176,9 @@ int64_t pv__objective_passes(const pv__objective *objective) {
 }
 
 void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
-    size_t chunks = pv__chunks(joint->problem->n);
     if (selection->logistic) {
         const pv__compute *compute = joint->work[0]->compute;
-        PV__EACH_CHUNK(joint->ctx, chunks, c, {
+        PV__EACH_OF(joint->ctx, &joint->rows, c, {
             compute->logistic(pv__chunk_rows(joint->problem->n, c), selection->z + c * PV_CHUNK,
                               joint->loglik + 2 * c * PV_CHUNK);
         });
@@ -215,25 +254,46 @@ static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const d
         pv_model_backward(model, work, w, rows, x, loglik, dloglik, partial);
 }
 
-static void run_group(pv__objective *o, pass what, int thread, size_t g, const double *w, double *partial) {
-    for (size_t c = g * o->chunks / o->groups; c < (g + 1) * o->chunks / o->groups; c++)
-        run_chunk(o, what, thread, c, w, partial);
+/* Where a group begins. */
+static size_t group_at(const pv__objective *o, size_t g) {
+    return g * o->chunks / o->groups;
+}
+
+/* What is done of group g: going forward, its chunks that are wanted. */
+static void run_group(pv__objective *o, pass what, int thread, size_t g, const double *w) {
+    size_t stride = pv_model_params(o->problem->model) + 1, first = group_at(o, g), last = group_at(o, g + 1);
+    if (what == PASS_FORWARD) {
+        first = first > o->ahead ? first : o->ahead;
+        last = last < o->behind ? last : o->behind;
+    }
+    for (size_t c = first; c < last; c++)
+        run_chunk(o, what, thread, c, w, o->partial + g * stride);
+}
+
+/* The chunks beside the rank's own groups, for what they leave of each row. */
+static void run_beside(pv__objective *o, const double *w) {
+    for (size_t c = o->ahead; c < o->behind; c++)
+        if (c < group_at(o, o->part.first) || c >= group_at(o, o->part.last))
+            run_chunk(o, PASS_FUSED, 0, c, w, o->sums);
 }
 
 static void run_pass(pv__objective *o, pass what, const double *w) {
     size_t stride = pv_model_params(o->problem->model) + 1;
+    size_t first = what == PASS_FORWARD ? 0 : o->part.first, last = what == PASS_FORWARD ? o->groups : o->part.last;
     o->passes++;
-    int team = pv_threads_ready(o->groups < (size_t)o->threads ? (int)o->groups : o->threads);
+    int team = pv_threads_ready(last - first < (size_t)o->threads ? (int)(last - first) : o->threads);
     if (what != PASS_FORWARD)
-        memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
-    if (team == 1) { /* no team of one: it would cost a system call */
-        for (size_t g = 0; g < o->groups; g++)
-            run_group(o, what, 0, g, w, o->partial + g * stride);
+        memset(o->partial + first * stride, 0, (last - first) * stride * sizeof *o->partial);
+    if (what == PASS_FUSED && o->part.shared && (o->loglik || o->z))
+        run_beside(o, w);
+    if (team <= 1) { /* no team of one: it would cost a system call */
+        for (size_t g = first; g < last; g++)
+            run_group(o, what, 0, g, w);
         return;
     }
 #pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
-    for (size_t g = 0; g < o->groups; g++)
-        run_group(o, what, omp_get_thread_num(), g, w, o->partial + g * stride);
+    for (size_t g = first; g < last; g++)
+        run_group(o, what, omp_get_thread_num(), g, w);
 }
 
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
@@ -253,7 +313,7 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
     } else {
         run_pass(o, PASS_FUSED, w);
     }
-    pv__sum(o->ctx, o->groups, stride, o->partial, o->sums);
+    pv__sum(o->ctx, &o->part, stride, o->partial, o->sums);
     PV_TRY(pv__reduce_check(o->ctx));
     *value += o->sums[params];
     if (dw)

@@ -128,13 +128,15 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     pv__problem labelled = pv__labelled(problem);
     if (problem->prior.kind == PV_PRIOR_NONE)
         PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
+    pv__problem shared = *problem;
+    shared.shared = problem->options->infer == PV_INFER_LAPLACE; /* which asks on this thread alone */
     pv_density density = {0};
     pv__estimator *estimator = NULL;
     pv_status status;
     if (problem->batch > 0)
         PV_GOTO(done, pv__estimator_new(ctx, problem, solution->w, &estimator, &density));
     else
-        PV_GOTO(done, pv__density_new(ctx, problem, &density));
+        PV_GOTO(done, pv__density_new(ctx, &shared, &density));
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
     size_t width = (problem->stratified ? 1 + pv__ratio_sets(problem) : 1) * k;

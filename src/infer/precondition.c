@@ -154,7 +154,8 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
         own.factor = partial + g * length;
         run_rows(problem, w, g * rows / groups, (g + 1) * rows / groups, rows, block + g * room, work[g], &own);
     }
-    pv__sum(ctx, groups, length, partial, made->factor);
+    pv__part whole = pv__part_whole(groups);
+    pv__sum(ctx, &whole, length, partial, made->factor);
     status = pv__reduce_check(ctx);
 done:
     pv__free(ctx, partial);

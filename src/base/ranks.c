@@ -1,0 +1,200 @@
+/* Processes that share work: what they exchange, and how one that is elsewhere, or has failed, is noticed.
+ *
+ * Every exchange begins with a header of one size. It says what the process is about to exchange, as which of its
+ * exchanges, and whether it was asked to stop: all then stop at the same point. A process that has failed ends with a
+ * header as well (pv_ranks_end), which reaches the others wherever they are, and its message after it.
+ */
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/reduce.h"
+
+typedef enum kind { KIND_DATA = 1, KIND_END } kind;
+
+typedef struct header {
+    uint32_t kind, status; /* pv_status of an end */
+    uint64_t number, bytes;
+    uint64_t interrupted;
+} header;
+
+enum { STACK_RANKS = 64 };
+
+static pv_status lost(pv_ctx *ctx) {
+    return pv__fail(ctx, PV_ERR_INTERNAL, "rank %d has lost its connection to the other processes; run it again",
+                    ctx->ranks.calls.rank);
+}
+
+static bool call(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
+    const pv_ranks *ranks = &ctx->ranks.calls;
+    return bytes == 0 || ranks->gather(ranks->state, mine, bytes, all);
+}
+
+/* Some have ended, others not; their messages tell why. The first that failed is named, or else the first that ended
+ * before the others. */
+static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
+    enum { TEXT = sizeof((pv_error *)0)->message };
+    int size = ctx->ranks.calls.size, at = -1;
+    char *text;
+    PV_TRY(pv__alloc(ctx, (size_t)size + 1, TEXT, &text));
+    pv__format(text, TEXT, "%s", own);
+    pv_status status = call(ctx, text, TEXT, text + TEXT) ? PV_OK : lost(ctx);
+    for (int r = 0; r < size; r++) {
+        bool failed = all[r].kind == KIND_END && all[r].status != PV_OK;
+        if (at < 0 ? all[r].kind == KIND_END : failed && all[at].status == PV_OK)
+            at = r;
+    }
+    char *message = text + (size_t)(at + 1) * TEXT;
+    message[TEXT - 1] = '\0';
+    pv_status told = at >= 0 && all[at].status != PV_OK ? (pv_status)all[at].status : PV_ERR_INTERNAL;
+    if (status == PV_OK && at >= 0 && all[at].status == PV_OK)
+        status = pv__fail(ctx, told, "rank %d has ended while others were at work: run all with the same options", at);
+    else if (status == PV_OK)
+        status = pv__fail(ctx, told, "rank %d: %s", at, message[0] ? message : pv_status_text(told));
+    pv__free(ctx, text);
+    return status;
+}
+
+/* Exchanges headers; *ended: all have. own: the message of one that ends. */
+static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *ended) {
+    int size = ctx->ranks.calls.size, ends = 0, failed = 0;
+    header some[STACK_RANKS], *all = some;
+    if (size > STACK_RANKS)
+        PV_TRY(pv__alloc(ctx, (size_t)size, sizeof *all, &all));
+    pv_status status = call(ctx, mine, sizeof *mine, all) ? PV_OK : lost(ctx);
+    for (int r = 0; status == PV_OK && r < size; r++) {
+        ends += all[r].kind == KIND_END;
+        failed += all[r].kind == KIND_END && all[r].status != PV_OK;
+        ctx->ranks.stop |= all[r].interrupted != 0;
+    }
+    *ended = ends == size;
+    if (status == PV_OK && ends > 0 && (failed > 0 || ends < size))
+        status = tell_end(ctx, all, own);
+    for (int r = 1; status == PV_OK && ends == 0 && r < size; r++)
+        if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind)
+            status = pv__fail(ctx, PV_ERR_INTERNAL,
+                              "rank %d is at another point of the work than rank 0; do all have the same data, options "
+                              "and machines?",
+                              r);
+    if (all != some)
+        pv__free(ctx, all);
+    return status;
+}
+
+pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
+    bool ended;
+    header own = {
+        .kind = KIND_DATA, .number = ctx->ranks.number++, .bytes = bytes, .interrupted = ctx->interrupted != 0};
+    pv_status status = ctx->reduced;
+    if (status == PV_OK)
+        status = meet(ctx, &own, "", &ended);
+    if (status == PV_OK && !call(ctx, mine, bytes, all))
+        status = lost(ctx);
+    ctx->reduced = status; /* after a failure nobody listens any more */
+    return status;
+}
+
+pv_status pv_ranks_end(pv_ctx *ctx, pv_status status) {
+    if (!pv__shares(ctx) || ctx->ranks.ended)
+        return status;
+    bool ended = false;
+    header own = {.kind = KIND_END, .status = (uint32_t)status, .number = ctx->ranks.number};
+    char message[sizeof ctx->error.message];
+    pv__format(message, sizeof message, "%s", status == PV_OK ? "" : ctx->error.message);
+    ctx->ranks.ended = true;
+    if (ctx->reduced != PV_OK) /* they know */
+        return status == PV_OK ? ctx->reduced : status;
+    pv_status met = meet(ctx, &own, message, &ended);
+    ctx->reduced = met;
+    return met;
+}
+
+/* ---- what must be the same --------------------------------------------------------------------------------------- */
+
+/* The first line of one that the other has not; its length. */
+static size_t other_line(const char *one, const char *other, const char **at) {
+    for (const char *line = one; *line;) {
+        size_t length = strcspn(line, "\n");
+        bool found = false;
+        for (const char *there = other; *there && !found;) {
+            size_t whole = strcspn(there, "\n");
+            found = whole == length && memcmp(there, line, length) == 0;
+            there += whole + (there[whole] == '\n');
+        }
+        *at = line;
+        if (!found)
+            return length;
+        line += length + (line[length] == '\n');
+    }
+    return 0;
+}
+
+static pv_status refuse(pv_ctx *ctx, int rank, const char *theirs, const char *first) {
+    const char *own = "", *there = "";
+    size_t size = other_line(theirs, first, &own), before = other_line(first, theirs, &there);
+    enum { SHOWN = 120 };
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "rank %d has other work than rank 0: %.*s%s%.*s; give all ranks the same program, data and options",
+                    rank, (int)(size < SHOWN ? size : SHOWN), own, size && before ? ", there " : "",
+                    (int)(before < SHOWN ? before : SHOWN), before ? there : "");
+}
+
+pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines) {
+    size_t n = (size_t)ctx->ranks.calls.size, length = strlen(lines) + 1, most = 0;
+    if (!pv__shares(ctx))
+        return PV_OK;
+    uint64_t own[2] = {length, XXH3_64bits(lines, length)}, *about = NULL;
+    char *texts = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof own, &about));
+    PV_GOTO(done, pv__gather(ctx, own, sizeof own, about));
+    bool same = true;
+    for (size_t r = 0; r < n; r++) {
+        most = about[2 * r] > most ? (size_t)about[2 * r] : most;
+        same = same && about[2 * r] == about[0] && about[2 * r + 1] == about[1];
+    }
+    if (same)
+        goto done;
+    PV_GOTO(done, pv__alloc(ctx, n + 1, most, &texts));
+    memcpy(texts, lines, length);
+    PV_GOTO(done, pv__gather(ctx, texts, most, texts + most));
+    for (size_t r = 0; r < n; r++)
+        texts[(r + 2) * most - 1] = '\0';
+    for (size_t r = 1; r < n && status == PV_OK; r++)
+        if (strcmp(texts + (r + 1) * most, texts + most) != 0)
+            status = refuse(ctx, (int)r, texts + (r + 1) * most, texts + most);
+    ctx->ranks.ended = true; /* all know, and none says more */
+done:
+    pv__free(ctx, about);
+    pv__free(ctx, texts);
+    return status;
+}
+
+/* ---- the context's ----------------------------------------------------------------------------------------------- */
+
+pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks) {
+    if (ctx->root != ctx)
+        return pv__fail(ctx, PV_ERR_USAGE, "a context of a job cannot be one of several ranks");
+    if (!ranks || ranks->size <= 1) {
+        memset(&ctx->ranks, 0, sizeof ctx->ranks);
+        ctx->reduced = PV_OK;
+        return PV_OK;
+    }
+    if (ranks->rank < 0 || ranks->rank >= ranks->size || !ranks->gather)
+        return pv__fail(ctx, PV_ERR_USAGE, "rank %d of %d: ranks count from 0, and need a way to gather", ranks->rank,
+                        ranks->size);
+    memset(&ctx->ranks, 0, sizeof ctx->ranks);
+    ctx->reduced = PV_OK;
+    ctx->ranks.calls = *ranks;
+    /* Two instruction sets round differently: the ranks would part company. */
+    char lines[160];
+    pv__format(lines, sizeof lines, "version=%s\nthe kernels of its processor=%s\n", PV_VERSION, pv_kernels());
+    return pv__ranks_compare(ctx, lines);
+}
+
+int pv_ctx_ranks(const pv_ctx *ctx, int *rank) {
+    const pv_ranks *ranks = &ctx->root->ranks.calls;
+    bool several = ranks->size > 1;
+    if (rank)
+        *rank = several ? ranks->rank : 0;
+    return several ? ranks->size : 1;
+}

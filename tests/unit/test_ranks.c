@@ -1,0 +1,329 @@
+/* Fits whose rows several processes share: threads stand for them, each with a context of its own. Every one of them
+ * must end with the bytes of a process that is alone. */
+#include <pthread.h>
+
+#include "fixture.h"
+
+enum { RANKS_MAX = 4, ROWS = 5 * 4096 - 100, COLUMNS = 3 };
+
+/* ---- ranks that are threads -------------------------------------------------------------------------------------- */
+
+typedef struct cluster {
+    int size, left; /* exchanges until the connection is lost; -1: it never is */
+    pthread_barrier_t barrier;
+    const void *mine[RANKS_MAX];
+    int exchanges;
+} cluster;
+
+typedef struct member {
+    cluster *all;
+    int rank;
+} member;
+
+static bool gather(void *state, const void *mine, size_t bytes, void *all) {
+    const member *m = state;
+    cluster *c = m->all;
+    c->mine[m->rank] = mine;
+    pthread_barrier_wait(&c->barrier);
+    bool good = c->left != 0;
+    for (int r = 0; r < c->size; r++)
+        memcpy((char *)all + (size_t)r * bytes, c->mine[r], bytes);
+    pthread_barrier_wait(&c->barrier);
+    if (m->rank == 0) {
+        c->exchanges++;
+        c->left -= c->left > 0;
+    }
+    pthread_barrier_wait(&c->barrier);
+    return good;
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+typedef struct sample {
+    pv_table *table;
+    pv_schema *schema;
+    pv_dataset *data;
+} sample;
+
+static double uniform(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 33) / 2147483648.0;
+}
+
+static void make(sample *s, size_t rows, int classes, bool weighted) {
+    uint64_t seed = 7;
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("a,b,c,w,y\n", file);
+    for (size_t i = 0; i < rows; i++) {
+        double x[COLUMNS], odds = -0.5;
+        for (int j = 0; j < COLUMNS; j++) {
+            x[j] = 4 * uniform(&seed) - 2;
+            odds += x[j] * (j - 0.7);
+        }
+        double u = uniform(&seed), p = 1 / (1 + exp(-odds));
+        fprintf(file, "%.6g,%.6g,%.6g,%d,%d\n", x[0], x[1], x[2], 1 + (int)(3 * uniform(&seed)),
+                u < p ? 0 : classes == 2 || uniform(&seed) < 0.6 ? 1 : 2);
+    }
+    assert_int_equal(fclose(file), 0);
+    s->table = must_read(NULL);
+    pv_roles roles = {.target = "y", .weights = weighted ? "w" : NULL, .exclude = weighted ? NULL : "w"};
+    ok(pv_schema_learn(ctx, s->table, &roles, &s->schema, &s->data));
+}
+
+static void clear(sample *s) {
+    pv_dataset_free(ctx, s->data);
+    pv_schema_free(ctx, s->schema);
+    pv_table_free(ctx, s->table);
+}
+
+/* ---- fits -------------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const sample *from;
+    const pv_dataset *data; /* NULL: the sample's */
+    pv_fit_options options;
+    int threads;
+    bool ends_at_once; /* instead of a fit, with a failure */
+    member who;
+    pv_status status, ended;
+    char message[512];
+    unsigned char *bytes;
+    size_t size;
+} job;
+
+static void *run_job(void *state) {
+    job *j = state;
+    pv_ctx *own = check_ctx(j->threads);
+    pv_ranks ranks = {.rank = j->who.rank, .size = j->who.all ? j->who.all->size : 1, .state = &j->who};
+    ranks.gather = gather;
+    pv_classifier *made = NULL;
+    j->status = pv_ctx_set_ranks(own, &ranks);
+    if (j->status == PV_OK && j->ends_at_once)
+        j->status = PV_ERR_MEMORY;
+    else if (j->status == PV_OK)
+        j->status = pv_fit(own, j->from->schema, j->data ? j->data : j->from->data, &j->options, &made);
+    if (j->status == PV_OK)
+        assert_int_equal(pv_classifier_to_bytes(own, made, &j->bytes, &j->size), PV_OK);
+    j->ended = pv_ranks_end(own, j->status);
+    snprintf(j->message, sizeof j->message, "%s", pv_ctx_error(own)->message);
+    unsigned char *copy = j->bytes ? malloc(j->size) : NULL; /* beyond the context */
+    if (copy)
+        memcpy(copy, j->bytes, j->size);
+    pv_bytes_free(own, j->bytes);
+    j->bytes = copy;
+    pv_classifier_free(own, made);
+    pv_ctx_free(own);
+    return NULL;
+}
+
+static void run_all(cluster *all, job *jobs) {
+    pthread_t thread[RANKS_MAX];
+    assert_int_equal(pthread_barrier_init(&all->barrier, NULL, (unsigned)all->size), 0);
+    for (int r = 0; r < all->size; r++) {
+        jobs[r].who = (member){all, r};
+        assert_int_equal(pthread_create(&thread[r], NULL, run_job, &jobs[r]), 0);
+    }
+    for (int r = 0; r < all->size; r++)
+        assert_int_equal(pthread_join(thread[r], NULL), 0);
+    pthread_barrier_destroy(&all->barrier);
+}
+
+/* The fit alone, and with 2 to 4 ranks of 1 to 3 threads: the same bytes. */
+static void same_for_any_number(const sample *s, const pv_fit_options *options) {
+    job alone = {.from = s, .options = *options, .threads = 1};
+    run_job(&alone);
+    if (alone.status != PV_OK)
+        print_error("%s\n", alone.message);
+    assert_int_equal(alone.status, PV_OK);
+    for (int size = 2; size <= RANKS_MAX; size++) {
+        cluster all = {.size = size, .left = -1};
+        job jobs[RANKS_MAX] = {0};
+        for (int r = 0; r < size; r++)
+            jobs[r] = (job){.from = s, .options = *options, .threads = 1 + r % 3};
+        run_all(&all, jobs);
+        assert_true(all.exchanges > 4); /* two for each evaluation at least, beside who they are */
+        for (int r = 0; r < size; r++) {
+            if (jobs[r].status != PV_OK)
+                print_error("rank %d of %d: %s\n", r, size, jobs[r].message);
+            assert_int_equal(jobs[r].status, PV_OK);
+            assert_int_equal(jobs[r].ended, PV_OK);
+            assert_int_equal(jobs[r].size, alone.size);
+            assert_memory_equal(jobs[r].bytes, alone.bytes, alone.size);
+            free(jobs[r].bytes);
+        }
+    }
+    free(alone.bytes);
+}
+
+static const struct {
+    pv_loss loss;
+    pv_marginal marginal;
+    pv_inference infer;
+    const char *strength;
+} kinds[] = {{PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_MAP, "auto"},
+             {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_MAP, "auto"},
+             {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_MAP, "100"},
+             {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "known"},
+             {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "100"},
+             {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_ML, "1e5"},
+             {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_ROBUST, "auto"},
+             {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_ML, "known"}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void the_same_bytes(void **state) {
+    (void)state;
+    for (int classes = 2; classes <= 3; classes++) {
+        sample s;
+        make(&s, SANITIZED ? 2 * 4096 + 50 : ROWS, classes, classes == 3);
+        for (size_t k = 0; k < KINDS; k += SANITIZED ? 2 : 1) {
+            if (classes == 3 && kinds[k].infer == PV_INFER_ROBUST)
+                continue;
+            pv_fit_options options = pv_fit_options_default();
+            options.prevalence = classes == 2 ? "0.2" : "0.7,0.2,0.1";
+            options.loss = (int)kinds[k].loss;
+            options.marginal = (int)kinds[k].marginal;
+            options.infer = (int)kinds[k].infer;
+            options.prevalence_n = kinds[k].strength;
+            options.draws = 30;
+            options.bare = k % 2 == 0;
+            same_for_any_number(&s, &options);
+        }
+        clear(&s);
+    }
+}
+
+/* A start from a sample of the rows, many chunks, and a network whose rows go forward again on their way back. */
+static void the_same_bytes_of_many_rows(void **state) {
+    (void)state;
+    sample s;
+    make(&s, SANITIZED ? 3 * 4096 : 140000, 2, false);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    options.bare = true;
+    same_for_any_number(&s, &options);
+    options.loss = PV_LOSS_PLAIN;
+    options.model = "mlp:3";
+    options.prior = "normal:1";
+    options.max_iter = 3;
+    same_for_any_number(&s, &options);
+    clear(&s);
+}
+
+/* Fewer chunks than ranks: some have no rows. */
+static void ranks_without_rows(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 60, 2, false);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    same_for_any_number(&s, &options);
+    clear(&s);
+}
+
+/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
+
+static void set_up(job *jobs, int size, const sample *s) {
+    for (int r = 0; r < size; r++) {
+        jobs[r] = (job){.from = s, .options = pv_fit_options_default(), .threads = 1};
+        jobs[r].options.prevalence = "0.2";
+    }
+}
+
+static void told_to_all(const job *jobs, int size, pv_status status, const char *part, const char *also) {
+    for (int r = 0; r < size; r++) {
+        if (!strstr(jobs[r].message, part) || !strstr(jobs[r].message, also))
+            fail_msg("'%s' and '%s' are not in '%s'", part, also, jobs[r].message);
+        assert_int_equal(jobs[r].status, status);
+    }
+}
+
+static void other_work_is_refused(void **state) {
+    (void)state;
+    sample s, other;
+    make(&s, 300, 2, false);
+    make(&other, 299, 2, false);
+    cluster all = {.size = 3, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 3, &s);
+    jobs[2].data = other.data;
+    run_all(&all, jobs);
+    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0", "299 rows");
+    all = (cluster){.size = 3, .left = -1};
+    set_up(jobs, 3, &s);
+    jobs[1].options.seed = 5;
+    run_all(&all, jobs);
+    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 1 has other work than rank 0", "`seed`");
+    clear(&s);
+    clear(&other);
+}
+
+static void what_is_not_shared_is_refused(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 300, 2, false);
+    cluster all = {.size = 2, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 2, &s);
+    for (int r = 0; r < 2; r++)
+        jobs[r].options.batch = "30";
+    run_all(&all, jobs);
+    told_to_all(jobs, 2, PV_ERR_USAGE, "minibatches are not shared", "there are 2");
+    all = (cluster){.size = 2, .left = -1};
+    set_up(jobs, 2, &s);
+    for (int r = 0; r < 2; r++)
+        jobs[r].options.infer = PV_INFER_HMC;
+    run_all(&all, jobs);
+    told_to_all(jobs, 2, PV_ERR_USAGE, "`infer` hmc is not shared", "laplace");
+    clear(&s);
+}
+
+/* One that fails is named to the others, wherever they are. */
+static void a_failure_is_told(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 300, 2, false);
+    cluster all = {.size = 3, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 3, &s);
+    jobs[1].ends_at_once = true;
+    run_all(&all, jobs);
+    told_to_all(jobs, 3, PV_ERR_MEMORY, "rank 1: ", "");
+    clear(&s);
+}
+
+/* At whichever exchange the connection is lost, all end with an error. */
+static void a_lost_connection_is_told(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 2 * 4096 + 50, 2, false);
+    cluster whole = {.size = 2, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 2, &s);
+    run_all(&whole, jobs);
+    free(jobs[0].bytes);
+    free(jobs[1].bytes);
+    assert_true(whole.exchanges > 10);
+    for (int left = 0; left < whole.exchanges - 1; left += SANITIZED ? 17 : 5) { /* the last is the end's */
+        cluster all = {.size = 2, .left = left};
+        set_up(jobs, 2, &s);
+        run_all(&all, jobs);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(jobs[r].status, PV_ERR_INTERNAL);
+            if (!strstr(jobs[r].message, "lost its connection"))
+                fail_msg("'%s'", jobs[r].message);
+        }
+    }
+    clear(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bytes),
+                                       cmocka_unit_test(the_same_bytes_of_many_rows),
+                                       cmocka_unit_test(ranks_without_rows),
+                                       cmocka_unit_test(other_work_is_refused),
+                                       cmocka_unit_test(what_is_not_shared_is_refused),
+                                       cmocka_unit_test(a_failure_is_told),
+                                       cmocka_unit_test(a_lost_connection_is_told)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -34,6 +34,7 @@ static const pv_option run_table[] = {
     CLI_OPTION_INTERVAL(fit_options, interval, "0.9",
                         "Level of the intervals that are shown: linear models, and models with a posterior."),
     CLI_OPTION_THREADS(fit_options, running.threads),
+    CLI_OPTION_RANKS(fit_options, running.ranks),
     CLI_OPTIONS_DEVICE(fit_options, running),
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet),
@@ -97,6 +98,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
         cli_json_set(object, "interval", cli_json_real(summary->level));
     cli_json_posterior(object, c, summary);
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
+    cli_json_set(object, "ranks", json_integer(pv_ctx_ranks(call->ctx, NULL)));
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
@@ -417,7 +419,8 @@ const cli_command cli_fit = {
         "odds_ratio, "
         "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; {value} alone where there are no standard errors; "
         "more than two classes: label: {name: ...} "
-        "against the first label), interval (the level), seconds, seed, rows, dropped, classes, design (label: share), "
+        "against the first label), interval (the level), seconds, ranks, seed, rows, dropped, classes, design (label: "
+        "share), "
         "model, "
         "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
         "parameters are kept, null without --patience), prior, intercept_prior, saved, "

@@ -114,6 +114,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     if (code == CLI_OK && !help)
         code = command->run(&call);
     cli_progress_clear(&call);
+    code = cli_ranks_end(&call, code);
     if (code == CLI_OK || code == CLI_PROBLEMS)
         code = cli_finish(&call, code);
     cli_call_clear(&call);

@@ -209,8 +209,8 @@ static void add_word(char **line, const char *word) {
 
 /* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
 bool cli_recorded(const char *name) {
-    static const char *const idle[] = {"output",     "threads",          "json",  "quiet", "trace",
-                                       "checkpoint", "checkpoint-every", "resume"};
+    static const char *const idle[] = {"output",     "threads",          "json",   "quiet", "trace",
+                                       "checkpoint", "checkpoint-every", "resume", "ranks"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (strcmp(name, idle[i]) == 0)
             return false;

@@ -83,6 +83,7 @@ struct cli_call {
 typedef struct cli_running {
     int64_t threads;
     int device, precision;
+    int ranks; /* cli_ranks */
     bool json;
     bool quiet;
 } cli_running;
@@ -109,6 +110,14 @@ typedef struct cli_running {
         "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
             "How a GPU computes: tf32, products of 10 bits and sums in single precision; bf16, numbers of 8 bits but " \
             "for the parameters, and faster; fp32, single precision throughout, and slow."                             \
+    }
+typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ranks;
+#define CLI_OPTION_RANKS(type, field)                                                                                  \
+    {                                                                                                                  \
+        "ranks", PV_OPTION_CHOICE, offsetof(type, field), "auto", 0, 0, "auto|mpi|none", NULL,                         \
+            "Processes that share the rows of a full batch; auto: those that mpirun or srun started, mpi: the same "   \
+            "or "                                                                                                      \
+            "an error, none: each for itself. Results do not depend on it."                                            \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \
     { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }

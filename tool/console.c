@@ -3,6 +3,7 @@
 #include "tool/console.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -307,6 +308,36 @@ static void on_signal(int number) {
     }
 }
 
+/* Ranks above 0 say nothing: what goes wrong there is told by rank 0. */
+static int start_ranks(cli_call *call) {
+    const int *wanted = cli_value(call, "ranks");
+    const int64_t *threads = cli_value(call, "threads");
+    int rank, share;
+    if (!wanted || *wanted == CLI_RANKS_NONE || (*wanted == CLI_RANKS_AUTO && pv_mpi_processes() == 1))
+        return CLI_OK;
+    pv_status status = pv_ctx_set_mpi(call->ctx, &share);
+    if (pv_ctx_ranks(call->ctx, &rank) > 1 && rank > 0) {
+        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        call->quiet = nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && dup2(nowhere, STDERR_FILENO) >= 0;
+        call->terminal = false;
+        pv_ctx_set_progress(call->ctx, NULL, NULL);
+    }
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    if (!threads || *threads == 0)
+        pv_ctx_set_threads(call->ctx, share);
+    return CLI_OK;
+}
+
+int cli_ranks_end(cli_call *call, int code) {
+    if (!call->ctx)
+        return code;
+    bool done = code == CLI_OK || code == CLI_PROBLEMS;
+    pv_status own = pv_ctx_error(call->ctx)->status, failed = own == PV_OK ? PV_ERR_USAGE : own;
+    pv_status status = pv_ranks_end(call->ctx, done ? PV_OK : failed);
+    return done && status != PV_OK ? cli_fail(call, status) : code;
+}
+
 int cli_start(cli_call *call) {
     const int64_t *threads = cli_value(call, "threads");
     const bool *quiet = cli_value(call, "quiet");
@@ -328,6 +359,9 @@ int cli_start(cli_call *call) {
         if (status != PV_OK)
             return cli_fail(call, status);
     }
+    int code = start_ranks(call);
+    if (code != CLI_OK)
+        return code;
     call->redrawn = now_seconds(); /* short work shows no line */
     running_ctx = call->ctx;
     interrupted_at = 0;

@@ -31,6 +31,8 @@ _Noreturn void cli_no_memory(const char *what); /* "for JSON" */
 /* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
  * interrupt it. */
 int cli_start(cli_call *call);
+/* The end of work that several ranks may share: whether any of them failed. Returns the exit code. */
+int cli_ranks_end(cli_call *call, int code);
 void cli_stop(cli_call *call); /* frees the context; signals no longer reach it */
 void cli_progress_clear(cli_call *call);
 

@@ -234,6 +234,12 @@ typedef struct pv_ranks {
 /* Copies *ranks; NULL, or a size of 1: the context is alone. Exchanges who they are: all must call it. */
 PV_MUST_USE pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks);
 int pv_ctx_ranks(const pv_ctx *ctx, int *rank); /* how many; *rank (unless NULL) is the context's own, 0 where alone */
+/* Processes that mpirun or srun started, as their environment says; 1: none did. */
+int pv_mpi_processes(void);
+/* The ranks of MPI, by the plug-in libprevail-mpi.so, which is loaded now; where it cannot be had, or one process is
+ * all that MPI knows, PV_ERR_USAGE with the reason. *threads (unless NULL): the processor's share of this rank. Once in
+ * the life of a process; pv_ranks_end ends MPI. */
+PV_MUST_USE pv_status pv_ctx_set_mpi(pv_ctx *ctx, int *threads);
 /* The end of a process's work, with the status it came to; each calls it once. The others learn of a failure, with its
  * message and rank, wherever they are. Returns the status of all together, the message in the context. */
 PV_MUST_USE pv_status pv_ranks_end(pv_ctx *ctx, pv_status status);

@@ -20,15 +20,17 @@ enum { PV_ENGINES_MAX = 4 };
 struct pv_ctx {
     pv_ctx_options options;
     void *log_state, *progress_state, *poll_state;
-    pthread_t owner;          /* who made it */
-    double polled;            /* when that was last asked */
+    pthread_t owner; /* who made it */
+    double polled;   /* when that was last asked */
     struct {
-        pv_ranks calls;  /* size 0: alone */
-        uint64_t number; /* of the next exchange */
-        bool stop;       /* one of them was asked to, and all know */
-        bool ended;      /* there are no more exchanges */
-    } ranks;             /* of the root (ranks.c) */
-    pv_status reduced;   /* the first failure of a sum over rows */
+        pv_ranks calls;            /* size 0: alone */
+        uint64_t number;           /* of the next exchange */
+        bool stop;                 /* one of them was asked to, and all know */
+        bool ended;                /* there are no more exchanges */
+        bool lost;                 /* the others may be anywhere */
+        const struct pv__mpi *mpi; /* who made them; NULL: the caller */
+    } ranks;                       /* of the root (ranks.c) */
+    pv_status reduced;             /* the first failure of a sum over rows */
     pv_error error;
     char line[sizeof(pv_error) + 64];     /* of pv_ctx_message */
     pv_ctx *root;                         /* the context that this one was made of for a thread, or itself */
@@ -141,6 +143,10 @@ PV_MUST_USE pv_status pv__settings_of(pv_ctx *ctx, const pv_option *table, size_
         if (status != PV_OK)                                                                                           \
             goto label;                                                                                                \
     } while (0)
+
+/* The path [PV_PLUGIN_PATH_SIZE] of a plug-in's file; false: there is none (plugins.c). */
+enum { PV_PLUGIN_PATH_SIZE = 4096 };
+bool pv__plugin_find(const char *file, char *path);
 
 /* One piece of work at a time beside the caller's (background.c): start, then wait before its results are used or it is
  * started again. Where the system gives no thread, start does the work itself. The caller frees. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/mpi.h"
 #include "base/reduce.h"
 
 typedef enum kind { KIND_DATA = 1, KIND_END } kind;
@@ -20,6 +21,7 @@ typedef struct header {
 enum { STACK_RANKS = 64 };
 
 static pv_status lost(pv_ctx *ctx) {
+    ctx->ranks.lost = true;
     return pv__fail(ctx, PV_ERR_INTERNAL, "rank %d has lost its connection to the other processes; run it again",
                     ctx->ranks.calls.rank);
 }
@@ -93,19 +95,28 @@ pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
     return status;
 }
 
-pv_status pv_ranks_end(pv_ctx *ctx, pv_status status) {
-    if (!pv__shares(ctx) || ctx->ranks.ended)
-        return status;
+static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
     header own = {.kind = KIND_END, .status = (uint32_t)status, .number = ctx->ranks.number};
     char message[sizeof ctx->error.message];
-    pv__format(message, sizeof message, "%s", status == PV_OK ? "" : ctx->error.message);
-    ctx->ranks.ended = true;
+    pv__format(message, sizeof message, "%s", status == PV_OK ? "" : pv_ctx_message(ctx));
     if (ctx->reduced != PV_OK) /* they know */
         return status == PV_OK ? ctx->reduced : status;
     pv_status met = meet(ctx, &own, message, &ended);
     ctx->reduced = met;
     return met;
+}
+
+pv_status pv_ranks_end(pv_ctx *ctx, pv_status status) {
+    if (ctx->ranks.calls.size == 0 && !ctx->ranks.mpi)
+        return status;
+    if (pv__shares(ctx) && !ctx->ranks.ended)
+        status = end(ctx, status);
+    if (ctx->ranks.mpi)
+        ctx->ranks.mpi->stop(!ctx->ranks.lost);
+    ctx->ranks.mpi = NULL;
+    ctx->ranks.ended = true;
+    return status;
 }
 
 /* ---- what must be the same --------------------------------------------------------------------------------------- */

@@ -1,68 +1,22 @@
 /* The plug-in of a device: where it is looked for, and why it cannot be had.
  *
  * libprevail-cuda.so is loaded when a context asks for it (pv_ctx_set_device), or, by default, when a network is about
- * to run: from the folder that PREVAIL_PLUGINS names, else from beside this library or program, else from where it was
- * installed. It stays loaded to the end of the process, as the libraries below it must.
+ * to run (base/plugins.c has the places). It stays loaded to the end of the process, as the libraries below it must.
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/names.h"
 #include "compute/device.h"
 #include "compute/graph.h"
 
-#ifndef PV_PLUGIN_FOLDER
-#define PV_PLUGIN_FOLDER "/usr/local/lib/prevail"
-#endif
-
-enum { PATH_SIZE = 4096 };
-
 static const char FILE_NAME[] = "libprevail-cuda.so";
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
-static bool folder_of(char *path) {
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    return true;
-}
-
-/* Of the library, or of the program that it is part of. */
-static bool own_folder(char *folder) {
-    Dl_info info;
-    if (dladdr(FILE_NAME, &info) && info.dli_fname && info.dli_fname[0] == '/' && strlen(info.dli_fname) < PATH_SIZE) {
-        pv__format(folder, PATH_SIZE, "%s", info.dli_fname);
-        return folder_of(folder);
-    }
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_SIZE - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = '\0';
-    return folder_of(folder);
-}
-
-/* The first place that has the file. */
-static bool find_file(char *path) {
-    char own[PATH_SIZE];
-    const char *named = secure_getenv("PREVAIL_PLUGINS");
-    const char *folder[] = {named, !named && own_folder(own) ? own : NULL, named ? NULL : PV_PLUGIN_FOLDER};
-    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
-        if (!folder[i])
-            continue;
-        int length = pv__format(path, PATH_SIZE, "%s/%s", folder[i], FILE_NAME);
-        if (length > 0 && length < PATH_SIZE && access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const pv__plugin *load(pv__device_about *about, char *why) {
-    char path[PATH_SIZE];
-    if (!find_file(path)) {
+    char path[PV_PLUGIN_PATH_SIZE];
+    if (!pv__plugin_find(FILE_NAME, path)) {
         pv__format(why, PV_PLUGIN_TEXT,
                    "there is no %s beside prevail (build it with 'make cuda', or name its folder "
                    "in PREVAIL_PLUGINS)",

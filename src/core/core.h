@@ -52,8 +52,8 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
 
 /* log sum_n rho_n exp f_n(y), and e [n][classes] = exp(f_n(y) - top_y) with sum [classes] = sum_n rho_n e_n(y) on the
  * way: rho_n e_ny / sum_y is the row's share of the marginal. part: of the chunks of rows. */
-pv_status pv__log_mixture(pv_ctx *ctx, const pv__part *part, size_t n, int classes, const double *rho, const double *loglik,
-                          double *log_marginal, double *sum, double *e);
+pv_status pv__log_mixture(pv_ctx *ctx, const pv__part *part, size_t n, int classes, const double *rho,
+                          const double *loglik, double *log_marginal, double *sum, double *e);
 
 /* ---- the profile's inner problem (profile.c) --------------------------------------------------------------------- */
 

@@ -29,8 +29,8 @@ struct pv__objective {
     pv__part part;        /* of the groups */
     pv__part rows;        /* of the loss's chunks of rows */
     size_t ahead, behind; /* chunks that are gone forward over: ahead .. behind-1 */
-    double *partial; /* [groups][params + 1], the value last */
-    double *sums;    /* [params + 1], of all groups */
+    double *partial;      /* [groups][params + 1], the value last */
+    double *sums;         /* [params + 1], of all groups */
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */

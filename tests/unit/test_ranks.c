@@ -63,7 +63,9 @@ static void make(sample *s, size_t rows, int classes, bool weighted) {
         }
         double u = uniform(&seed), p = 1 / (1 + exp(-odds));
         fprintf(file, "%.6g,%.6g,%.6g,%d,%d\n", x[0], x[1], x[2], 1 + (int)(3 * uniform(&seed)),
-                u < p ? 0 : classes == 2 || uniform(&seed) < 0.6 ? 1 : 2);
+                u < p                                  ? 0
+                : classes == 2 || uniform(&seed) < 0.6 ? 1
+                                                       : 2);
     }
     assert_int_equal(fclose(file), 0);
     s->table = must_read(NULL);

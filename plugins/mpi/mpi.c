@@ -1,0 +1,64 @@
+/* libprevail-mpi.so: the ranks of whichever MPI it was built against. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mpi.h"
+
+/* Counts of MPI are of int: more goes in pieces, by way of a block of memory. */
+static bool gather_pieces(int size, const char *mine, size_t bytes, char *all) {
+    const size_t most = 1 << 28;
+    char *block = malloc(most * (size_t)size);
+    bool good = block != NULL;
+    for (size_t at = 0; good && at < bytes; at += most) {
+        size_t piece = bytes - at < most ? bytes - at : most;
+        good =
+            MPI_Allgather(mine + at, (int)piece, MPI_BYTE, block, (int)piece, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+        for (size_t r = 0; good && r < (size_t)size; r++)
+            memcpy(all + r * bytes + at, block + r * piece, piece);
+    }
+    free(block);
+    return good;
+}
+
+static bool gather(void *state, const void *mine, size_t bytes, void *all) {
+    (void)state;
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (bytes > INT_MAX / 2)
+        return gather_pieces(size, mine, bytes, all);
+    return MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
+static bool start(pv_ranks *ranks, int *local, char *about) {
+    int begun, provided, length = 0;
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    MPI_Initialized(&begun);
+    if (!begun && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        snprintf(about, PV_MPI_TEXT, "MPI_Init failed");
+        return false;
+    }
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0';
+    snprintf(about, PV_MPI_TEXT, "%.150s", text);
+    MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks->size);
+    ranks->gather = gather;
+    MPI_Comm own;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &own);
+    MPI_Comm_size(own, local);
+    MPI_Comm_free(&own);
+    return true;
+}
+
+static void stop(bool together) {
+    if (!together)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    else
+        MPI_Finalize();
+}
+
+extern const pv__mpi pv_mpi_plugin;
+const pv__mpi pv_mpi_plugin = {.version = PV_MPI_VERSION, .size = sizeof(pv__mpi), .start = start, .stop = stop};

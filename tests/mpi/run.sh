@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Fits that several processes of MPI share. usage: tests/mpi/run.sh PREVAIL [PLUGIN.so]
+#
+# The same bytes for any number of ranks; one prints and writes; ranks that differ, fail or die end the run with a word that
+# names them. Without the plug-in or mpirun the test is skipped (exit code 77).
+set -u
+prevail=$(readlink -f "$1") plugin=$(readlink -f "${2:-none}")
+passed=0 failed=0
+if ! command -v mpirun >/dev/null || [ ! -e "$plugin" ]; then
+    echo "skipped: no mpirun, or prevail was built without MPI (libopenmpi-dev, openmpi-bin)"
+    exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export PREVAIL_PLUGINS
+PREVAIL_PLUGINS=$(dirname "$plugin")
+export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpi() { timeout 120 mpirun --oversubscribe "$@"; }
+
+check() { # what, then a command that must succeed
+    local what=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        tail -n 20 err 2>/dev/null
+    fi
+}
+# The command fails with this code, and says this.
+says() { # code, text, arguments of mpirun
+    local code=$1 text=$2 got
+    shift 2
+    mpi "$@" >out 2>err
+    got=$?
+    [ "$got" -eq "$code" ] && grep -qF -e "$text" err && [ "$(grep -c '^prevail: ' err)" -eq 1 ] && return
+    echo "exit code $got"
+    return 1
+}
+
+awk 'BEGIN { srand(4); print "a,b,g,w,y"; for (i = 0; i < 30000; i++) { a = rand() * 4 - 2; b = rand() * 2
+    g = substr("uvw", 1 + int(3 * rand()), 1); p = 1 / (1 + exp(-a + b - (g == "u")))
+    y = rand() < p ? 1 : 0; printf "%.4f,%.4f,%s,%d,%d\n", a, b, g, 1 + int(2 * rand()), y } }' >data.csv
+head -n 20000 data.csv >other.csv
+fit="fit data.csv --target y --prevalence 0.05 --quiet"
+
+same() { # ranks, then options of a fit: the model and what is printed, but for the time it took and the number of ranks
+    local ranks=$1
+    shift
+    "$prevail" $fit "$@" --json -o alone.model >alone.json
+    local code=$?
+    mpi -n "$ranks" "$prevail" $fit "$@" --json --threads $((ranks % 2 + 1)) -o shared.model >shared.json 2>err
+    [ $? -eq $code ] && cmp alone.model shared.model && grep -q "\"ranks\": $ranks," shared.json &&
+        diff <(grep -v -e '"seconds"' -e '"ranks"' -e '"saved"' alone.json) <(grep -v -e '"seconds"' -e '"ranks"' -e '"saved"' shared.json)
+}
+for ranks in 1 2 3 4; do
+    check "ig, $ranks ranks" same $ranks --weights w
+done
+check "plug-in marginal" same 3 --exclude w --marginal plugin --prevalence-n 50
+check "iw" same 2 --exclude w --loss iw --infer ml
+check "plain, robust errors" same 2 --exclude w --loss plain --infer robust
+check "laplace" same 3 --exclude w --infer laplace --draws 100
+check "prior auto" same 2 --exclude w --prior auto
+check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3
+
+mpi -n 2 "$prevail" $fit -o text.model >out 2>err
+check "one prints" test "$(grep -c '^linear on data.csv' out)" -eq 1
+check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/null | grep -c '^linear on data.csv')" -eq 2
+
+check "another file" says 2 'rank 1 has other work than rank 0: the data=19999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/other}
+check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
+check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
+check "samplers" says 2 '--infer hmc is not shared between ranks' -n 2 "$prevail" $fit --infer hmc
+check "checkpoints" says 2 '--checkpoint is of one process' -n 2 "$prevail" $fit --checkpoint state
+check "a file that only one rank lacks" says 2 'rank 1: none.csv: cannot be read' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/none}
+check "a bad file" says 2 "data.csv: --target: there is no column 'z'" -n 2 "$prevail" fit data.csv --target z --prevalence 0.1
+check "a folder that cannot be written" says 2 'none/m: ' -n 2 "$prevail" $fit -o none/m
+mkdir empty
+PREVAIL_PLUGINS=$scratch/empty check "no plug-in" says 2 'there is no libprevail-mpi.so beside prevail' -n 1 "$prevail" $fit --ranks mpi
+check "a launcher of another MPI" env OMPI_COMM_WORLD_SIZE= PMI_SIZE=3 bash -c '
+    "$0" "$@" >out 2>err; [ $? -eq 2 ] && grep -q "3 processes were started, but .* sees one" err' "$prevail" $fit
+
+# A rank that is killed at work: the launcher names it, nobody waits for it, and nothing is written.
+killed() {
+    rm -f pid.* killed.model*
+    mpi -n 3 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" $fit --model mlp:20 --prior normal:1 --max-iter 100000 \
+        --tolerance 1e-12 -o killed.model >out 2>err &
+    local run=$! try
+    for try in $(seq 100); do [ -s pid.2 ] && break; sleep 0.1; done
+    sleep 1
+    kill -9 "$(cat pid.2)"
+    wait $run
+    [ $? -ne 0 ] && grep -q 'rank 2' err && [ -z "$(ls | grep killed.model)" ]
+}
+check "a rank that is killed" killed
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

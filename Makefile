@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all cuda check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -24,6 +24,11 @@ check-cuda:
 
 bench-cuda:
 	@scripts/check-cuda bench
+
+# The R package, as a source package that also builds where there is no libprevail: BUILD/r/prevail_VERSION.tar.gz.
+r-package: all
+	@scripts/r-package $(BUILD) $(BUILD)/r
+	@cd $(BUILD)/r && R CMD build --no-build-vignettes prevail
 
 # What building needs; what the tests need beside it; what the benchmarks compare with.
 setup:

@@ -278,6 +278,8 @@ typedef struct pv_classifier {
     pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
     double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. NULL
                                   where there are none */
+    double *covariance;        /* [pv_model_params][pv_model_params], of which these are the roots of the diagonal. Not
+                                  kept in model files */
     const char *no_errors;     /* why there are none, in words; NULL: bare, or a posterior. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
@@ -358,6 +360,10 @@ PV_MUST_USE pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifie
 /* The same of one of the posterior's draws, from 0. */
 PV_MUST_USE pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,
                                                       double *coefficients);
+
+/* Their covariance, [n][n] for the n of them in that order: of the estimates, or of the posterior's draws. Refused
+ * (PV_ERR_USAGE) with the reason where it is not known, as of a model without a posterior that was read from a file. */
+PV_MUST_USE pv_status pv_classifier_covariance(pv_ctx *ctx, const pv_classifier *classifier, double *covariance);
 
 /* ---- what a classifier says ----------------------------------------------------------------------------------------
  * Coefficients and odds ratios on the scale of the table, and p(y|w), each with its spread where there is a posterior.

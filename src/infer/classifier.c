@@ -22,6 +22,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__trace_free(ctx, classifier->trace);
     pv__agreement_free(ctx, classifier->agreement);
     pv__free(ctx, classifier->standard_error);
+    pv__free(ctx, classifier->covariance);
     pv_stratified_free(ctx, classifier->stratified);
     pv__free(ctx, classifier->record);
     pv_reference_free(ctx, classifier->reference);
@@ -91,4 +92,44 @@ pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *clas
         return pv__fail(ctx, PV_ERR_USAGE, "the model has no draw %zu: it has %zu", draw,
                         posterior ? posterior->count : (size_t)0);
     return pv__coefficients_of(ctx, classifier, posterior->draws + draw * posterior->dims, coefficients);
+}
+
+static pv_status covariance_of_draws(pv_ctx *ctx, const pv_classifier *classifier, double *covariance) {
+    size_t n = pv_model_params(classifier->model), count = classifier->posterior->count;
+    double *mean, *one;
+    PV_TRY(pv__alloc(ctx, 2 * n, sizeof *mean, &mean));
+    one = mean + n;
+    memset(covariance, 0, n * n * sizeof *covariance);
+    pv_status status = PV_OK;
+    for (size_t i = 0; i < count && status == PV_OK; i++) { /* Welford's, for means far from zero */
+        status = pv_classifier_draw_coefficients(ctx, classifier, i, one);
+        for (size_t a = 0; a < n; a++)
+            one[a] -= mean[a];
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = 0; b < n; b++)
+                covariance[a * n + b] += one[a] * one[b] * (double)i / (double)(i + 1);
+        for (size_t a = 0; a < n; a++)
+            mean[a] += one[a] / (double)(i + 1);
+    }
+    for (size_t a = 0; a < n * n; a++)
+        covariance[a] /= (double)count - 1;
+    pv__free(ctx, mean);
+    return status;
+}
+
+pv_status pv_classifier_covariance(pv_ctx *ctx, const pv_classifier *classifier, double *covariance) {
+    size_t n = pv_model_params(classifier->model);
+    if (!pv_model_has_coefficients(classifier->model) && !pv_model_has_thresholds(classifier->model))
+        return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear and ordinal models do",
+                        pv_model_spec(classifier->model));
+    if (classifier->posterior && classifier->posterior->count > 1)
+        return covariance_of_draws(ctx, classifier, covariance);
+    if (!classifier->covariance)
+        return pv__fail(ctx, PV_ERR_USAGE, "the coefficients' covariance is not known: %s",
+                        classifier->no_errors ? classifier->no_errors
+                        : classifier->standard_error
+                            ? "model files keep standard errors alone, and `infer` laplace draws"
+                            : "the fit has no standard errors");
+    memcpy(covariance, classifier->covariance, n * n * sizeof *covariance);
+    return PV_OK;
 }

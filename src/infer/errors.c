@@ -190,21 +190,29 @@ static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w
     return PV_OK;
 }
 
+/* The covariance of coefficients a and b, of that of the parameters. */
+static double covariance_of(size_t P, const double *map, const double *covariance, size_t a, size_t b) {
+    double sum = 0;
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; map[i * P + a] != 0 && j < P; j++) /* what has no part in it may be NaN */
+            if (map[j * P + b] != 0)
+                sum += map[i * P + a] * map[j * P + b] * covariance[i * P + j];
+    return sum;
+}
+
 static pv_status set_errors(pv_ctx *ctx, const double *covariance, const double *w, pv_classifier *c) {
     size_t P = pv_model_params(c->model);
     double *map = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, P + 2, P * sizeof *map, &map));
     PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &c->standard_error));
+    PV_GOTO(done, pv__alloc(ctx, P * P, sizeof(double), &c->covariance));
     for (size_t i = 0; i < P; i++)
         PV_GOTO(done, weights_of(ctx, c, w, i, map + P * P, map + i * P));
-    for (size_t at = 0; at < P; at++) {
-        double variance = 0;
-        for (size_t i = 0; i < P; i++)
-            for (size_t j = 0; map[i * P + at] != 0 && j < P; j++) /* what has no part in it may be NaN */
-                if (map[j * P + at] != 0)
-                    variance += map[i * P + at] * map[j * P + at] * covariance[i * P + j];
-        c->standard_error[at] = sqrt(variance);
+    for (size_t a = 0; a < P; a++) {
+        for (size_t b = 0; b <= a; b++)
+            c->covariance[a * P + b] = c->covariance[b * P + a] = covariance_of(P, map, covariance, a, b);
+        c->standard_error[a] = sqrt(c->covariance[a * P + a]);
     }
 done:
     pv__free(ctx, map);

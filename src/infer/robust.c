@@ -314,6 +314,10 @@ static void move_all(const pv__problem *problem, double *shift, double error, pv
         double *own = c->standard_error + (y - 1) * terms;
         *own = hypot(*own, error * (shift[y] - shift[0]));
     }
+    for (size_t y = 1; c->covariance && y < k; y++)
+        for (size_t z = 1; z < k; z++)
+            c->covariance[((y - 1) * pv_model_params(c->model) + z - 1) * terms] +=
+                error * error * (shift[y] - shift[0]) * (shift[z] - shift[0]);
     for (size_t i = 0; p && i < p->count; i++) {
         pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_MATCH, i);
         double *own = shift + k, by = 1 + error * pv_rng_normal(&rng);

@@ -263,6 +263,24 @@ static void test_known(void **state) {
 
 /* ---- every prior and loss reaches a stationary point ------------------------------------------------------------- */
 
+/* The covariance of the estimates has the standard errors on its diagonal, and beside it what the draws have. */
+static void check_covariances(pv_ctx *ctx, const pv_classifier *map, const pv_classifier *laplace) {
+    size_t n = pv_model_params(map->model);
+    double *own = calloc(2 * n * n, sizeof *own), *drawn = own + n * n;
+    assert_non_null(own);
+    CHECK_OK(ctx, pv_classifier_covariance(ctx, map, own));
+    CHECK_OK(ctx, pv_classifier_covariance(ctx, laplace, drawn));
+    for (size_t i = 0; i < n; i++) {
+        CHECK_NEAR(own[i * n + i], pow(map->standard_error[i], 2), 1e-12 * own[i * n + i]);
+        for (size_t j = 0; j < n; j++) {
+            double scale = sqrt(own[i * n + i] * own[j * n + j]);
+            CHECK_NEAR(own[i * n + j], own[j * n + i], 0);
+            CHECK_NEAR(drawn[i * n + j], own[i * n + j], 0.15 * scale);
+        }
+    }
+    free(own);
+}
+
 /* Standard errors, from the rows' information, are those of the posterior's curvature, from differences. */
 static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
     pv_fit_options how = *options;
@@ -279,6 +297,7 @@ static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *op
             variance += pow(laplace->posterior->mixture.factor[i * params + j], 2);
         CHECK_NEAR(map->standard_error[i], sqrt(variance), 1e-5 * sqrt(variance));
     }
+    check_covariances(ctx, map, laplace);
     pv_classifier_free(ctx, map);
     pv_classifier_free(ctx, laplace);
 }

@@ -1,0 +1,207 @@
+# prevail(): the fit.
+
+# What stands behind the dots needs its whole name: `match` is an option, and no short form of `matched`.
+prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action, offset, contrasts = NULL, ...,
+                    strata, matched, cluster, group, id, prevalence_by = NULL, phase_one = NULL,
+                    population_sample = NULL, positive = NULL, threads = NULL, verbose = FALSE, keep_frame = TRUE) {
+  call <- match.call()
+  given <- list(...)
+  check_instead(given)
+  made <- make_frame(call, parent.frame())
+  frame <- made$frame
+  terms <- attr(frame, "terms")
+  if (!is.null(stats::model.offset(frame))) refuse("`offset`: a fit with offsets is not there yet; leave it out")
+  outcome <- make_outcome(stats::model.response(frame), column_name(made$formula[[2]]), positive)
+  x <- feature_matrix(terms, frame, contrasts)
+  weights <- stats::model.weights(frame)
+  target <- target_name(made$formula, c(colnames(x), names(made$columns)))
+  clash <- intersect(colnames(outcome$counts), c(colnames(x), names(made$columns)))
+  if (length(clash)) refuse(clash[1], " is on both sides of the formula")
+  columns <- design_columns(made, colnames(x))
+  tables <- list(prevalence_by = prevalence_by, phase_one = phase_one)
+  options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights)
+  data <- list(x = x, outcome = outcome, weights = weights, columns = columns, target = target)
+  ordered_labels(given, stats::model.response(frame), outcome$labels)
+  sample <- population_rows(population_sample, terms, frame, contrasts, columns)
+
+  fit <- structure(class = "prevail", list(
+    call = call, formula = made$formula, terms = terms, xlevels = stats::.getXlevels(terms, frame),
+    contrasts = attr(x, "contrasts"), assign = attr(x, "assign"), na.action = attr(frame, "na.action"),
+    target = target, design_terms = design_expressions(call, made), options = options, tables = tables, threads = threads
+  ))
+  handle <- with_session(function(session) {
+    rows <- training_table(session, data)
+    sample <- if (!is.null(sample)) new_table(session, "population_sample", sample$x, sample$columns)
+    with_tables(options, tables, function(texts) .Call(call_learn, session, rows, sample, texts$names, texts$texts))
+  }, threads, verbose)
+  fit <- describe(fit, handle, colnames(x))
+  fit$counts <- !is.null(outcome$counts)
+  fit$positive <- if (length(fit$labels) == 2) fit$labels[2] else NULL
+  fit$weights <- weights
+  fit$n <- nrow(x)
+  if (keep_frame) fit$model <- frame
+  warn_of(fit)
+  fit
+}
+
+# The design's columns, as categories, under names that no feature has.
+design_columns <- function(made, taken) {
+  columns <- Map(as_categories, made$columns, names(made$columns))
+  for (i in seq_along(columns)) {
+    while (names(columns)[i] %in% taken) names(columns)[i] <- paste0(made$roles[i], "(", names(columns)[i], ")")
+  }
+  columns
+}
+
+design_expressions <- function(call, made) {
+  list(roles = made$roles, names = names(made$columns), call = as.list(call)[intersect(names(call), design_arguments)])
+}
+
+# The values of all options but tables, named as the arguments are.
+fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights) {
+  given[["prevalence"]] <- prevalence_text(prevalence, outcome$labels, outcome$positive)
+  known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
+  if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
+  if (is.null(given[["constant"]])) given[["constant"]] <- "drop"
+  own <- list(target = target)
+  if (!is.null(outcome$counts)) own$target <- paste(colnames(outcome$counts), collapse = "/")
+  if (length(outcome$labels) == 2 && is.null(outcome$counts)) own$positive <- outcome$positive
+  if (!is.null(weights)) own$weights <- "(weights)"
+  for (role in unique(made$roles)) own[[role]] <- paste(quoted(names(columns)[made$roles == role]), collapse = ",")
+  if ("strata" %in% made$roles) own$exclude <- own$strata
+  c(own, given)
+}
+
+# Runs `work` with the names and texts of options; those that are data frames are files for as long as it takes.
+with_tables <- function(options, tables, work) {
+  files <- character()
+  on.exit(unlink(files))
+  for (name in names(tables)) {
+    value <- tables[[name]]
+    if (is.data.frame(value)) {
+      path <- tempfile(paste0(name, "-"), fileext = ".csv")
+      files <- c(files, path)
+      utils::write.csv(value, path, row.names = FALSE, na = "")
+      value <- path
+    }
+    options[[name]] <- value
+  }
+  work(option_texts(options))
+}
+
+# An ordinal model takes its labels in the library's order, which must be that of the levels.
+ordered_labels <- function(given, response, labels) {
+  ordinal <- is.character(given[["model"]]) && grepl("ordinal", given[["model"]][1])
+  if (!ordinal || !is.factor(response)) return(invisible())
+  found <- sort_labels(labels)
+  if (!identical(found, labels)) {
+    refuse("an ordinal model takes labels in the order ", paste(found, collapse = ", "), "; the levels are ",
+      paste(labels, collapse = ", "), ": rename them so that they sort (1 low, 2 high, ...)")
+  }
+}
+
+sort_labels <- function(labels) {
+  numbers <- suppressWarnings(as.numeric(labels))
+  if (!anyNA(numbers)) labels[order(numbers)] else sort(labels, method = "radix")
+}
+
+training_table <- function(session, data) {
+  columns <- data$columns
+  if (is.null(data$outcome$counts)) {
+    columns[[data$target]] <- data$outcome$column
+  } else {
+    for (name in colnames(data$outcome$counts)) columns[[name]] <- as.double(data$outcome$counts[, name])
+  }
+  if (!is.null(data$weights)) columns[["(weights)"]] <- as.double(data$weights)
+  new_table(session, "data", data$x, columns)
+}
+
+# Rows of the population, without outcomes.
+population_rows <- function(sample, terms, frame, contrasts, columns) {
+  if (is.null(sample)) return(NULL)
+  terms <- stats::delete.response(terms)
+  frame <- stats::model.frame(terms, as.data.frame(sample), xlev = stats::.getXlevels(terms, frame), na.action = stats::na.omit)
+  own <- intersect(names(columns), names(sample))
+  columns <- stats::setNames(lapply(own, function(name) {
+    column <- sample[[name]]
+    gone <- attr(frame, "na.action")
+    as_categories(if (is.null(gone)) column else column[-gone], name)
+  }), own)
+  list(x = feature_matrix(terms, frame, contrasts), columns = columns)
+}
+
+# What the library says of the model that it made; x: the names of the matrix's columns.
+describe <- function(fit, handle, x) {
+  said <- with_session(function(session) {
+    facts <- .Call(call_model_facts, session, handle)
+    bytes <- .Call(call_model_bytes, session, handle)
+    covariance <- tryCatch(.Call(call_model_covariance, session, handle), prevail_error = function(e) conditionMessage(e))
+    list(facts = facts, bytes = bytes, covariance = covariance)
+  })
+  facts <- said$facts
+  fit$labels <- facts$labels
+  fit$prevalence <- if (!facts$relative) named(facts$shares, facts$labels)
+  fit$design <- named(facts$rows_shares, facts$labels)
+  fit$features <- facts$features
+  same <- c("loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
+  fit[same] <- facts[same]
+  fit$observations <- facts$prevalence_n # `$` matches beginnings of names: this must not be read as the prevalence
+  fit$architecture <- facts$model
+  fit$posterior <- if (is.na(facts$posterior)) NULL else facts$posterior
+  fit$strata_columns <- facts$strata
+  fit$target_column <- facts$target
+  fit$record <- facts$record
+  fit$handle <- new.env(parent = emptyenv())
+  fit$handle$model <- handle
+  fit$bytes <- said$bytes
+  coefficient_parts(fit, facts, said$covariance, x)
+}
+
+named <- function(values, names) if (is.null(values)) NULL else stats::setNames(values, names)
+
+# Coefficients under the names of the matrix's columns, NA for those that were left out, as glm has it.
+coefficient_parts <- function(fit, facts, covariance, x) {
+  if (is.null(facts$coefficients)) return(fit)
+  features <- facts$features
+  if (facts$thresholds) {
+    labels <- facts$labels
+    heads <- paste0(labels[-length(labels)], "|", labels[-1])
+    equations <- 1L
+  } else {
+    heads <- "(Intercept)"
+    equations <- length(facts$labels) - 1L
+  }
+  terms <- c(heads, setdiff(x, c("(Intercept)", heads)))
+  place <- match(c(heads, features), terms)
+  names <- if (equations == 1) terms else paste0(rep(facts$labels[-1], each = length(terms)), ":", terms)
+  at <- as.vector(outer(place, (seq_len(equations) - 1L) * length(terms), `+`))
+  values <- rep(NA_real_, length(names))
+  values[at] <- facts$coefficients
+  if (facts$relative) values[1] <- NA_real_
+  fit$coefficients <- stats::setNames(values, names)
+  if (is.matrix(covariance)) {
+    fit$covariance <- matrix(NA_real_, length(names), length(names), dimnames = list(names, names))
+    fit$covariance[at, at] <- covariance
+  } else {
+    fit$no_covariance <- covariance
+  }
+  fit$terms_of <- list(heads = heads, terms = terms, equations = equations, place = place)
+  fit
+}
+
+warn_of <- function(fit) {
+  checks <- with_session(function(session) .Call(call_model_checks, session, model_handle(fit)))
+  for (text in unique(checks$warning[nzchar(checks$warning)])) warn(text)
+}
+
+# The model in the library's memory; made anew of its bytes after readRDS and the like.
+model_handle <- function(fit) {
+  if (!.Call(call_model_alive, fit$handle$model)) {
+    fit$handle$model <- with_session(function(session) .Call(call_model_from_bytes, session, "the model", fit$bytes))
+  }
+  fit$handle$model
+}
+
+need_coefficients <- function(fit) {
+  if (is.null(fit$coefficients)) refuse("a model ", fit$architecture, " has no coefficients; linear and ordinal ones have")
+}

@@ -1,0 +1,150 @@
+# From a formula and a data frame to a table of the library's: numbers from model.matrix under the names that glm's
+# coefficients have, the outcome, and the columns that say how the rows were sampled.
+
+design_arguments <- c("strata", "matched", "cluster", "group", "id")
+
+# What a design argument stands for: a list of expressions, named by the columns they become. It is a variable of the
+# data, an expression, a name as text, or a one-sided formula of several.
+design_terms <- function(expression, data, env) {
+  if (is.null(expression)) return(NULL)
+  value <- if (is.character(expression)) expression else tryCatch(eval(expression, data, env), error = function(e) NULL)
+  if (inherits(value, "formula")) {
+    names <- all.vars(value)
+  } else if (is.character(value) && (is.character(expression) || length(value) < NROW(data)) &&
+    all(value %in% names(data))) {
+    names <- value
+  } else {
+    return(stats::setNames(list(expression), column_name(expression)))
+  }
+  stats::setNames(lapply(names, as.name), names)
+}
+
+column_name <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
+
+# The model frame of a call of prevail(), with the design's columns beside it.
+make_frame <- function(call, env) {
+  formula <- eval(call[["formula"]], env)
+  if (missing_formula(formula)) refuse("`formula` is missing: outcome ~ columns")
+  data <- if (is.null(call[["data"]])) NULL else eval(call[["data"]], env)
+  if (!is.null(data) && !is.data.frame(data)) data <- as.data.frame(data)
+  formula <- stats::as.formula(formula)
+  if (length(formula) < 3) refuse("`formula` has no left side: outcome ~ columns")
+  specials <- attr(stats::terms(formula, specials = "strata", data = data), "specials")$strata
+  if (length(specials)) {
+    refuse("strata() in the formula: name matched sets by `matched` and strata that rows were sampled by with `strata`")
+  }
+  at <- if (is.null(environment(formula))) env else environment(formula)
+  designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(call[[name]], data, at))
+  designs <- designs[!vapply(designs, is.null, NA)]
+  keep <- match(c("subset", "weights", "offset"), names(call), 0L)
+  # Names in the place of values, so that an error of model.frame() does not print the data.
+  frame_call <- as.call(c(list(quote(stats::model.frame), formula = quote(formula), data = quote(data)), as.list(call[keep])))
+  frame_call[["drop.unused.levels"]] <- TRUE
+  if (!is.null(call[["na.action"]])) {
+    frame_call[["na.action"]] <- eval(call[["na.action"]], env)
+  } else if (isTRUE(as.character(call[["missing"]]) %in% c("impute", "indicator"))) {
+    frame_call[["na.action"]] <- quote(stats::na.pass)
+  }
+  extra <- unlist(unname(designs), recursive = FALSE)
+  for (i in seq_along(extra)) frame_call[[paste0("design", i)]] <- extra[[i]]
+  environment(formula) <- at
+  frame <- eval(frame_call)
+  columns <- lapply(seq_along(extra), function(i) frame[[paste0("(design", i, ")")]])
+  roles <- rep(names(designs), lengths(designs))
+  list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
+}
+
+missing_formula <- function(formula) !inherits(formula, "formula") && !is.character(formula)
+
+# A column for the library: a factor, or doubles.
+as_column <- function(column, name) {
+  if (is.factor(column)) return(factor(as.character(column), levels = levels(column)))
+  if (is.character(column) || is.logical(column)) return(factor(column))
+  if (inherits(column, c("Date", "POSIXct"))) return(factor(format(column)))
+  if (is.numeric(column)) return(as.double(column))
+  refuse("column ", name, " is neither of numbers nor of texts")
+}
+
+# The same as categories, numbers as whole ones are written.
+as_categories <- function(column, name) {
+  if (is.numeric(column) && !is.factor(column)) return(factor(vapply(column, category_text, "")))
+  as_column(column, name)
+}
+
+category_text <- function(value) if (is.na(value)) NA_character_ else number_text(value)
+
+# The outcome: labels in order, codes, and which label is the positive one.
+make_outcome <- function(response, name, positive) {
+  if (is.null(response)) refuse("`formula` has no outcome on its left side")
+  if (is.matrix(response)) return(counts_outcome(response, name))
+  if (is.factor(response)) {
+    labels <- levels(droplevels(response))
+    column <- factor(as.character(response), levels = labels)
+  } else if (is.logical(response)) {
+    labels <- c("FALSE", "TRUE")
+    column <- factor(as.character(response), levels = labels)
+  } else if (is.numeric(response)) {
+    values <- sort(unique(response))
+    labels <- vapply(values, number_text, "")
+    column <- factor(labels[match(response, values)], levels = labels)
+  } else if (is.character(response)) {
+    column <- factor(response)
+    labels <- levels(column)
+  } else {
+    refuse("the outcome ", name, " is neither of categories nor of numbers")
+  }
+  if (length(labels) < 2) refuse("the outcome ", name, " is ", labels, " in every row: two labels are needed")
+  if (length(labels) > 50) refuse("the outcome ", name, " has ", length(labels), " values: is it a category?")
+  list(column = column, labels = labels, positive = positive_label(labels, positive), counts = NULL)
+}
+
+positive_label <- function(labels, positive = NULL) {
+  if (length(labels) != 2) {
+    if (!is.null(positive)) refuse("`positive` is for two labels, and there are ", length(labels), "; leave it out")
+    return(labels[length(labels)])
+  }
+  if (!is.null(positive)) {
+    positive <- option_text("positive", positive)
+    if (!positive %in% labels) refuse("`positive`: there is no label ", positive, "; the labels are ", paste(labels, collapse = ", "))
+    return(positive)
+  }
+  guess <- .Call(call_positive, labels)
+  labels[if (guess > 0) guess else 2L]
+}
+
+# cbind(cases, controls): rows of counts.
+counts_outcome <- function(response, name) {
+  if (ncol(response) != 2 || !is.numeric(response)) {
+    refuse("the outcome ", name, " is a matrix: only cbind(cases, controls), counts of both, is understood")
+  }
+  if (anyNA(response) || any(response < 0)) refuse("the outcome ", name, " has counts that are missing or negative")
+  names <- colnames(response) %or% c("cases", "controls")
+  if (any(grepl("[/,\"=]", names) | !nzchar(names)) || names[1] == names[2]) names <- c("cases", "controls")
+  colnames(response) <- names
+  list(column = NULL, labels = rev(names), positive = names[1], counts = response)
+}
+
+# The name of the target's column: that of the outcome, unless it means something to the library.
+target_name <- function(formula, taken) {
+  name <- column_name(formula[[2]])
+  if (grepl("[/,\"=]", name) || name %in% taken || startsWith(name, "cbind(")) name <- "outcome"
+  while (name %in% taken) name <- paste0(name, "_")
+  name
+}
+
+# The matrix of features, its intercept still in it: to take it out would be a copy.
+feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
+  if (attr(terms, "intercept") == 0) {
+    refuse("the formula has no intercept, and the prevalence is in it: leave out `- 1` and `+ 0`")
+  }
+  x <- stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev)
+  if (ncol(x) < 2) refuse("the formula has no columns to learn from on its right side")
+  storage.mode(x) <- "double"
+  x
+}
+
+# A table: matrix of features, and named columns.
+new_table <- function(session, source, x, columns) {
+  columns <- Map(function(column, name) if (is.factor(column)) column else as.double(column), columns, names(columns))
+  .Call(call_table, session, source, as.double(nrow(x)), x, 1L, columns)
+}

@@ -1,0 +1,277 @@
+# What people expect of a fit.
+
+label_of <- function(fit) {
+  name <- column_name(fit$formula[[2]])
+  if (length(fit$labels) > 2) return(name)
+  if (fit$counts) return(fit$labels[2])
+  paste0(name, " = ", fit$labels[2])
+}
+
+share_text <- function(shares) {
+  if (is.null(shares)) return("not stated")
+  if (length(shares) == 2) return(format(shares[[2]], digits = 4))
+  paste0(names(shares), " ", format(shares, digits = 3), collapse = ", ")
+}
+
+# How it was made, in a few lines.
+headline <- function(fit) {
+  how <- c(fit$architecture, paste("loss", fit$loss), paste("infer", fit_option(fit, "infer")))
+  stated <- if (is.null(fit$prevalence)) {
+    if (isTRUE(fit$relative)) "odds ratios of matched sets" else paste0("no prevalence stated; in the rows ", share_text(fit$design))
+  } else {
+    paste0("prevalence ", share_text(fit$prevalence), ", in the rows ", share_text(fit$design))
+  }
+  of <- if (isTRUE(fit$loaded)) fit$target_column else label_of(fit)
+  c(paste0(of, ": ", stated), paste0(paste(how, collapse = ", "), "; ", format(fit$rows, big.mark = ","), " rows",
+    if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop))
+}
+
+fit_option <- function(fit, name) {
+  value <- fit$options[[name]]
+  if (!is.null(value)) return(as.character(value)[1])
+  found <- regmatches(fit$record, regexec(paste0('"', gsub("_", "-", name), '": *\\{[^}]*"value": *"?([^",}]*)'), fit$record))[[1]]
+  if (length(found) > 1) return(found[2])
+  table <- prevail_options()
+  table$default[match(name, table$name)]
+}
+
+print.prevail <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  if (!is.null(x$call)) cat("Call:  ", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
+  cat(headline(x), sep = "\n")
+  if (!is.null(x$coefficients)) {
+    cat("\nCoefficients:\n")
+    print(format(x$coefficients, digits = digits), print.gap = 2L, quote = FALSE)
+  }
+  invisible(x)
+}
+
+coef.prevail <- function(object, complete = TRUE, ...) {
+  need_coefficients(object)
+  value <- object$coefficients
+  if (complete) value else value[!is.na(value)]
+}
+
+vcov.prevail <- function(object, complete = TRUE, ...) {
+  need_coefficients(object)
+  if (is.null(object$covariance)) refuse(object$no_covariance)
+  if (complete) return(object$covariance)
+  keep <- !is.na(object$coefficients)
+  object$covariance[keep, keep, drop = FALSE]
+}
+
+# The library's summary, in the order of the coefficients.
+summary_rows <- function(fit, level) {
+  need_coefficients(fit)
+  check_level(level)
+  said <- with_session(function(session) .Call(call_model_summary, session, model_handle(fit), level))
+  rows <- as.data.frame(said[c("label", "term", "estimate", "sd", "lo", "hi", "odds_ratio", "odds_ratio_lo", "odds_ratio_hi", "z", "p_value")],
+    stringsAsFactors = FALSE)
+  of <- fit$terms_of
+  at <- as.vector(outer(of$place, (seq_len(of$equations) - 1L) * length(of$terms), `+`))
+  made <- rows[rep(NA_integer_, length(fit$coefficients)), ]
+  made[at, ] <- rows
+  if (isTRUE(fit$relative)) made[1, -(1:2)] <- NA_real_
+  made$term <- names(fit$coefficients)
+  rownames(made) <- names(fit$coefficients)
+  attr(made, "has_errors") <- said$has_errors
+  attr(made, "has_tests") <- said$has_tests
+  made
+}
+
+check_level <- function(level, name = "level") {
+  if (!is.numeric(level) || length(level) != 1 || is.na(level) || level <= 0 || level >= 1) {
+    refuse("`", name, "` lies between 0 and 1: 0.95, say")
+  }
+}
+
+percents <- function(level) paste(format(100 * c((1 - level) / 2, 1 - (1 - level) / 2), trim = TRUE, digits = 3), "%")
+
+confint.prevail <- function(object, parm, level = 0.95, ...) {
+  rows <- summary_rows(object, level)
+  made <- cbind(rows$lo, rows$hi)
+  dimnames(made) <- list(rows$term, percents(level))
+  if (missing(parm)) made else made[parm, , drop = FALSE]
+}
+
+odds_ratios <- function(object, level = 0.95) {
+  if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail()")
+  rows <- summary_rows(object, level)
+  rows <- rows[!rows$term %in% threshold_terms(object), ]
+  data.frame(term = rows$term, odds_ratio = rows$odds_ratio, lower = rows$odds_ratio_lo, upper = rows$odds_ratio_hi,
+    row.names = NULL)
+}
+
+threshold_terms <- function(fit) {
+  of <- fit$terms_of
+  if (of$equations == 1) of$heads else paste0(fit$labels[-1], ":", rep(of$heads, each = of$equations))
+}
+
+summary.prevail <- function(object, level = 0.95, ...) {
+  made <- list(call = object$call, headline = headline(object), level = level, stop = object$stop, prevalence = object$prevalence,
+    design = object$design, rows = object$rows, checks = diagnose(object))
+  if (!is.null(object$coefficients)) {
+    rows <- summary_rows(object, level)
+    table <- cbind(rows$estimate, rows$sd, rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
+    colnames(table) <- c("Estimate", if (isTRUE(attr(rows, "has_errors"))) "Std. Error" else "Std. dev.", "Odds ratio", percents(level))
+    if (attr(rows, "has_tests")) {
+      table <- cbind(table, `z value` = rows$z, `Pr(>|z|)` = rows$p_value)
+    }
+    rownames(table) <- rows$term
+    made$coefficients <- table
+    if (all(is.na(table[, 2]))) made$no_errors <- object$no_covariance
+  }
+  structure(made, class = "summary.prevail")
+}
+
+print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  if (!is.null(x$call)) cat("Call:\n", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
+  cat(x$headline, sep = "\n")
+  if (!is.null(x$coefficients)) {
+    cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals:\n", sep = "")
+    shown <- apply(x$coefficients, 2, function(column) ifelse(is.na(column), "", format(signif(column, digits), digits = digits, trim = TRUE)))
+    if (!is.matrix(shown)) shown <- matrix(shown, 1, dimnames = dimnames(x$coefficients))
+    if ("Pr(>|z|)" %in% colnames(shown)) shown[, "Pr(>|z|)"] <- p_text(x$coefficients[, "Pr(>|z|)"])
+    rownames(shown) <- rownames(x$coefficients)
+    print(shown, quote = FALSE, right = TRUE)
+    if (!is.null(x$no_errors)) cat("(no standard errors: ", x$no_errors, ")\n", sep = "")
+  }
+  failed <- x$checks[!x$checks$ok, ]
+  if (nrow(failed)) {
+    cat("\nTo be looked at:\n")
+    cat(paste0("- ", failed$text, ifelse(nzchar(failed$remedy), paste0(" ", failed$remedy), "")), sep = "\n")
+  }
+  invisible(x)
+}
+
+p_text <- function(p) ifelse(is.na(p), "", format.pval(p, digits = 2, eps = 1e-16))
+
+diagnose <- function(object) {
+  if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail()")
+  found <- with_session(function(session) .Call(call_model_checks, session, model_handle(object)))
+  data.frame(check = found$check, ok = found$ok, value = found$value, text = in_r(found$text), remedy = in_r(found$remedy))
+}
+
+nobs.prevail <- function(object, ...) object$rows
+formula.prevail <- function(x, ...) x$formula
+family.prevail <- function(object, ...) {
+  if (length(object$labels) != 2) refuse("two labels have a family, and there are ", length(object$labels))
+  stats::binomial()
+}
+weights.prevail <- function(object, ...) object$weights
+df.residual.prevail <- function(object, ...) object$rows - sum(!is.na(coef(object)))
+
+model.frame.prevail <- function(formula, ...) {
+  if (!is.null(formula$model)) return(formula$model)
+  if (isTRUE(formula$loaded)) refuse("a model that was read from a file has no data; give `newdata`")
+  call <- formula$call
+  call$formula <- formula$formula
+  make_frame(call, environment(formula$formula))$frame
+}
+
+model.matrix.prevail <- function(object, data = NULL, ...) {
+  frame <- if (is.null(data)) model.frame.prevail(object) else new_frame(object, data)
+  stats::model.matrix(object$terms, frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
+}
+
+# Of the rows as they are: of the design, not of the population.
+observed_rows <- function(object) {
+  if (length(object$labels) != 2) refuse("residuals are for two labels, and there are ", length(object$labels))
+  if (isTRUE(object$relative)) refuse("a fit to matched sets has no risks, and so no residuals")
+  frame <- model.frame.prevail(object)
+  response <- stats::model.response(frame)
+  if (is.matrix(response)) {
+    n <- rowSums(response)
+    y <- ifelse(n > 0, response[, 1] / n, 0)
+  } else {
+    outcome <- make_outcome(response, "outcome", object$positive)
+    y <- as.numeric(as.character(outcome$column) == object$positive)
+    n <- rep(1, length(y))
+  }
+  weight <- stats::model.weights(frame)
+  if (!is.null(weight)) n <- n * weight
+  list(y = y, n = n, p = risk_matrix(object, NULL, "design")$p[, 2], names = rownames(frame))
+}
+
+residuals.prevail <- function(object, type = c("deviance", "pearson", "response"), ...) {
+  type <- match.arg(type)
+  rows <- observed_rows(object)
+  y <- rows$y
+  p <- as.vector(rows$p)
+  value <- switch(type,
+    response = y - p,
+    pearson = (y - p) * sqrt(rows$n) / sqrt(p * (1 - p)),
+    deviance = {
+      part <- function(a, b) ifelse(a > 0, a * log(a / b), 0)
+      sign(y - p) * sqrt(pmax(0, 2 * rows$n * (part(y, p) + part(1 - y, 1 - p))))
+    }
+  )
+  stats::naresid(object$na.action, stats::setNames(value, rows$names))
+}
+
+fitted.prevail <- function(object, ...) predict.prevail(object)
+
+deviance.prevail <- function(object, ...) sum(residuals.prevail(object, "deviance")^2, na.rm = TRUE)
+
+logLik.prevail <- function(object, ...) {
+  need_coefficients(object)
+  if (fit_option(object, "infer") != "ml") {
+    refuse("a likelihood belongs to a fit without a prior: `infer` ml")
+  }
+  if (object$loss == "iw") refuse("`loss` iw has weights in the place of a likelihood; ig and plain have one")
+  df <- sum(!is.na(object$coefficients))
+  structure(-object$loss_value, df = df, nobs = object$rows, class = "logLik")
+}
+
+anova.prevail <- function(object, ..., test = "Chisq") {
+  fits <- c(list(object), list(...))
+  if (length(fits) < 2) refuse("give at least two nested fits: anova(small, large)")
+  if (!all(vapply(fits, inherits, NA, "prevail"))) refuse("all must be fits of prevail()")
+  rows <- vapply(fits, function(fit) fit$rows, 0)
+  losses <- vapply(fits, function(fit) fit$loss, "")
+  if (length(unique(rows)) > 1) refuse("the fits are not of the same rows: ", paste(rows, collapse = ", "))
+  if (length(unique(losses)) > 1) refuse("the fits are not of the same loss: ", paste(losses, collapse = ", "))
+  likelihoods <- lapply(fits, logLik)
+  order <- order(vapply(likelihoods, attr, 0, "df"))
+  likelihoods <- likelihoods[order]
+  df <- vapply(likelihoods, attr, 0, "df")
+  value <- vapply(likelihoods, as.numeric, 0)
+  step <- c(NA, diff(df))
+  chisq <- c(NA, 2 * diff(value))
+  made <- data.frame(`#Df` = df, LogLik = value, Df = step, Chisq = chisq,
+    `Pr(>Chisq)` = stats::pchisq(chisq, step, lower.tail = FALSE), check.names = FALSE)
+  forms <- vapply(fits[order], function(fit) paste(deparse(fit$formula), collapse = " "), "")
+  structure(made, heading = c("Likelihood ratio test\n", paste0("Model ", seq_along(forms), ": ", forms, collapse = "\n")),
+    class = c("anova", "data.frame"))
+}
+
+simulate.prevail <- function(object, nsim = 1, seed = NULL, ...) {
+  if (!is.null(seed)) set.seed(seed)
+  if (!exists(".Random.seed", envir = globalenv())) stats::runif(1)
+  state <- get(".Random.seed", envir = globalenv())
+  if (isTRUE(object$relative)) refuse("a fit to matched sets has no risks to simulate from")
+  frame <- model.frame.prevail(object)
+  p <- risk_matrix(object, NULL, "design")$p
+  response <- stats::model.response(frame)
+  one <- function(i) {
+    if (is.matrix(response)) {
+      n <- rowSums(response)
+      cases <- stats::rbinom(nrow(p), n, p[, 2])
+      return(cbind(cases, n - cases))
+    }
+    u <- stats::runif(nrow(p))
+    label <- object$labels[1L + rowSums(u > t(apply(p, 1, cumsum))[, -ncol(p), drop = FALSE])]
+    as_response(label, response)
+  }
+  made <- stats::setNames(lapply(seq_len(nsim), one), paste0("sim_", seq_len(nsim)))
+  made <- if (is.matrix(response)) structure(made, class = "data.frame", row.names = seq_len(nrow(p))) else as.data.frame(made)
+  rownames(made) <- rownames(frame)
+  structure(made, seed = state)
+}
+
+# Labels in the type that the outcome had.
+as_response <- function(label, like) {
+  if (is.factor(like)) return(factor(label, levels = levels(like), ordered = is.ordered(like)))
+  if (is.logical(like)) return(label == "TRUE")
+  if (is.numeric(like)) return(as.numeric(label))
+  label
+}

@@ -1,0 +1,93 @@
+# The command's options as arguments.
+
+# Options of the command that the formula and the data take the place of, and how it is said in R.
+instead <- c(
+  target = "the left side of the formula", features = "the right side of the formula",
+  exclude = "the right side of the formula", terms = "the formula: log(x), ns(x, 3), a:b",
+  categorical = "factor(x) in the formula", reference = "relevel(x, ref) or contrasts",
+  separator = "a data frame", decimal = "a data frame", `no-header` = "a data frame", na = "a data frame",
+  images = "the command or the Python package, for images", votes = "the command or the Python package",
+  `population-sample` = "population_sample"
+)
+
+#' @noRd
+prevail_options <- function() {
+  found <- as.data.frame(.Call(call_options), stringsAsFactors = FALSE)
+  found <- found[!found$name %in% names(instead), ]
+  found$name <- gsub("-", "_", found$name)
+  found$help <- in_r(found$help)
+  rownames(found) <- NULL
+  found
+}
+
+number_text <- function(value) {
+  if (is.na(value)) refuse("an option is NA")
+  if (is.infinite(value)) return(if (value > 0) "inf" else "-inf")
+  if (value == round(value) && abs(value) < 1e15) format(value, scientific = FALSE, digits = 15) else sprintf("%.17g", value)
+}
+
+quoted <- function(text) ifelse(grepl('[,"\n=]', text), paste0('"', gsub('"', '""', text), '"'), text)
+
+# The value of an argument as the text of an option.
+option_text <- function(name, value) {
+  if (is.null(value)) return(NULL)
+  if (is.factor(value)) value <- as.character(value)
+  if (is.logical(value) && length(value) == 1 && !is.na(value)) return(if (value) "true" else "false")
+  if (is.numeric(value) && length(value) == 1) return(number_text(value))
+  if (is.character(value) && length(value) == 1 && !is.na(value)) return(value)
+  if (is.numeric(value) && length(value) > 1) return(paste(vapply(value, number_text, ""), collapse = ","))
+  if (is.character(value) && length(value) > 1) return(paste(quoted(value), collapse = ","))
+  refuse("`", name, "`: give a text or a number")
+}
+
+# A prevalence as the library reads it: a number is the positive label's; a named vector has them by label.
+prevalence_text <- function(prevalence, labels, positive, option = "prevalence") {
+  if (is.null(prevalence)) return(NULL)
+  if (is.list(prevalence)) prevalence <- unlist(prevalence)
+  if (is.character(prevalence) && length(prevalence) == 1) {
+    if (length(labels) == 2 && !grepl("[=,]", prevalence)) return(paste0(quoted(positive), "=", prevalence))
+    return(prevalence)
+  }
+  if (!is.numeric(prevalence) || anyNA(prevalence)) refuse("`", option, "` is a number, a named vector or a text")
+  if (length(prevalence) == 1 && is.null(names(prevalence))) {
+    if (length(labels) != 2) {
+      refuse("`", option, "` = ", prevalence, " is one number, and there are ", length(labels), " labels (",
+        paste(labels, collapse = ", "), "): give one for each, with their names")
+    }
+    if (!(prevalence > 0 && prevalence < 1)) {
+      refuse("`", option, "` = ", prevalence, ": a prevalence lies between 0 and 1",
+        if (prevalence > 1 && prevalence <= 100) paste0("; is it ", prevalence / 100, ", that is ", prevalence, " %?"))
+    }
+    return(paste0(quoted(positive), "=", number_text(prevalence)))
+  }
+  if (is.null(names(prevalence))) {
+    if (length(prevalence) != length(labels)) {
+      refuse("`", option, "` has ", length(prevalence), " numbers, and there are ", length(labels), " labels: ",
+        paste(labels, collapse = ", "))
+    }
+    refuse("`", option, "`: name its numbers by the labels: ", paste(labels, collapse = ", "))
+  }
+  unknown <- setdiff(names(prevalence), labels)
+  if (length(unknown)) {
+    refuse("`", option, "`: there is no label ", unknown[1], "; the labels are ", paste(labels, collapse = ", "))
+  }
+  paste0(quoted(names(prevalence)), "=", vapply(prevalence, number_text, ""), collapse = ",")
+}
+
+# The options of a fit, a named list of values, as names and texts of the library's.
+option_texts <- function(given) {
+  texts <- Map(option_text, names(given), given)
+  texts <- texts[!vapply(texts, is.null, NA)]
+  list(names = gsub("_", "-", names(texts)), texts = as.character(unlist(texts, use.names = FALSE)))
+}
+
+check_instead <- function(given) {
+  if (is.null(names(given)) && length(given)) refuse("arguments after the first ones need their names")
+  if (any(names(given) == "")) refuse("arguments after the first ones need their names")
+  for (name in names(given)) {
+    dashed <- gsub("_", "-", name)
+    if (dashed %in% names(instead)) refuse("`", dashed, "` is not an argument here: use ", instead[[dashed]])
+  }
+  repeated <- names(given)[duplicated(names(given))]
+  if (length(repeated)) refuse("`", repeated[1], "` is given twice")
+}

@@ -1,0 +1,204 @@
+# Predictions in a population.
+
+# A population as the library reads it.
+population_text <- function(fit, population) {
+  if (is.null(population)) return(if (is.null(fit$prevalence)) "design" else "true")
+  if (is.character(population) && length(population) == 1 &&
+    (population %in% c("true", "design", "unknown") || startsWith(population, "known:"))) {
+    return(population)
+  }
+  paste0("known:", prevalence_text(population, fit$labels, fit$labels[length(fit$labels)], "population"))
+}
+
+# The model frame of other rows, missing cells and all.
+new_frame <- function(fit, newdata) {
+  terms <- stats::delete.response(fit$terms)
+  frame <- stats::model.frame(terms, newdata, na.action = stats::na.pass, xlev = fit$xlevels)
+  classes <- attr(terms, "dataClasses")
+  if (!is.null(classes)) stats::.checkMFClasses(classes, frame)
+  frame
+}
+
+# A table of newdata, or of the rows of the fit: its handle's parts, and which rows are in it.
+prediction_rows <- function(fit, newdata, outcome = FALSE) {
+  if (isTRUE(fit$loaded)) return(loaded_rows(fit, newdata, outcome))
+  if (is.null(newdata)) {
+    frame <- model.frame.prevail(fit)
+    source <- "data"
+  } else {
+    newdata <- as.data.frame(newdata)
+    frame <- tryCatch(if (outcome) new_outcome_frame(fit, newdata) else new_frame(fit, newdata), error = function(e) {
+      if (inherits(e, "prevail_error")) stop(e)
+      refuse("newdata: ", conditionMessage(e))
+    })
+    source <- "newdata"
+  }
+  terms <- if (outcome) fit$terms else stats::delete.response(fit$terms)
+  filled <- fit_option(fit, "missing") %in% c("impute", "indicator")
+  x <- stats::model.matrix(stats::delete.response(fit$terms), frame, contrasts.arg = fit$contrasts, xlev = fit$xlevels)
+  storage.mode(x) <- "double"
+  columns <- design_of(fit, frame, newdata, nrow(x))
+  keep <- rep(TRUE, nrow(x))
+  if (!filled) keep <- keep & !is.na(rowSums(x))
+  if (outcome) keep <- keep & !outcome_missing(frame)
+  part <- if (all(keep)) list(x = x, columns = columns) else {
+    list(x = x[keep, , drop = FALSE], columns = lapply(columns, function(column) column[keep]))
+  }
+  names <- if (is.null(newdata)) rownames(frame) else rownames(newdata)
+  list(x = part$x, columns = part$columns, keep = keep, frame = frame, source = source, names = names, newdata = newdata)
+}
+
+new_outcome_frame <- function(fit, newdata) {
+  stats::model.frame(fit$terms, newdata, na.action = stats::na.pass, xlev = fit$xlevels)
+}
+
+outcome_missing <- function(frame) {
+  response <- stats::model.response(frame)
+  if (is.matrix(response)) rowSums(is.na(response)) > 0 else is.na(response)
+}
+
+# The columns of strata, which predictions may need; those that newdata has not are missing.
+design_of <- function(fit, frame, newdata, rows) {
+  wanted <- fit$strata_columns
+  if (is.null(wanted)) return(list())
+  of <- fit$design_terms
+  own <- grep("^\\(design[0-9]+\\)$", names(frame), value = TRUE)
+  made <- list()
+  for (name in wanted) {
+    i <- match(name, of$names)
+    if (is.na(i)) i <- match(sub("^strata\\((.*)\\)$", "\\1", name), of$names)
+    column <- if (is.null(newdata)) frame[[paste0("(design", i, ")")]] else {
+      tryCatch(eval(str2lang(of$names[i]), newdata, environment(fit$formula)), error = function(e) NULL)
+    }
+    if (is.null(column) || length(column) != rows) column <- rep(NA_character_, rows)
+    made[[name]] <- as_categories(column, name)
+  }
+  made
+}
+
+# Of a model that came from a file: columns of newdata by the names that it has.
+loaded_rows <- function(fit, newdata, outcome) {
+  if (is.null(newdata)) refuse("a model that was read from a file has no data; give `newdata`")
+  newdata <- as.data.frame(newdata)
+  wanted <- names(fit$columns)
+  wanted <- c(wanted, setdiff(fit$strata_columns, wanted))
+  if (outcome) wanted <- c(wanted, strsplit(fit$target_column, "/", fixed = TRUE)[[1]])
+  lost <- setdiff(wanted, c(names(newdata), fit$strata_columns))
+  if (length(lost)) refuse("newdata has no column ", lost[1])
+  columns <- stats::setNames(lapply(intersect(wanted, names(newdata)), function(name) {
+    column <- newdata[[name]]
+    text <- identical(unname(fit$columns[name]), "text") || name %in% c(fit$strata_columns, fit$target_column)
+    if (text && !grepl("/", fit$target_column, fixed = TRUE)) as_categories(column, name) else if (text && !name %in% fit$target_column) as_categories(column, name) else as_column(column, name)
+  }), intersect(wanted, names(newdata)))
+  keep <- rep(TRUE, nrow(newdata))
+  if (outcome) keep <- !is.na(newdata[[strsplit(fit$target_column, "/", fixed = TRUE)[[1]][1]]])
+  empty <- matrix(0, sum(keep), 1, dimnames = list(NULL, "(Intercept)"))
+  list(x = empty, columns = lapply(columns, function(column) column[keep]), keep = keep, frame = newdata, source = "newdata",
+    names = rownames(newdata))
+}
+
+# Probabilities of every label, and their intervals, with NA in rows that have missing cells.
+risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
+  if (isTRUE(fit$relative)) {
+    refuse("a fit to matched sets knows odds ratios alone: absolute risks need `prevalence` and `population_sample` as well")
+  }
+  if (isTRUE(fit$images)) refuse("a model of images: predict with the command, or in Python")
+  where <- population_text(fit, population)
+  rows <- prediction_rows(fit, newdata)
+  options <- option_texts(unknown)
+  said <- with_session(function(session) {
+    table <- new_table(session, rows$source, rows$x, rows$columns)
+    .Call(call_predict, session, model_handle(fit), table, where, level, options$names, options$texts)
+  }, fit$threads)
+  spread <- function(values) {
+    if (is.null(values)) return(NULL)
+    if (all(rows$keep) && nrow(values) == length(rows$keep) && identical(said$row, seq_along(rows$keep))) {
+      dimnames(values) <- list(rows$names, fit$labels)
+      return(values)
+    }
+    made <- matrix(NA_real_, length(rows$keep), ncol(values), dimnames = list(rows$names, fit$labels))
+    made[which(rows$keep)[said$row], ] <- values
+    made
+  }
+  list(p = spread(said$p), log_p = spread(said$log_p), lo = spread(said$lo), hi = spread(said$hi),
+    inferred = new_inferred(said$inferred, fit$labels), prevalence = named(said$prevalence, fit$labels))
+}
+
+predict.prevail <- function(object, newdata = NULL, type = c("risk", "link", "decision", "terms"), population = NULL,
+                            interval = NULL, costs = NULL, se.fit = FALSE, terms = NULL, method = NULL,
+                            dirichlet = NULL, seed = NULL, ...) {
+  if (identical(type, "response")) type <- "risk"
+  type <- match.arg(type)
+  unused <- list(...)
+  if (length(unused)) refuse("predict: there is no argument ", names(unused)[1] %or% "without a name")
+  if (type == "terms") return(term_parts(object, newdata, se.fit, terms))
+  if (!is.null(interval)) check_level(interval, "interval")
+  if (!is.null(costs) && type != "decision") refuse("`costs` are for type = \"decision\"")
+  if (!is.null(interval) && type == "decision") refuse("a decision has no interval; leave out `interval`")
+  said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
+  if (type == "decision") return(decide(said$p, costs))
+  fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
+  two <- length(object$labels) == 2
+  change <- if (type == "link") function(p) stats::qlogis(p) else identity
+  if (type == "link" && two) estimate <- said$log_p[, 2] - said$log_p[, 1] else if (type == "link") estimate <- said$log_p else estimate <- if (two) said$p[, 2] else said$p
+  made <- if (is.null(interval)) fill(estimate) else if (two) {
+    fill(cbind(fit = estimate, lwr = change(said$lo[, 2]), upr = change(said$hi[, 2])))
+  } else {
+    if (type == "link") refuse("intervals of logarithms are for two labels")
+    list(fit = fill(estimate), lwr = fill(said$lo), upr = fill(said$hi))
+  }
+  if (!is.null(said$inferred)) attr(made, "inferred") <- said$inferred
+  made
+}
+
+`%or%` <- function(a, b) if (is.null(a)) b else a
+
+# Each term's part of the linear predictor, centred, as predict.lm has it.
+term_parts <- function(object, newdata, se.fit, terms) {
+  need_coefficients(object)
+  if (length(object$labels) != 2) refuse("type = \"terms\" is for two labels")
+  x0 <- model.matrix.prevail(object)
+  x <- if (is.null(newdata)) x0 else model.matrix.prevail(object, newdata)
+  beta <- coef(object)
+  beta[is.na(beta)] <- 0
+  labels <- attr(object$terms, "term.labels")
+  if (!is.null(terms)) labels <- labels[if (is.character(terms)) match(terms, labels) else terms]
+  x <- sweep_means(x, colMeans(x0))
+  made <- errors <- matrix(0, nrow(x), length(labels), dimnames = list(rownames(x), labels))
+  covariance <- if (se.fit) vcov(object)
+  for (label in labels) {
+    at <- which(object$assign == match(label, attr(object$terms, "term.labels")))
+    made[, label] <- x[, at, drop = FALSE] %*% beta[at]
+    if (se.fit) {
+      part <- covariance[at, at, drop = FALSE]
+      part[is.na(part)] <- 0
+      errors[, label] <- sqrt(pmax(0, rowSums((x[, at, drop = FALSE] %*% part) * x[, at, drop = FALSE])))
+    }
+  }
+  attr(made, "constant") <- beta[[1]] + sum(colMeans(x0)[-1] * beta[-1])
+  if (se.fit) list(fit = made, se.fit = errors) else made
+}
+
+sweep_means <- function(x, means) x - rep(means, each = nrow(x))
+
+# ---- what rows told of a prevalence ---------------------------------------------------------------------------------
+
+new_inferred <- function(found, labels) {
+  if (is.null(found)) return(NULL)
+  for (name in c("value", "lo", "hi", "sd")) found[[name]] <- named(found[[name]], labels)
+  structure(found, class = "prevail_inferred")
+}
+
+print.prevail_inferred <- function(x, digits = 4, ...) {
+  table <- data.frame(prevalence = x$value, lower = x$lo, upper = x$hi)
+  if (nrow(table) == 2) table <- table[2, ]
+  cat("Prevalence inferred from the rows (", x$method, "), with a ", format(100 * x$level), " % interval:\n", sep = "")
+  print(table, digits = digits)
+  if (x$weak) cat("The rows hardly tell: they are worth fewer than ten labelled ones.\n")
+  if (x$swayed) cat("Another prior would have moved it noticeably.\n")
+  invisible(x)
+}
+
+as.data.frame.prevail_inferred <- function(x, ...) {
+  data.frame(label = names(x$value), prevalence = unname(x$value), lower = unname(x$lo), upper = unname(x$hi), sd = unname(x$sd))
+}

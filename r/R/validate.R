@@ -1,0 +1,83 @@
+# Cross-validation, and how much depends on the prevalence that is assumed.
+
+# The rows of a fit as it learned from them.
+training_data <- function(fit) {
+  if (isTRUE(fit$loaded)) refuse("a model that was read from a file has no data")
+  if (!is.null(fit$call$population_sample)) refuse("with `population_sample` there is no cross-validation here; the command has it")
+  frame <- model.frame.prevail(fit)
+  outcome <- make_outcome(stats::model.response(frame), fit$target, fit$positive)
+  of <- fit$design_terms
+  columns <- lapply(seq_along(of$names), function(i) as_categories(frame[[paste0("(design", i, ")")]], of$names[i]))
+  columns <- design_columns(list(columns = stats::setNames(columns, of$names), roles = of$roles), fit$terms_of$terms)
+  x <- stats::model.matrix(fit$terms, frame, contrasts.arg = fit$contrasts)
+  storage.mode(x) <- "double"
+  list(x = x, outcome = outcome, weights = stats::model.weights(frame), columns = columns, target = fit$target)
+}
+
+cross_validate <- function(fit, data, options, how, lenient = FALSE) {
+  how <- option_texts(how)
+  with_session(function(session) {
+    table <- training_table(session, data)
+    with_tables(options, fit$tables, function(texts) {
+      .Call(call_cross_validate, session, table, texts$names, texts$texts, how$names, how$texts, lenient)
+    })
+  }, fit$threads)
+}
+
+cv <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.9, ...) {
+  if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
+  if (length(list(...))) refuse("cv: there is no argument ", names(list(...))[1])
+  check_level(level)
+  where <- population_text(object, population)
+  if (!is.null(stated_for) && !(is.character(stated_for) && stated_for %in% c("rows", "population"))) {
+    stated_for <- prevalence_text(stated_for, object$labels, object$labels[length(object$labels)], "stated_for")
+  }
+  data <- training_data(object)
+  found <- cross_validate(object, data, object$options, list(folds = folds, repeats = repeats, population = where,
+    stated_for = stated_for, interval = level, bootstrap = -1))
+  made <- new_evaluation(found$judgement, 0.9, object$target_column)
+  names <- .Call(call_metrics)$metric
+  made$folds <- data.frame(metric = names, mean = found$mean, sd = found$sd, pooled = found$pooled, lower = found$lo,
+    upper = found$hi)[!is.nan(found$pooled), ]
+  made$fold <- found$fold
+  made$predicted <- exp(found$log_p)
+  colnames(made$predicted) <- object$labels
+  made$n_folds <- found$folds
+  made$n_repeats <- found$repeats
+  class(made) <- c("prevail_cv", class(made))
+  made
+}
+
+print.prevail_cv <- function(x, ...) {
+  cat(x$n_folds, "-fold cross-validation", if (x$n_repeats > 1) paste0(", ", x$n_repeats, " times"), ": ", sep = "")
+  NextMethod()
+}
+
+sweep <- function(x, ...) UseMethod("sweep")
+sweep.default <- function(x, ...) base::sweep(x, ...)
+
+sweep.prevail <- function(x, prevalence, losses = c("ig", "iw", "plain"), folds = 3, repeats = 1, population = NULL,
+                          stated_for = "population", ...) {
+  if (missing(prevalence)) refuse("`prevalence` is missing: the prevalences to assume, c(0.1, 0.01, 0.001)")
+  if (length(x$labels) != 2) refuse("a sweep is for two labels here; the command has it for more")
+  data <- training_data(x)
+  metrics <- .Call(call_metrics)$metric
+  where <- if (is.null(population)) "true" else population_text(x, population)
+  how <- list(folds = folds, repeats = repeats, population = where, stated_for = stated_for, bootstrap = 0)
+  rows <- list()
+  for (loss in losses) {
+    for (share in prevalence) {
+      options <- x$options
+      options$loss <- loss
+      options$prevalence <- prevalence_text(share, x$labels, x$labels[2])
+      found <- cross_validate(x, data, options, how, lenient = TRUE)
+      values <- stats::setNames(as.list(found$pooled), metrics)
+      rows[[length(rows) + 1]] <- data.frame(loss = loss, prevalence = share, values[!vapply(values, is.nan, NA)])
+    }
+  }
+  names <- Reduce(union, lapply(rows, names))
+  do.call(rbind, lapply(rows, function(row) {
+    row[setdiff(names, names(row))] <- NA_real_
+    row[names]
+  }))
+}

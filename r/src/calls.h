@@ -1,0 +1,54 @@
+/* What R calls: each a registered routine of that name (init.c). */
+#ifndef PREVAIL_CALLS_H
+#define PREVAIL_CALLS_H
+
+#include "prevail_r.h"
+
+/* Name, and how many arguments. */
+#define CALL_LIST(X)                                                                                                   \
+    X(session, 2)                                                                                                      \
+    X(session_end, 1)                                                                                                  \
+    X(session_said, 1)                                                                                                 \
+    X(table, 6)                                                                                                        \
+    X(learn, 5)                                                                                                        \
+    X(options, 0)                                                                                                      \
+    X(about, 0)                                                                                                        \
+    X(positive, 1)                                                                                                     \
+    X(shares, 4)                                                                                                       \
+    X(model_facts, 2)                                                                                                  \
+    X(model_draws, 2)                                                                                                  \
+    X(model_summary, 3)                                                                                                \
+    X(model_checks, 2)                                                                                                 \
+    X(model_covariance, 2)                                                                                             \
+    X(model_bytes, 2)                                                                                                  \
+    X(model_from_bytes, 3)                                                                                             \
+    X(model_save, 3)                                                                                                   \
+    X(model_load, 2)                                                                                                   \
+    X(model_alive, 1)                                                                                                  \
+    X(predict, 7)                                                                                                      \
+    X(probs, 5)                                                                                                        \
+    X(predict_probs, 9)                                                                                                \
+    X(decide, 4)                                                                                                       \
+    X(judge_model, 6)                                                                                                  \
+    X(judge_probs, 6)                                                                                                  \
+    X(judgement, 1)                                                                                                    \
+    X(curve, 5)                                                                                                        \
+    X(report, 8)                                                                                                       \
+    X(metrics, 0)                                                                                                      \
+    X(cross_validate, 7)
+
+#define ARGUMENTS_0 void
+#define ARGUMENTS_1 SEXP
+#define ARGUMENTS_2 SEXP, SEXP
+#define ARGUMENTS_3 SEXP, SEXP, SEXP
+#define ARGUMENTS_4 SEXP, SEXP, SEXP, SEXP
+#define ARGUMENTS_5 SEXP, SEXP, SEXP, SEXP, SEXP
+#define ARGUMENTS_6 SEXP, SEXP, SEXP, SEXP, SEXP, SEXP
+#define ARGUMENTS_7 SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP
+#define ARGUMENTS_8 SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP
+#define ARGUMENTS_9 SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP
+#define CALL_PROTOTYPE(name, count) SEXP call_##name(ARGUMENTS_##count);
+CALL_LIST(CALL_PROTOTYPE)
+#undef CALL_PROTOTYPE
+
+#endif

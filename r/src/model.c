@@ -1,0 +1,227 @@
+/* Models: what is in them, and their bytes. */
+#include "calls.h"
+
+#include <string.h>
+
+static pv_classifier *model_of(SEXP handle) {
+    return handle_get(handle, HANDLE_MODEL);
+}
+
+SEXP call_model_alive(SEXP handle) {
+    return Rf_ScalarLogical(TYPEOF(handle) == EXTPTRSXP && R_ExternalPtrAddr(handle) != NULL);
+}
+
+/* ---- what is in it ----------------------------------------------------------------------------------------------- */
+
+static SEXP feature_names(const pv_classifier *model) {
+    int count = pv_classifier_features(model);
+    SEXP made = PROTECT(Rf_allocVector(STRSXP, count));
+    for (int i = 0; i < count; i++) {
+        const char *name = pv_classifier_feature(model, i);
+        SET_STRING_ELT(made, i, name ? Rf_mkCharCE(name, CE_UTF8) : NA_STRING);
+    }
+    UNPROTECT(1);
+    return made;
+}
+
+static SEXP column_names(const pv_classifier *model) {
+    size_t count = pv_classifier_columns(model);
+    SEXP made = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count));
+    SEXP types = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count));
+    for (size_t i = 0; i < count; i++) {
+        pv_column_type type;
+        SET_STRING_ELT(made, (R_xlen_t)i, Rf_mkCharCE(pv_classifier_column(model, i, &type), CE_UTF8));
+        SET_STRING_ELT(types, (R_xlen_t)i, Rf_mkChar(pv_column_type_name(type)));
+    }
+    Rf_setAttrib(types, R_NamesSymbol, made);
+    UNPROTECT(2);
+    return types;
+}
+
+/* The names of the columns of its strata; NULL: it has none. */
+static SEXP strata_columns(const pv_classifier *model) {
+    const pv_strata *strata = pv_classifier_schema(model)->strata;
+    if (!strata)
+        return R_NilValue;
+    SEXP made = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)strata->columns));
+    for (size_t i = 0; i < strata->columns; i++)
+        SET_STRING_ELT(made, (R_xlen_t)i, Rf_mkCharCE(strata->column[i].name, CE_UTF8));
+    UNPROTECT(1);
+    return made;
+}
+
+static void add_facts(named_list *made, const pv_classifier *model) {
+#define FACT(name, word) {word, PV_CLASSIFIER_##name},
+    static const struct {
+        const char *word;
+        pv_classifier_fact fact;
+    } facts[] = {PV_CLASSIFIER_FACT_LIST(FACT)};
+#undef FACT
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        const char *text = pv_classifier_text(model, facts[i].fact);
+        double number = pv_classifier_number(model, facts[i].fact);
+        list_add(made, facts[i].word, text || ISNAN(number) ? new_text(text) : Rf_ScalarReal(number));
+    }
+}
+#define ONE(name, word) +1
+enum { FACTS = 0 PV_CLASSIFIER_FACT_LIST(ONE) };
+#undef ONE
+
+SEXP call_model_facts(SEXP session, SEXP handle) {
+    const pv_classifier *model = model_of(handle);
+    size_t classes = (size_t)pv_classifier_classes(model);
+    const pv_model *shape = pv_classifier_model(model);
+    bool thresholds = pv_model_has_thresholds(shape), linear = pv_model_has_coefficients(shape);
+    named_list made = list_new(FACTS + 11);
+    add_facts(&made, model);
+    list_add(&made, "labels", new_texts(pv_classifier_labels(model), classes));
+    list_add(&made, "features", feature_names(model));
+    list_add(&made, "columns", column_names(model));
+    list_add(&made, "strata", strata_columns(model));
+    list_add(&made, "shares", new_numbers(pv_classifier_prevalence(model), classes));
+    list_add(&made, "rows_shares", new_numbers(pv_classifier_design(model), classes));
+    list_add(&made, "relative", Rf_ScalarLogical(pv_classifier_is_relative(model)));
+    list_add(&made, "images", Rf_ScalarLogical(pv_classifier_schema(model)->image != NULL));
+    list_add(&made, "thresholds", Rf_ScalarLogical(thresholds));
+    SEXP coefficients = R_NilValue;
+    if (linear || thresholds) {
+        size_t n = pv_model_params(shape);
+        coefficients = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)n));
+        need(session, pv_classifier_coefficients(session_ctx(session), model, REAL(coefficients)));
+        list_add(&made, "coefficients", coefficients);
+        UNPROTECT(1);
+    } else {
+        list_add(&made, "coefficients", R_NilValue);
+    }
+    list_add(&made, "seconds_taken", Rf_ScalarReal(pv_classifier_number(model, PV_CLASSIFIER_SECONDS)));
+    return list_done(&made);
+}
+
+/* [coefficients][draws]; NULL: there are none. */
+SEXP call_model_draws(SEXP session, SEXP handle) {
+    const pv_classifier *model = model_of(handle);
+    size_t count = 0, n = pv_model_params(pv_classifier_model(model));
+    if (!pv_classifier_draws(model, &count))
+        return R_NilValue;
+    SEXP made = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)count));
+    for (size_t i = 0; i < count; i++)
+        need(session, pv_classifier_draw_coefficients(session_ctx(session), model, i, REAL(made) + i * n));
+    UNPROTECT(1);
+    return made;
+}
+
+SEXP call_model_covariance(SEXP session, SEXP handle) {
+    const pv_classifier *model = model_of(handle);
+    int n = (int)pv_model_params(pv_classifier_model(model));
+    SEXP made = PROTECT(Rf_allocMatrix(REALSXP, n, n));
+    need(session, pv_classifier_covariance(session_ctx(session), model, REAL(made)));
+    UNPROTECT(1);
+    return made;
+}
+
+static SEXP new_column(named_list *list, const char *name, SEXPTYPE type, size_t rows) {
+    SEXP column = Rf_allocVector(type, (R_xlen_t)rows);
+    list_add(list, name, column);
+    return column;
+}
+
+SEXP call_model_summary(SEXP session, SEXP handle, SEXP level) {
+    const pv_classifier *model = model_of(handle);
+    SEXP box = PROTECT(handle_new(HANDLE_SUMMARY, handle));
+    pv_summary *summary = NULL;
+    need(session, pv_classifier_summary(session_ctx(session), model, Rf_asReal(level), &summary));
+    handle_set(box, summary);
+    size_t rows = summary->equations * summary->terms;
+    static const char *const numbers[] = {"estimate",      "sd", "lo",     "hi", "odds_ratio", "odds_ratio_lo",
+                                          "odds_ratio_hi", "z",  "p_value"};
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
+    named_list made = list_new(NUMBERS + 4);
+    SEXP label = new_column(&made, "label", STRSXP, rows), term = new_column(&made, "term", STRSXP, rows);
+    double *to[NUMBERS];
+    for (size_t i = 0; i < NUMBERS; i++)
+        to[i] = REAL(new_column(&made, numbers[i], REALSXP, rows));
+    for (size_t i = 0; i < rows; i++) {
+        const pv_coefficient *c = &summary->coefficient[i];
+        SET_STRING_ELT(label, (R_xlen_t)i, Rf_mkCharCE(c->label, CE_UTF8));
+        SET_STRING_ELT(term, (R_xlen_t)i, Rf_mkCharCE(c->name, CE_UTF8));
+        const double values[NUMBERS] = {c->value.mean,    c->value.sd,      c->value.lo, c->value.hi, c->odds_ratio,
+                                        c->odds_ratio_lo, c->odds_ratio_hi, c->z,        c->p_value};
+        for (size_t j = 0; j < NUMBERS; j++)
+            to[j][i] = values[j];
+    }
+    list_add(&made, "has_errors", Rf_ScalarLogical(summary->has_errors));
+    list_add(&made, "has_tests", Rf_ScalarLogical(summary->has_tests));
+    SEXP done = PROTECT(list_done(&made));
+    handle_drop(box);
+    UNPROTECT(2);
+    return done;
+}
+
+SEXP call_model_checks(SEXP session, SEXP handle) {
+    SEXP box = PROTECT(handle_new(HANDLE_DIAGNOSIS, R_NilValue));
+    pv_diagnosis *found = NULL;
+    need(session, pv_diagnose(session_ctx(session), model_of(handle), NULL, &found));
+    handle_set(box, found);
+    named_list made = list_new(6);
+    SEXP name = new_column(&made, "check", STRSXP, found->count), ok = new_column(&made, "ok", LGLSXP, found->count);
+    SEXP value = new_column(&made, "value", REALSXP, found->count),
+         text = new_column(&made, "text", STRSXP, found->count);
+    SEXP remedy = new_column(&made, "remedy", STRSXP, found->count);
+    SEXP warning = new_column(&made, "warning", STRSXP, found->count);
+    for (size_t i = 0; i < found->count; i++) {
+        const pv_check *check = &found->check[i];
+        R_xlen_t at = (R_xlen_t)i;
+        SET_STRING_ELT(name, at, Rf_mkCharCE(check->name, CE_UTF8));
+        LOGICAL(ok)[i] = check->ok;
+        REAL(value)[i] = check->value;
+        SET_STRING_ELT(text, at, Rf_mkCharCE(check->text, CE_UTF8));
+        SET_STRING_ELT(remedy, at, Rf_mkCharCE(check->remedy, CE_UTF8));
+        SET_STRING_ELT(warning, at, Rf_mkCharCE(check->warning, CE_UTF8));
+    }
+    SEXP done = PROTECT(list_done(&made));
+    handle_drop(box);
+    UNPROTECT(2);
+    return done;
+}
+
+/* ---- bytes and files --------------------------------------------------------------------------------------------- */
+
+SEXP call_model_bytes(SEXP session, SEXP handle) {
+    SEXP box = PROTECT(handle_new(HANDLE_BYTES, R_NilValue));
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    need(session, pv_classifier_to_bytes(session_ctx(session), model_of(handle), &bytes, &size));
+    handle_set(box, bytes);
+    SEXP made = PROTECT(Rf_allocVector(RAWSXP, (R_xlen_t)size));
+    memcpy(RAW(made), bytes, size);
+    handle_drop(box);
+    UNPROTECT(2);
+    return made;
+}
+
+SEXP call_model_from_bytes(SEXP session, SEXP name, SEXP bytes) {
+    SEXP handle = PROTECT(handle_new(HANDLE_MODEL, R_NilValue));
+    pv_classifier *model = NULL;
+    const char *called = text_of(name, 0);
+    need(session,
+         pv_classifier_from_bytes(session_ctx(session), called, RAW(bytes), (size_t)Rf_xlength(bytes), &model));
+    handle_set(handle, model);
+    UNPROTECT(1);
+    return handle;
+}
+
+SEXP call_model_save(SEXP session, SEXP handle, SEXP path) {
+    const char *file = R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0)));
+    need(session, pv_classifier_save(session_ctx(session), model_of(handle), file));
+    return R_NilValue;
+}
+
+SEXP call_model_load(SEXP session, SEXP path) {
+    SEXP handle = PROTECT(handle_new(HANDLE_MODEL, R_NilValue));
+    pv_classifier *model = NULL;
+    const char *file = R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0)));
+    need(session, pv_classifier_load(session_ctx(session), file, &model));
+    handle_set(handle, model);
+    UNPROTECT(1);
+    return handle;
+}

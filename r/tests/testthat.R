@@ -1,0 +1,4 @@
+library(testthat)
+library(prevail)
+
+test_check("prevail")

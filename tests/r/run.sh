@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The R package as a user gets it: made, built with its vignette, and checked by R's own check, as CRAN does it. usage: tests/r/run.sh BUILD [FOLDER]
+#
+# BUILD is a CMake build folder with the library and the command; FOLDER is where package and check go (default: a temporary one). Ends with 77, which is
+# skipped, where R or testthat is not there. Nothing is downloaded. PREVAIL_BUNDLED=yes has the package compile the sources that it carries, which takes
+# minutes; PREVAIL_VALGRIND=yes runs its tests under valgrind.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+build=$(cd "${1:?usage: tests/r/run.sh BUILD [FOLDER]}" && pwd)
+command -v R >/dev/null || { echo "skipped: there is no R (scripts/setup check)"; exit 77; }
+for package in testthat knitr markdown; do
+    Rscript -e "quit(status = !requireNamespace('$package', quietly = TRUE))" || { echo "skipped: R has no $package (scripts/setup check)"; exit 77; }
+done
+folder=${2:-$(mktemp -d)}
+[ -n "${2:-}" ] || trap 'rm -rf "$folder"' EXIT
+rm -rf "$folder" && mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+"$source/scripts/r-package" "$build" "$folder" >/dev/null
+
+# The library as it lies in the build folder, as pkg-config finds one that is installed.
+cat >"$folder/prevail.pc" <<PC
+libdir=$build
+includedir=$source/include
+Name: prevail
+Description: the library in a build folder
+Version: 0.1.0
+Libs: -L\${libdir} -lprevail
+Cflags: -I\${includedir}
+PC
+export PKG_CONFIG_PATH=$folder PREVAIL_COMMAND=$build/prevail OMP_NUM_THREADS=2
+export _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=0 _R_CHECK_FORCE_SUGGESTS_=false R_CHECK_ENVIRON=/dev/null
+cd "$folder"
+R CMD build prevail >build.log 2>&1 || { tail -n 40 build.log; echo "the package could not be built"; exit 1; }
+# shellcheck disable=SC2046
+R CMD check --as-cran --no-manual $([ "${PREVAIL_VALGRIND-}" != yes ] || echo --use-valgrind) prevail_*.tar.gz >check.log 2>&1 || true
+status=$(sed -n 's/^Status: //p' check.log)
+
+# Being new is the one thing that may be noted.
+notes=$(grep -c 'NOTE$' check.log || true)
+incoming=$(grep -c '^\* checking CRAN incoming feasibility .*NOTE$' check.log || true)
+case $status in
+OK) ;;
+"1 NOTE") [ "$notes" = "$incoming" ] || bad=yes ;;
+*) bad=yes ;;
+esac
+tests=$(find prevail.Rcheck -name 'testthat.Rout*' -exec sed -n 's/^\[ FAIL \([0-9]*\) | WARN [0-9]* | SKIP \([0-9]*\) | PASS \([0-9]*\) \]$/\3 passed, \1 failed, \2 skipped/p' {} + | tail -n 1)
+grep -h -A12 'Skipped tests' prevail.Rcheck/tests/testthat.Rout* 2>/dev/null | sed -n 's/^• /skipped: /p' || true
+if [ -n "${bad-}" ] || [ -z "$tests" ]; then
+    grep -v ' OK$' check.log | tail -n 80
+    tail -n 60 prevail.Rcheck/00install.out prevail.Rcheck/tests/*.fail 2>/dev/null || true
+    echo "R CMD check: $status"
+    exit 1
+fi
+if [ "${PREVAIL_VALGRIND-}" = yes ]; then
+    errors=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck/tests | grep -vc ' 0 errors' || true)
+    [ "$errors" = 0 ] || { grep -h -B40 'ERROR SUMMARY' -r prevail.Rcheck/tests | tail -n 60; exit 1; }
+fi
+echo "R CMD check: $status"
+echo "$tests"

@@ -101,8 +101,8 @@ outcome_labels <- function(y) {
 print.prevail_evaluation <- function(x, digits = 4, ...) {
   cat(lead(x), "\n\n", sep = "")
   shown <- x$metrics[!is.nan(x$metrics$value), ]
-  bounds <- ifelse(is.nan(shown$lower), "", paste(format(signif(shown$lower, digits), trim = TRUE), "to", format(signif(shown$upper, digits), trim = TRUE)))
-  table <- cbind(value = format(signif(shown$value, digits), digits = digits), interval = bounds)
+  bounds <- ifelse(is.nan(shown$lower), "", paste(each(shown$lower, digits), "to", each(shown$upper, digits)))
+  table <- cbind(value = each(shown$value, digits), interval = bounds)
   colnames(table)[2] <- paste0(format(100 * x$level), " % interval")
   rownames(table) <- shown$metric
   print(table, quote = FALSE, right = TRUE)

@@ -128,10 +128,9 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
   cat(x$headline, sep = "\n")
   if (!is.null(x$coefficients)) {
     cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals:\n", sep = "")
-    shown <- apply(x$coefficients, 2, function(column) ifelse(is.na(column), "", format(signif(column, digits), digits = digits, trim = TRUE)))
-    if (!is.matrix(shown)) shown <- matrix(shown, 1, dimnames = dimnames(x$coefficients))
+    shown <- x$coefficients
+    shown[] <- each(x$coefficients, digits)
     if ("Pr(>|z|)" %in% colnames(shown)) shown[, "Pr(>|z|)"] <- p_text(x$coefficients[, "Pr(>|z|)"])
-    rownames(shown) <- rownames(x$coefficients)
     print(shown, quote = FALSE, right = TRUE)
     if (!is.null(x$no_errors)) cat("(no standard errors: ", x$no_errors, ")\n", sep = "")
   }
@@ -141,6 +140,11 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat(paste0("- ", failed$text, ifelse(nzchar(failed$remedy), paste0(" ", failed$remedy), "")), sep = "\n")
   }
   invisible(x)
+}
+
+# Each number with so many digits of its own; nothing for NA.
+each <- function(values, digits) {
+  vapply(as.vector(values), function(value) if (is.na(value)) "" else format(signif(value, digits), digits = digits), "")
 }
 
 p_text <- function(p) ifelse(is.na(p), "", format.pval(p, digits = 2, eps = 1e-16))

@@ -52,6 +52,7 @@ if [ -n "${bad-}" ] || [ -z "$tests" ]; then
     echo "R CMD check: $status"
     exit 1
 fi
+R_LIBS=$folder/prevail.Rcheck Rscript "$here/readme.R" "$source/README.md" || { echo "README's lines print something else"; exit 1; }
 if [ "${PREVAIL_VALGRIND-}" = yes ]; then
     errors=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck/tests | grep -vc ' 0 errors' || true)
     [ "$errors" = 0 ] || { grep -h -B40 'ERROR SUMMARY' -r prevail.Rcheck/tests | tail -n 60; exit 1; }

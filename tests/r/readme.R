@@ -1,0 +1,22 @@
+# Whether README's lines of R print what README says. usage: Rscript readme.R README.md
+lines <- readLines(commandArgs(TRUE)[1])
+fences <- grep("^```", lines)
+begin <- which(lines[fences] == "```r")
+stopifnot(length(begin) > 0)
+for (i in begin) {
+  code <- lines[seq(fences[i] + 1, fences[i + 1] - 1)]
+  expected <- lines[seq(fences[i + 2] + 1, fences[i + 3] - 1)]
+  file <- tempfile()
+  writeLines(code, file)
+  said <- capture.output(suppressMessages(source(file, echo = FALSE, print.eval = TRUE)))
+  # Digits of a posterior's draws depend on the processor: two of them must agree.
+  rounded <- function(text) {
+    at <- gregexpr("-?[0-9]+\\.[0-9]+", text)
+    regmatches(text, at) <- lapply(regmatches(text, at), function(x) as.character(signif(as.numeric(x), 2)))
+    gsub(" +", " ", sub(" +$", "", text))
+  }
+  if (!identical(rounded(said), rounded(expected))) {
+    cat("README says:", expected, "R says:", said, sep = "\n")
+    quit(status = 1)
+  }
+}

@@ -115,6 +115,8 @@ def in_python(text):
     def argument(match):
         option, word = match.group(1), match.group(2)
         value, name = _given(option, word), option.replace("-", "_")
+        if value is None and word and text[match.end() : match.end() + 1] == ":" and word not in _SENTENCE:
+            value = repr(word.strip("'"))  # what was given, and what is wrong with it
         if value is not None:
             return f"`{name}={value}`"
         return f"`{name}`" + ("" if word is None else " " + word)

@@ -80,14 +80,14 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
     if isinstance(prevalence, numbers.Real) and not isinstance(prevalence, bool):
         if len(labels) != 2:
             raise InputError(
-                f"`{option}`={prevalence!r} is one number, and there are {len(labels)} classes ({listed(labels)}): "
+                f"`{option}={prevalence!r}` is one number, and there are {len(labels)} classes ({listed(labels)}): "
                 "give one for each, as a mapping or in their order",
                 "usage",
             )
         share = float(prevalence)
         if not 0 < share < 1 or math.isnan(share):
             raise InputError(
-                f"`{option}`={prevalence!r}: a prevalence lies between 0 and 1" + _percent(share), "usage"
+                f"`{option}={prevalence!r}`: a prevalence lies between 0 and 1" + _percent(share), "usage"
             )
         return f"{labels[positive_index(classes, positive)]}={share!r}"
     shares = np.asarray(prevalence, dtype=np.float64)

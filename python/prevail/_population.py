@@ -71,7 +71,8 @@ class Probabilities:
         proba = np.asarray(proba)
         if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
             raise InputError(
-                f"probabilities are numbers, one a row or one for each class, not {proba.dtype} of shape {proba.shape}",
+                f"probabilities are numbers, one a row or one for each class, not {proba.dtype} of shape {proba.shape}"
+                + ("; give what `predict_proba` says, not `predict`" if proba.dtype.kind in "OUS" else ""),
                 "input",
             )
         width = 1 if proba.ndim == 1 else proba.shape[1]

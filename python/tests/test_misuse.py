@@ -78,6 +78,7 @@ def test_sequence_in_the_wrong_order():
     ("`prevalence-n` 0 without a prior", "`prevalence_n=0` without a prior"),
     ("`prevalence-n` is a number", "`prevalence_n` is a number"),
     ("say `prevalence` dead=5.6%, if", "say `prevalence={'dead': 0.056}`, if"),
+    ("`infer` laplase: choose one of map|ml", "`infer='laplase'`: choose one of map|ml"),
     ("leave `strata` out", "leave `strata` out"),
     ("`weights` are counts", "`weights` are counts"),
 ])  # fmt: skip
@@ -158,7 +159,7 @@ def test_options():
         ({"loss": "log"}, "`loss` log: choose one of ig|iw|plain|matched"),
         ({"epochs": 3}, "`epochs` is for minibatches"),
         ({"max_iter": -1}, "`max_iter=-1`"),
-        ({"prior": "wide"}, "`prior`"),
+        ({"prior": "wide"}, "`prior='wide'`"),
         ({"exclude": "age"}, "`exclude`"),
         ({"positive": "ill"}, "no label 'ill'; the labels are 0, 1"),
         ({"threads": 0}, "threads=0"),

@@ -143,11 +143,8 @@ static bool can_borrow(pv_array_type type, const void *cells, ptrdiff_t stride, 
 
 /* The numbers of a column that is begun: borrowed, or room for a copy. */
 static pv_status place_numbers(pv_ctx *ctx, size_t rows, const void *borrowed, pv_column *column) {
-    if (!borrowed) {
-        PV_TRY(pv__resize(ctx, rows, sizeof *column->number, &column->number));
-        pv__expect_use(column->number, rows * sizeof *column->number);
-        return PV_OK;
-    }
+    if (!borrowed)
+        return pv__resize(ctx, rows, sizeof *column->number, &column->number);
     memcpy(&column->number, &borrowed, sizeof column->number); /* not written to: it is marked as another's */
     column->borrowed = true;
     return PV_OK;

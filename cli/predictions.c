@@ -53,34 +53,58 @@ typedef struct writer {
     double *expected;  /* [rows] with costs */
 } writer;
 
-static void add_name(text *t, const char *prefix, const char *label) {
+/* The columns that are written, in their order. */
+typedef struct header {
+    pv_output_column *column; /* [columns] */
+    char **name;              /* [columns], theirs */
+    size_t columns;
+} header;
+
+static void add_column(header *h, const char *prefix, const char *label, pv_column_type type) {
     size_t size = strlen(prefix) + strlen(label) + 1;
     char *name = cli_alloc(size, 1);
     snprintf(name, size, "%s%s", prefix, label);
-    add_byte(t, ',');
-    add_field(t, name);
-    free(name);
+    h->column = cli_resize(h->column, h->columns + 1, sizeof *h->column);
+    h->name = cli_resize(h->name, h->columns + 1, sizeof *h->name);
+    h->name[h->columns] = name;
+    h->column[h->columns++] = (pv_output_column){name, type};
 }
 
-static void add_header(text *t, const cli_predictions *what) {
+static header header_of(const cli_predictions *what) {
+    header h = {0};
     for (size_t i = 0; i < what->copies; i++) {
-        if (i > 0)
-            add_byte(t, ',');
-        add_field(t, what->table->column[what->copy[i]].name);
+        const pv_column *copied = &what->table->column[what->copy[i]];
+        add_column(&h, copied->name, "", copied->type);
     }
     if (what->copies == 0)
-        add_field(t, "row");
+        add_column(&h, "row", "", PV_COLUMN_NUMBER);
     for (size_t i = 0; i < what->extras; i++)
-        add_name(t, what->extra[i].name, "");
+        add_column(&h, what->extra[i].name, "", what->extra[i].word ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER);
     for (int y = 0; y < what->classes; y++)
-        add_name(t, "p__", what->labels[y]);
+        add_column(&h, "p__", what->labels[y], PV_COLUMN_NUMBER);
     for (int y = 0; what->lo && y < what->classes; y++) {
-        add_name(t, "lo__", what->labels[y]);
-        add_name(t, "hi__", what->labels[y]);
+        add_column(&h, "lo__", what->labels[y], PV_COLUMN_NUMBER);
+        add_column(&h, "hi__", what->labels[y], PV_COLUMN_NUMBER);
     }
-    add_name(t, "decision__", "");
+    add_column(&h, "decision__", "", PV_COLUMN_TEXT);
     if (what->costs)
-        add_name(t, "cost__", "");
+        add_column(&h, "cost__", "", PV_COLUMN_NUMBER);
+    return h;
+}
+
+static void free_header(header *h) {
+    for (size_t i = 0; i < h->columns; i++)
+        free(h->name[i]);
+    free(h->name);
+    free(h->column);
+}
+
+static void add_header(text *t, const header *h) {
+    for (size_t i = 0; i < h->columns; i++) {
+        if (i > 0)
+            add_byte(t, ',');
+        add_field(t, h->column[i].name);
+    }
     add_byte(t, '\n');
 }
 
@@ -150,21 +174,23 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
     return fine;
 }
 
-static int write_to(cli_call *call, const writer *w, const char *path) {
+static int write_to(cli_call *call, const writer *w, const header *h, const char *path) {
     pv_output output = {0};
     bool file = path && strcmp(path, "-") != 0;
     if (file) {
-        pv_status status = pv_output_open(call->ctx, path, &output);
+        pv_status status = pv_output_is_parquet(path) ? pv_output_check_parquet(call->ctx, path) : PV_OK;
+        if (status == PV_OK)
+            status = pv_output_open(call->ctx, path, &output);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
     FILE *out = file ? output.stream : stdout;
-    text header = {0};
-    add_header(&header, w->what);
+    text names = {0};
+    add_header(&names, h);
     errno = 0;
-    bool fine = fwrite(header.bytes, 1, header.length, out) == header.length && write_rows(call, out, w);
+    bool fine = fwrite(names.bytes, 1, names.length, out) == names.length && write_rows(call, out, w);
     int cause = errno;
-    free(header.bytes);
+    free(names.bytes);
     if (pv_ctx_interrupted(call->ctx)) {
         if (file)
             pv_output_discard(call->ctx, &output);
@@ -181,7 +207,8 @@ static int write_to(cli_call *call, const writer *w, const char *path) {
     }
     if (!file)
         return CLI_OK; /* cli_finish looks after standard output */
-    pv_status status = pv_output_commit(call->ctx, &output);
+    pv_status status = pv_output_is_parquet(path) ? pv_output_commit_parquet(call->ctx, &output, h->columns, h->column)
+                                                  : pv_output_commit(call->ctx, &output);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -195,7 +222,9 @@ int cli_write_predictions(cli_call *call, const cli_predictions *predictions, co
     } else {
         status = pv_decide_label(call->ctx, rows, predictions->classes, predictions->p, w.decision);
     }
-    int code = status == PV_OK ? write_to(call, &w, output) : cli_fail(call, status);
+    header h = header_of(predictions);
+    int code = status == PV_OK ? write_to(call, &w, &h, output) : cli_fail(call, status);
+    free_header(&h);
     free(w.decision);
     free(w.expected);
     return code;

@@ -167,15 +167,7 @@ static int read_within(cli_call *call, simulate_options *options, char **copy) {
 }
 
 static int write_table(cli_call *call, const pv_table *table, const char *path) {
-    pv_output output = {0};
-    if (path && strcmp(path, "-") == 0)
-        path = NULL; /* standard output */
-    pv_status status = path ? pv_output_open(call->ctx, path, &output) : PV_OK;
-    if (status == PV_OK)
-        status = pv_table_write(call->ctx, table, path ? &output : NULL);
-    if (status == PV_OK && path)
-        status = pv_output_commit(call->ctx, &output);
-    pv_output_discard(call->ctx, &output);
+    pv_status status = pv_table_save(call->ctx, table, path && strcmp(path, "-") == 0 ? NULL : path);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

@@ -10,7 +10,9 @@
 const cli_argument cli_training_arguments[] = {
     {"DATA",
      "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and builtin:contingency are "
-     "embedded. For images an NPZ, NPY or IDX file, whose arrays of one number or text a row are the columns."},
+     "embedded. A Parquet file, a query (\"SELECT ... FROM 'visits/*.parquet'\"), sqlite:FILE?TABLE or "
+     "postgresql://...#TABLE, where DuckDB, SQLite or libpq is installed. For images an NPZ, NPY or IDX file, whose "
+     "arrays of one number or text a row are the columns."},
     {NULL, NULL}};
 
 const cli_hint cli_training_hints[] = {

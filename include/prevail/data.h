@@ -133,7 +133,8 @@ extern const pv_option pv_csv_option_table[]; /* separator, decimal, no_header a
 /* Those of settings that have that table, borrowed from them; NULL: they have not. */
 const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
 
-/* Reads path ("-": standard input; "builtin:NAME": embedded data; NPZ, NPY and IDX files by their first bytes: arrays
+/* Reads path ("-": standard input; "builtin:NAME": embedded data; Parquet files, queries and databases as
+ * docs/formats.md has them; NPZ, NPY and IDX files by their first bytes: arrays
  * [N] are columns, arrays [N][m] columns NAME.1 .. NAME.m, N the length of the images). options may be NULL. The caller
  * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
@@ -145,6 +146,21 @@ PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv
 /* Writes numbers so that they read back exactly (the shortest such form). output: from pv_output_open, or NULL for
  * standard output. */
 PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output);
+
+/* Parquet files, by DuckDB's library where it is installed. An output whose path says .parquet is written as a CSV file
+ * with a header, and committed by pv_output_commit_parquet, which makes the Parquet file of it. Texts without a
+ * character are missing there. check: whether DuckDB is here; ask before any work. */
+typedef struct pv_output_column {
+    const char *name;
+    pv_column_type type;
+} pv_output_column;
+
+bool pv_output_is_parquet(const char *path);
+PV_MUST_USE pv_status pv_output_check_parquet(pv_ctx *ctx, const char *path);
+PV_MUST_USE pv_status pv_output_commit_parquet(pv_ctx *ctx, pv_output *output, size_t columns,
+                                               const pv_output_column *column); /* [columns] */
+/* The table as a file: CSV, or Parquet by its name. path: NULL for standard output. */
+PV_MUST_USE pv_status pv_table_save(pv_ctx *ctx, const pv_table *table, const char *path);
 
 /* ---- schemas -------------------------------------------------------------------------------------------------------
  * What the columns of a table mean: which one is the target and which are its labels, which are features and how they

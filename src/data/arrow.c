@@ -1,14 +1,15 @@
-/* Tables from Arrow's C stream interface. All batches are held until the number of rows is known; then each column is
- * made in one go from its pieces. Nothing of the stream is believed that can be checked: the producer may be any
- * program.
+/* Tables from Arrow's C stream interface. Each batch goes into the columns as it comes and is let go, so that beside
+ * the table there is never more than one of them. Nothing of the stream is believed that can be checked: the producer
+ * may be any program.
  */
-#include "prevail/arrow.h"
+#include "data/arrow.h"
+#include "data/query.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "data/archive.h"
-#include "data/data.h"
 
 /* ---- what a column is -------------------------------------------------------------------------------------------- */
 
@@ -89,78 +90,38 @@ static arrow_type type_of(const char *format) {
     return (arrow_type){.kind = ARROW_OTHER};
 }
 
-/* ---- the stream -------------------------------------------------------------------------------------------------- */
+/* ---- what is being made ------------------------------------------------------------------------------------------ */
 
-typedef struct arrow_held {
+/* Of a column of the table, which grows as batches come. */
+typedef struct making {
+    arrow_type type, values; /* values: of a dictionary's entries */
+    bool coded;              /* it has a dictionary */
+    bool over;               /* nobody asked for it: all missing */
+    pv__dictionary dictionary;
+} making;
+
+typedef struct reader {
     pv_ctx *ctx;
     const char *source;
     struct ArrowArrayStream *stream;
     struct ArrowSchema schema;
-    struct ArrowArray *batch; /* [batches] */
-    size_t batches, rows;
-} arrow_held;
+    pv_table *table;
+    making *making; /* [columns] */
+    size_t batches, room;
+} reader;
 
-static void let_go(arrow_held *held) {
-    for (size_t b = 0; b < held->batches; b++)
-        if (held->batch[b].release)
-            held->batch[b].release(&held->batch[b]);
-    pv__free(held->ctx, held->batch);
-    if (held->schema.release)
-        held->schema.release(&held->schema);
-    if (held->stream && held->stream->release)
-        held->stream->release(held->stream);
+#define FAIL(r, ...) pv__fail_at((r)->ctx, PV_ERR_INPUT, (r)->source, 0, 0, __VA_ARGS__)
+
+static pv_status fail_column(const reader *r, size_t c, const char *what) {
+    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->source, 0, c + 1, "column '%s' %s",
+                       pv__show(r->table->column[c].name).text, what);
 }
 
-#define FAIL(held, ...) pv__fail_at((held)->ctx, PV_ERR_INPUT, (held)->source, 0, 0, __VA_ARGS__)
-
-static pv_status fail_stream(arrow_held *held, int code) {
-    const char *text = held->stream->get_last_error ? held->stream->get_last_error(held->stream) : NULL;
-    return FAIL(held, "the stream of the data frame failed: %s", text && *text ? pv__show(text).text : strerror(code));
-}
-
-enum { COLUMNS_MAX = 1000000 };
-
-static pv_status read_schema(arrow_held *held) {
-    struct ArrowSchema *schema = &held->schema;
-    int code = held->stream->get_schema(held->stream, schema);
-    if (code)
-        return fail_stream(held, code);
-    if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
-        return FAIL(held, "the stream is not one of a data frame: its elements must be structs, one child a column");
-    if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
-        return FAIL(held, "the data frame has %lld columns; give it one at least", (long long)schema->n_children);
-    for (int64_t c = 0; c < schema->n_children; c++) {
-        const struct ArrowSchema *child = schema->children[c];
-        if (!child || !child->format || (child->dictionary && !child->dictionary->format))
-            return FAIL(held, "column %lld of the stream has no type", (long long)c + 1);
-    }
-    return PV_OK;
-}
-
-static pv_status read_batches(arrow_held *held) {
-    for (size_t room = 0;;) {
-        struct ArrowArray next = {0};
-        int code = held->stream->get_next(held->stream, &next);
-        if (code)
-            return fail_stream(held, code);
-        if (!next.release)
-            return PV_OK;
-        pv_status status = PV_OK;
-        if (held->batches == room) {
-            room = 2 * room + 16;
-            status = pv__resize(held->ctx, room, sizeof *held->batch, &held->batch);
-        }
-        if (status != PV_OK) {
-            next.release(&next);
-            return status;
-        }
-        held->batch[held->batches++] = next;
-        if (next.length < 0 || (uint64_t)next.length > PTRDIFF_MAX / 64 - held->rows)
-            return FAIL(held, "a batch of the stream has %lld rows", (long long)next.length);
-        held->rows += (size_t)next.length;
-        if (pv__interrupted(held->ctx))
-            return pv__fail(held->ctx, PV_ERR_INTERRUPTED, "stopped while reading a data frame");
-    }
+static pv_status fail_stream(const reader *r, int code) {
+    const char *text = r->stream->get_last_error ? r->stream->get_last_error(r->stream) : NULL;
+    if (code == ENOMEM)
+        return pv__fail_at(r->ctx, PV_ERR_MEMORY, r->source, 0, 0, "out of memory");
+    return pv__engine_fail(r->ctx, r->source, text && *text ? text : strerror(code));
 }
 
 /* ---- pieces of a column ------------------------------------------------------------------------------------------ */
@@ -310,30 +271,36 @@ static bool text_at(arrow_kind kind, const piece *p, size_t i, const char **text
                               : text_by_offsets(p, kind == ARROW_LARGE, i, text, length);
 }
 
-/* A column that is being made. */
-typedef struct making {
-    const arrow_held *held;
-    pv_table *table;
-    pv_column column;
-    pv__dictionary dictionary;
-} making;
-
-static pv_status fail_column(const making *m, const char *what) {
-    return pv__fail_at(m->held->ctx, PV_ERR_INPUT, m->held->source, 0, m->table->columns + 1, "column '%s' %s",
-                       pv__show(m->column.name).text, what);
-}
-
-static pv_status put_text(making *m, arrow_kind kind, const piece *p, size_t i, int32_t *code) {
+static pv_status put_text(reader *r, size_t c, arrow_kind kind, const piece *p, size_t i, int32_t *code) {
     const char *text;
     size_t length;
     *code = -1;
     if (!present(p, i))
         return PV_OK;
     if (!text_at(kind, p, i, &text, &length))
-        return fail_column(m, "has a text whose place makes no sense: the data frame is damaged");
+        return fail_column(r, c, "has a text whose place makes no sense: the data frame is damaged");
     if (memchr(text, 0, length))
-        return fail_column(m, "has a text with a NUL character in it; take it out");
-    return pv__column_code(m->held->ctx, &m->dictionary, &m->column, text, length, code);
+        return fail_column(r, c, "has a text with a NUL character in it; take it out");
+    return pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, length, code);
+}
+
+/* A number as it is written in CSV files. */
+static pv_status put_number(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
+    piece one = *p;
+    double number;
+    char text[32];
+    one.from += i;
+    one.n = 1;
+    put_numbers(type, &one, &number);
+    *code = -1;
+    if (isnan(number))
+        return PV_OK;
+    int length = pv_format_double(number, text, sizeof text);
+    return pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, (size_t)length, code);
+}
+
+static pv_status put_cell(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
+    return (is_text(type->kind) ? put_text(r, c, type->kind, p, i, code) : put_number(r, c, type, p, i, code));
 }
 
 /* ---- dictionaries ------------------------------------------------------------------------------------------------ */
@@ -348,141 +315,183 @@ static bool index_at(pv_array_type type, const piece *p, size_t i, int64_t *inde
     return true;
 }
 
-/* Entry i of a dictionary as a text; numbers as they are written in CSV files. */
-static pv_status put_entry(making *m, const arrow_type *values, const piece *dictionary, size_t i, int32_t *code) {
-    if (is_text(values->kind))
-        return put_text(m, values->kind, dictionary, i, code);
-    piece one = *dictionary;
-    double number;
-    char text[32];
-    one.from += i;
-    one.n = 1;
-    put_numbers(values, &one, &number);
-    *code = -1;
-    if (isnan(number))
-        return PV_OK;
-    int length = pv_format_double(number, text, sizeof text);
-    return pv__column_code(m->held->ctx, &m->dictionary, &m->column, text, (size_t)length, code);
-}
-
-/* A piece of codes; values: the type of the dictionary's entries. */
-static pv_status put_coded(making *m, const arrow_type *codes, const arrow_type *values, const piece *p, size_t row) {
+/* A piece of codes, whose entries become texts. */
+static pv_status put_coded(reader *r, size_t c, const piece *p, int32_t *to) {
+    const making *m = &r->making[c];
     piece dictionary;
     const struct ArrowArray *array = p->array->dictionary;
     const char *wrong = !array || array->length < 0
                             ? "has no dictionary"
-                            : take_piece(array, values->kind, 0, (size_t)array->length, &dictionary);
+                            : take_piece(array, m->values.kind, 0, (size_t)array->length, &dictionary);
     if (wrong)
-        return fail_column(m, wrong);
+        return fail_column(r, c, wrong);
     int32_t *known; /* of each entry: its code + 2; 0: not yet seen */
-    PV_TRY(pv__alloc(m->held->ctx, dictionary.n, sizeof *known, &known));
+    PV_TRY(pv__alloc(r->ctx, dictionary.n, sizeof *known, &known));
     pv_status status = PV_OK;
     for (size_t i = 0; i < p->n && status == PV_OK; i++) {
         int64_t at;
-        m->column.code[row + i] = -1;
+        to[i] = -1;
         if (!present(p, i))
             continue;
-        if (!index_at(codes->number, p, i, &at) || (uint64_t)at >= dictionary.n) {
-            status = fail_column(m, "has a code that is none of its dictionary");
+        if (!index_at(m->type.number, p, i, &at) || (uint64_t)at >= dictionary.n) {
+            status = fail_column(r, c, "has a code that is none of its dictionary");
         } else if (known[at] == 0) {
-            status = put_entry(m, values, &dictionary, (size_t)at, &m->column.code[row + i]);
-            known[at] = m->column.code[row + i] + 2;
+            status = put_cell(r, c, &m->values, &dictionary, (size_t)at, &to[i]);
+            known[at] = to[i] + 2;
         } else {
-            m->column.code[row + i] = known[at] - 2;
+            to[i] = known[at] - 2;
         }
     }
-    pv__free(m->held->ctx, known);
+    pv__free(r->ctx, known);
     return status;
 }
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-static pv_status fill_column(making *m, int64_t c, const arrow_type *type, const arrow_type *values) {
-    const arrow_held *held = m->held;
-    size_t row = 0;
-    for (size_t b = 0; b < held->batches; b++) {
-        const struct ArrowArray *batch = &held->batch[b];
-        piece p;
-        const char *wrong =
-            take_piece(batch->children[c], type->kind, (size_t)batch->offset, (size_t)batch->length, &p);
-        if (wrong)
-            return fail_column(m, wrong);
-        if (values)
-            PV_TRY(put_coded(m, type, values, &p, row));
-        else if (m->column.type == PV_COLUMN_NUMBER)
-            put_numbers(type, &p, m->column.number + row);
-        for (size_t i = 0; !values && m->column.type == PV_COLUMN_TEXT && i < p.n; i++)
-            PV_TRY(put_text(m, type->kind, &p, i, &m->column.code[row + i]));
-        row += p.n;
+enum { COLUMNS_MAX = 1000000 };
+
+static pv_status begin_column(reader *r, const pv_csv_options *options, const struct ArrowSchema *schema) {
+    size_t c = r->table->columns;
+    making *m = &r->making[c];
+    const char *name = schema->name && *schema->name ? schema->name : NULL;
+    m->coded = schema->dictionary != NULL;
+    m->type = type_of(schema->format);
+    if (m->coded)
+        m->values = type_of(schema->dictionary->format);
+    m->over = name && options && options->keep && !pv__listed(options->keep, options->n_keep, name);
+    bool text = m->over || m->coded || is_text(m->type.kind) ||
+                (name && options && pv__listed(options->text, options->n_text, name));
+    pv_column column;
+    PV_TRY(pv__table_begin(r->ctx, r->table, name, text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &column));
+    PV_TRY(pv__table_append(r->ctx, r->table, &column));
+    if (m->over ||
+        (m->type.kind != ARROW_OTHER && m->values.kind != ARROW_OTHER && !(m->coded && m->type.kind != ARROW_NUMBER)))
+        return PV_OK;
+    char what[200];
+    bool inner = m->coded && m->values.kind == ARROW_OTHER;
+    pv__format(what, sizeof what,
+               "is of Arrow's type '%s', which is neither numbers, texts nor dates; make one of these of it, or leave "
+               "it out of the query or data frame",
+               pv__show(inner ? schema->dictionary->format : schema->format).text);
+    return fail_column(r, c, what);
+}
+
+static pv_status begin_table(reader *r, const pv_csv_options *options) {
+    struct ArrowSchema *schema = &r->schema;
+    int code = r->stream->get_schema(r->stream, schema);
+    if (code)
+        return fail_stream(r, code);
+    if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
+        return FAIL(r, "the stream is not one of a data frame: its elements must be structs, one child a column");
+    if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
+        return FAIL(r, "the data frame has %lld columns; give it one at least", (long long)schema->n_children);
+    PV_TRY(pv__table_new(r->ctx, r->source, NULL, 0, 0, &r->table));
+    PV_TRY(pv__alloc(r->ctx, (size_t)schema->n_children, sizeof *r->making, &r->making));
+    for (int64_t c = 0; c < schema->n_children; c++) {
+        const struct ArrowSchema *child = schema->children[c];
+        if (!child || !child->format || (child->dictionary && !child->dictionary->format))
+            return FAIL(r, "column %lld of the stream has no type", (long long)c + 1);
+        PV_TRY(begin_column(r, options, child));
     }
     return PV_OK;
 }
 
-static pv_status add_column(const arrow_held *held, int64_t c, pv_table *table) {
-    const struct ArrowSchema *schema = held->schema.children[c];
-    making m = {.held = held, .table = table};
-    arrow_type type = type_of(schema->format), values = {.kind = ARROW_NONE};
-    if (schema->dictionary)
-        values = type_of(schema->dictionary->format);
-    bool text = schema->dictionary || is_text(type.kind);
-    PV_TRY(pv__table_begin(held->ctx, table, schema->name && *schema->name ? schema->name : NULL,
-                           text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &m.column));
-    pv_status status;
-    if (type.kind == ARROW_OTHER || values.kind == ARROW_OTHER || (schema->dictionary && type.kind != ARROW_NUMBER)) {
-        char what[160];
-        pv__format(
-            what, sizeof what,
-            "is of Arrow's type '%s', which is neither numbers, texts nor dates; make one of these of it",
-            pv__show(schema->dictionary && values.kind == ARROW_OTHER ? schema->dictionary->format : schema->format)
-                .text);
-        status = fail_column(&m, what);
-        goto fail;
+static pv_status resize(reader *r, size_t rows) {
+    for (size_t c = 0; c < r->table->columns; c++) {
+        pv_column *column = &r->table->column[c];
+        if (column->type == PV_COLUMN_NUMBER)
+            PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
+        else
+            PV_TRY(pv__resize(r->ctx, rows, sizeof *column->code, &column->code));
     }
-    if (text)
-        PV_GOTO(fail, pv__resize(held->ctx, table->rows, sizeof *m.column.code, &m.column.code));
-    else
-        PV_GOTO(fail, pv__resize(held->ctx, table->rows, sizeof *m.column.number, &m.column.number));
-    PV_GOTO(fail, fill_column(&m, c, &type, schema->dictionary ? &values : NULL));
-    pv__dictionary_free(held->ctx, &m.dictionary);
-    return pv__table_append(held->ctx, table, &m.column);
-fail:
-    pv__dictionary_free(held->ctx, &m.dictionary);
-    pv__column_drop(held->ctx, &m.column);
-    return status;
-}
-
-static pv_status check_batches(arrow_held *held) {
-    for (size_t b = 0; b < held->batches; b++) {
-        const struct ArrowArray *batch = &held->batch[b];
-        if (batch->n_children != held->schema.n_children || !batch->children || batch->offset < 0 ||
-            batch->offset > PTRDIFF_MAX / 64)
-            return FAIL(held, "batch %zu of the stream has %lld columns, not %lld", b + 1, (long long)batch->n_children,
-                        (long long)held->schema.n_children);
-        if (batch->null_count > 0)
-            return FAIL(held, "batch %zu of the stream lacks whole rows; leave them out", b + 1);
-    }
-    if (held->rows == 0)
-        return FAIL(held, "the data frame has no rows");
+    r->room = rows;
     return PV_OK;
 }
 
-pv_status pv_table_of_arrow(pv_ctx *ctx, const char *source, struct ArrowArrayStream *stream, pv_table **table) {
-    arrow_held held = {.ctx = ctx, .source = source, .stream = stream};
-    pv_table *made = NULL;
+static pv_status put_piece(reader *r, size_t c, const struct ArrowArray *batch) {
+    const making *m = &r->making[c];
+    pv_column *column = &r->table->column[c];
+    size_t row = r->table->rows;
+    piece p;
+    if (m->over) {
+        memset(column->code + row, 0xFF, (size_t)batch->length * sizeof *column->code);
+        return PV_OK;
+    }
+    const char *wrong = take_piece(batch->children[c], m->type.kind, (size_t)batch->offset, (size_t)batch->length, &p);
+    if (wrong)
+        return fail_column(r, c, wrong);
+    if (m->coded)
+        return put_coded(r, c, &p, column->code + row);
+    if (column->type == PV_COLUMN_NUMBER)
+        put_numbers(&m->type, &p, column->number + row);
+    for (size_t i = 0; column->type == PV_COLUMN_TEXT && i < p.n; i++)
+        PV_TRY(put_cell(r, c, &m->type, &p, i, &column->code[row + i]));
+    return PV_OK;
+}
+
+static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
+    r->batches++;
+    if (batch->length < 0 || (uint64_t)batch->length > PTRDIFF_MAX / 64 - r->table->rows)
+        return FAIL(r, "a batch of the stream has %lld rows", (long long)batch->length);
+    if (batch->n_children != r->schema.n_children || !batch->children || batch->offset < 0 ||
+        batch->offset > PTRDIFF_MAX / 64)
+        return FAIL(r, "batch %zu of the stream has %lld columns, not %lld", r->batches, (long long)batch->n_children,
+                    (long long)r->schema.n_children);
+    if (batch->null_count > 0)
+        return FAIL(r, "batch %zu of the stream lacks whole rows; leave them out", r->batches);
+    size_t rows = r->table->rows + (size_t)batch->length;
+    if (rows > r->room)
+        PV_TRY(resize(r, rows + r->room / 2));
+    for (size_t c = 0; c < r->table->columns; c++)
+        PV_TRY(put_piece(r, c, batch));
+    r->table->rows = rows;
+    if (pv__interrupted(r->ctx))
+        return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", r->source);
+    return PV_OK;
+}
+
+static pv_status read_batches(reader *r) {
+    for (;;) {
+        struct ArrowArray next = {0};
+        int code = r->stream->get_next(r->stream, &next);
+        if (code)
+            return fail_stream(r, code);
+        if (!next.release)
+            break;
+        pv_status status = put_batch(r, &next);
+        next.release(&next);
+        if (status != PV_OK)
+            return status;
+    }
+    if (r->table->rows == 0)
+        return FAIL(r, "has no rows");
+    PV_TRY(resize(r, r->table->rows));
+    pv__table_rehash(r->table);
+    return PV_OK;
+}
+
+pv_status pv__table_of_stream(pv_ctx *ctx, const char *source, const pv_csv_options *options,
+                              struct ArrowArrayStream *stream, pv_table **table) {
+    reader r = {.ctx = ctx, .source = source, .stream = stream};
     *table = NULL;
     pv_status status;
     if (!stream || !stream->release || !stream->get_schema || !stream->get_next)
-        return FAIL(&held, "there is no stream: it was used already");
-    PV_GOTO(done, read_schema(&held));
-    PV_GOTO(done, read_batches(&held));
-    PV_GOTO(done, check_batches(&held));
-    PV_GOTO(done, pv_table_new(ctx, source, held.rows, &made));
-    for (int64_t c = 0; c < held.schema.n_children; c++)
-        PV_GOTO(done, add_column(&held, c, made));
-    *table = made;
-    made = NULL;
+        return FAIL(&r, "there is no stream: it was used already");
+    PV_GOTO(done, begin_table(&r, options));
+    PV_GOTO(done, read_batches(&r));
+    *table = r.table;
 done:
-    pv_table_free(ctx, made);
-    let_go(&held);
+    for (size_t c = 0; r.making && c < (size_t)r.schema.n_children; c++)
+        pv__dictionary_free(ctx, &r.making[c].dictionary);
+    pv__free(ctx, r.making);
+    if (status != PV_OK)
+        pv_table_free(ctx, r.table);
+    if (r.schema.release)
+        r.schema.release(&r.schema);
+    stream->release(stream);
     return status;
+}
+
+pv_status pv_table_of_arrow(pv_ctx *ctx, const char *source, struct ArrowArrayStream *stream, pv_table **table) {
+    return pv__table_of_stream(ctx, source, NULL, stream, table);
 }

@@ -7,6 +7,7 @@
 
 #include "data/csv.h"
 #include "base/number.h"
+#include "data/query.h"
 
 enum { SLACK = 1 << 16 }; /* cells */
 
@@ -396,15 +397,24 @@ done:
     return status;
 }
 
+static pv_status read_file(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+    return (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, options, table);
+}
+
 pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
     static const char builtin[] = "builtin:";
     pv__reading reading;
+    pv__query query;
     *table = NULL;
     if (strncmp(path, builtin, sizeof builtin - 1) == 0)
         return pv_table_builtin(ctx, path + sizeof builtin - 1, table);
-    PV_TRY(pv__reading_new(ctx, options, &reading));
-    pv_status status =
-        (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, &reading.options, table);
-    pv__reading_free(ctx, &reading);
+    PV_TRY(pv__query_parse(ctx, path, &query));
+    pv_status status = pv__reading_new(ctx, options, &reading);
+    if (status == PV_OK) {
+        status = query.engine == PV__ENGINE_NONE ? read_file(ctx, path, &reading.options, table)
+                                                 : pv__query_read(ctx, &query, &reading.options, table);
+        pv__reading_free(ctx, &reading);
+    }
+    pv__query_free(ctx, &query);
     return status;
 }

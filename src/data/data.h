@@ -33,6 +33,7 @@ PV_MUST_USE pv_status pv__table_new(pv_ctx *ctx, const char *source, const char 
                                     size_t rows, pv_table **table);
 /* The hash of a table that was not read from a file: of its names and cells. */
 uint64_t pv__table_hash(const pv_table *table);
+bool pv__listed(const char *const *list, size_t n, const char *name);
 /* Whether a field of a CSV file means that there is none. */
 bool pv__text_missing(const char *text, size_t length);
 /* The index of the column, or table->columns. */
@@ -55,6 +56,8 @@ PV_MUST_USE pv_status pv__table_begin(pv_ctx *ctx, const pv_table *table, const 
                                       pv_column *column);
 /* The column is the table's from here on; a failure frees it. */
 PV_MUST_USE pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column);
+/* Its hash, as if its columns had been appended as they are. */
+void pv__table_rehash(pv_table *table);
 void pv__column_drop(pv_ctx *ctx, pv_column *column); /* frees what it holds */
 /* Numbers of any type that lie stride bytes apart, anywhere in memory. */
 void pv__numbers_convert(pv_array_type type, const unsigned char *from, ptrdiff_t stride, size_t n, double *to);

@@ -23,13 +23,6 @@ typedef struct reader {
     size_t others;
 } reader;
 
-static bool listed(const char *const *list, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
-    return false;
-}
-
 static bool is_text(const pv_array *a) {
     return a->type == PV_ARRAY_UNICODE || a->type == PV_ARRAY_BYTES;
 }
@@ -50,8 +43,8 @@ static pv_status add_column(reader *r, const pv_array *array, const char *name, 
 
 static bool asked_for(const reader *r, const char *name) {
     const pv_csv_options *o = r->options;
-    return o && (listed(o->text, o->n_text, name) || (o->keep && listed(o->keep, o->n_keep, name)) ||
-                 listed(o->number, o->n_number, name));
+    return o && (pv__listed(o->text, o->n_text, name) || (o->keep && pv__listed(o->keep, o->n_keep, name)) ||
+                 pv__listed(o->number, o->n_number, name));
 }
 
 /* Members of one or two dimensions and the images' length. Large ones are images, and stay packed. */
@@ -153,7 +146,7 @@ done:
 static pv_status fill_column(reader *r, size_t c, pv_column *column) {
     const pv_array *a = &r->array[c];
     const pv_csv_options *o = r->options;
-    bool over = o && o->keep && !listed(o->keep, o->n_keep, r->name[c]);
+    bool over = o && o->keep && !pv__listed(o->keep, o->n_keep, r->name[c]);
     size_t width = a->dims == 2 ? a->shape[1] : 1;
     if (over) {
         column->type = PV_COLUMN_TEXT;
@@ -161,7 +154,7 @@ static pv_status fill_column(reader *r, size_t c, pv_column *column) {
         memset(column->code, 0xFF, r->rows * sizeof *column->code);
         return PV_OK;
     }
-    if (is_text(a) || (o && listed(o->text, o->n_text, r->name[c])))
+    if (is_text(a) || (o && pv__listed(o->text, o->n_text, r->name[c])))
         return fill_text(r, c, column);
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *column->number, &column->number));
     for (size_t n = 0; n < r->rows; n++)

@@ -58,6 +58,12 @@ static uint64_t hash_with(const pv_table *table, uint64_t next) {
     return XXH3_64bits(both, sizeof both);
 }
 
+void pv__table_rehash(pv_table *table) {
+    table->hash = 0;
+    for (size_t c = 0; c < table->columns; c++)
+        table->hash = hash_with(table, hash_of(table, &table->column[c]));
+}
+
 pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column) {
     pv_status status = pv__resize(ctx, table->columns + 1, sizeof *table->column, &table->column);
     if (status != PV_OK) {

@@ -25,6 +25,13 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
     pv__free(ctx, table);
 }
 
+bool pv__listed(const char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
 pv_status pv__table_new(pv_ctx *ctx, const char *source, const char *const *names, size_t columns, size_t rows,
                         pv_table **table) {
     *table = NULL;

@@ -1,0 +1,53 @@
+/* Libraries of other engines, loaded when a source asks for them. They stay loaded: some have threads of their own. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/query.h"
+
+static void *open_first(const char *named, const char *const *files, size_t n) {
+    void *library = NULL;
+    if (named)
+        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < n && !library; i++)
+        library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files, size_t n,
+                          const char *what, const pv__symbol *symbols) {
+    const char *named = secure_getenv(variable);
+    void *library = open_first(named, files, n);
+    if (!library && named)
+        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be read: %s names no library that loads: %s",
+                           variable, pv__show(dlerror()).text);
+    if (!library)
+        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
+                           "cannot be read without %s; there is no %s here. Install it, or name the file in %s", what,
+                           files[0], variable);
+    for (; symbols->name; symbols++)
+        if (!(*symbols->address = dlsym(library, symbols->name)))
+            return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
+                               "cannot be read: this %s is too old or too new, it has no %s", files[0], symbols->name);
+    return PV_OK;
+}
+
+/* Whether a line of a message repeats the query, or points into it: the source's name has it already. */
+static bool repeats(const char *line, size_t length) {
+    return strncmp(line, "LINE ", length < 5 ? length : 5) == 0 || strspn(line, "^ ") >= length;
+}
+
+/* Newlines become spaces. */
+pv_status pv__engine_fail(pv_ctx *ctx, const char *source, const char *what) {
+    char text[400];
+    size_t used = 0;
+    while (what && *what && used + 1 < sizeof text) {
+        size_t length = strcspn(what, "\n"), begin = strspn(what, " \t");
+        if (begin < length && !repeats(what + begin, length - begin))
+            used += (size_t)pv__format(text + used, sizeof text - used, "%s%.*s", used ? " " : "",
+                                       (int)(length - begin), what + begin);
+        used = used < sizeof text ? used : sizeof text - 1;
+        what += length + (what[length] == '\n');
+    }
+    return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "%s", used > 0 ? text : "cannot be read: out of memory");
+}

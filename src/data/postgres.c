@@ -1,0 +1,162 @@
+/* Queries of PostgreSQL servers, through libpq in single-row mode: the result is never in memory as a whole. Who and
+ * where, and any password, are libpq's business: its variables (PGUSER, PGPASSFILE, ...) hold. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "data/query.h"
+#include "data/row_stream.h"
+
+enum { CONNECTION_OK = 0 };
+enum { COMMAND_OK = 1, TUPLES_OK = 2, SINGLE_TUPLE = 9 };
+
+/* One row a function: what it returns, its name without PQ, its arguments. */
+#define FUNCTIONS(F)                                                                                                   \
+    F(void *, connectdb, (const char *about))                                                                          \
+    F(int, status, (const void *connection))                                                                           \
+    F(const char *, errorMessage, (const void *connection))                                                            \
+    F(void, finish, (void *connection))                                                                                \
+    F(void *, exec, (void *connection, const char *text))                                                              \
+    F(int, sendQuery, (void *connection, const char *text))                                                            \
+    F(int, setSingleRowMode, (void *connection))                                                                       \
+    F(void *, getResult, (void *connection))                                                                           \
+    F(int, resultStatus, (const void *result))                                                                         \
+    F(const char *, resultErrorMessage, (const void *result))                                                          \
+    F(void, clear, (void *result))                                                                                     \
+    F(int, nfields, (const void *result))                                                                              \
+    F(int, ntuples, (const void *result))                                                                              \
+    F(const char *, fname, (const void *result, int column))                                                           \
+    F(unsigned, ftype, (const void *result, int column))                                                               \
+    F(int, getisnull, (const void *result, int row, int column))                                                       \
+    F(const char *, getvalue, (const void *result, int row, int column))                                               \
+    F(int, getlength, (const void *result, int row, int column))
+
+typedef struct functions {
+#define FIELD(result, name, arguments) result(*name) arguments;
+    FUNCTIONS(FIELD)
+#undef FIELD
+} functions;
+
+typedef struct server {
+    pv_ctx *ctx;
+    functions f;
+    void *connection;
+    void *row;   /* the one that is read, or the first that was looked at for its columns */
+    bool looked; /* at that first one */
+} server;
+
+static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
+    static const char *const files[] = {"libpq.so.5", "libpq.so"};
+#define SYMBOL(result, name, arguments) {"PQ" #name, (void **)&f->name},
+    const pv__symbol symbols[] = {FUNCTIONS(SYMBOL){0}};
+#undef SYMBOL
+    return pv__engine_load(ctx, source, "PREVAIL_LIBPQ", files, 2, "PostgreSQL's libpq (Debian: libpq5)", symbols);
+}
+
+/* By the numbers of types in the server's catalogue, pg_type. */
+static pv__cell_kind kind_of(unsigned type) {
+    enum { FIRST_OF_USERS = 16384 }; /* enumerations, domains: written as texts */
+    static const unsigned numbers[] = {20, 21, 23, 26, 700, 701, 1700},
+                          texts[] = {16, 18, 19, 25, 705, 1042, 1043, 2950};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (type == numbers[i])
+            return PV__CELL_NUMBER;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (type == texts[i])
+            return PV__CELL_TEXT;
+    return type >= FIRST_OF_USERS ? PV__CELL_TEXT : PV__CELL_OTHER;
+}
+
+enum { BOOLEAN = 16 };
+
+static const char *name(void *state, size_t c) {
+    server *s = state;
+    return s->f.fname(s->row, (int)c);
+}
+
+static pv__cell_kind declared(void *state, size_t c) {
+    server *s = state;
+    return kind_of(s->f.ftype(s->row, (int)c));
+}
+
+/* The next result: one row, or the end, which has the columns and no row. */
+static int next(void *state) {
+    server *s = state;
+    if (s->looked) {
+        s->looked = false;
+    } else {
+        if (s->f.resultStatus(s->row) != SINGLE_TUPLE)
+            return 0;
+        s->f.clear(s->row);
+        s->row = s->f.getResult(s->connection);
+    }
+    int status = s->f.resultStatus(s->row);
+    return status == SINGLE_TUPLE ? 1 : status == TUPLES_OK ? 0 : -1;
+}
+
+static pv__cell cell(void *state, size_t column) {
+    server *s = state;
+    int c = (int)column;
+    unsigned type = s->f.ftype(s->row, c);
+    pv__cell made = {.kind = kind_of(type)};
+    if (made.kind == PV__CELL_OTHER)
+        return made;
+    if (s->f.getisnull(s->row, 0, c))
+        return (pv__cell){.kind = PV__CELL_MISSING};
+    made.text = s->f.getvalue(s->row, 0, c);
+    made.length = (size_t)s->f.getlength(s->row, 0, c);
+    if (type == BOOLEAN) {
+        made.text = *made.text == 't' ? "True" : "False";
+        made.length = strlen(made.text);
+    }
+    if (made.kind == PV__CELL_NUMBER && !pv__number_parse(made.text, made.length, &made.number))
+        made.kind = PV__CELL_MISSING; /* NaN */
+    return made;
+}
+
+static const char *error(void *state) {
+    server *s = state;
+    const char *text = s->row ? s->f.resultErrorMessage(s->row) : "";
+    return *text ? text : s->f.errorMessage(s->connection);
+}
+
+static void close_all(void *state) {
+    server *s = state;
+    s->f.clear(s->row);
+    s->f.finish(s->connection);
+    pv__free(s->ctx, s);
+}
+
+/* Whatever the query says, nothing is written. */
+static bool begin(server *s, const char *text) {
+    void *only = s->f.exec(s->connection, "SET default_transaction_read_only = on");
+    bool set = s->f.resultStatus(only) == COMMAND_OK;
+    s->f.clear(only);
+    if (!set || !s->f.sendQuery(s->connection, text) || !s->f.setSingleRowMode(s->connection))
+        return false;
+    s->row = s->f.getResult(s->connection);
+    s->looked = true;
+    int status = s->f.resultStatus(s->row);
+    return status == SINGLE_TUPLE || status == TUPLES_OK;
+}
+
+pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream) {
+    server *s;
+    functions f;
+    PV_TRY(load(ctx, query->name, &f));
+    PV_TRY(pv__alloc(ctx, 1, sizeof *s, &s));
+    s->ctx = ctx;
+    s->f = f;
+    s->connection = f.connectdb(query->database);
+    pv_status status;
+    if (f.status(s->connection) != CONNECTION_OK || !begin(s, query->text))
+        PV_GOTO(fail, pv__engine_fail(ctx, query->name, error(s)));
+    int columns = f.nfields(s->row);
+    if (columns < 1)
+        PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give a query that has a result"));
+    const pv__rows rows = {s, (size_t)columns, name, declared, next, cell, error, close_all};
+    return pv__rows_stream(ctx, query->name, &rows, stream);
+fail:
+    close_all(s);
+    return status;
+}

@@ -1,0 +1,228 @@
+/* What a source's name means, and the table that comes of it.
+ *
+ *   file.parquet                          a file that DuckDB reads; with stars in the name, many, also of CSV
+ *   SELECT ..., FROM ..., WITH ...        a query of DuckDB over files
+ *   duckdb:FILE?TABLE, sqlite:FILE?TABLE  a table of a database in a file, or ?SELECT ...
+ *   postgresql://...#TABLE                a table of a server, or #SELECT ...
+ *
+ * Any other name is that of a file which is read by ourselves. */
+#include "data/query.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "data/csv.h"
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with) {
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *text, const char *with) {
+    size_t length = strlen(text), tail = strlen(with);
+    return length > tail && strcasecmp(text + length - tail, with) == 0;
+}
+
+/* A word of SQL that a query begins with, and something behind it. */
+static bool is_query(const char *text) {
+    static const char *const words[] = {"select", "from", "with"};
+    text += strspn(text, " \t\r\n(");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(text, words[i]) && text[strlen(words[i])] && strchr(" \t\r\n(*\"'", text[strlen(words[i])]))
+            return true;
+    return false;
+}
+
+static bool has_magic(const char *path) {
+    char first[4] = {0};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return false;
+    bool found = read(descriptor, first, sizeof first) == (ssize_t)sizeof first && memcmp(first, "PAR1", 4) == 0;
+    close(descriptor);
+    return found;
+}
+
+/* The function of DuckDB that reads the files; NULL: they are ours. */
+static const char *reader_of(const char *path) {
+    static const char *const tables[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"};
+    bool file = access(path, F_OK) == 0, many = !file && strpbrk(path, "*?[");
+    if (ends(path, ".parquet") || ends(path, ".pq") || (file && has_magic(path)))
+        return "read_parquet";
+    for (size_t i = 0; many && i < sizeof tables / sizeof *tables; i++)
+        if (ends(path, tables[i]))
+            return "read_csv";
+    return NULL;
+}
+
+char *pv__sql_quote(char *to, const char *text, size_t length, char quote) {
+    *to++ = quote;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == quote)
+            *to++ = quote;
+        *to++ = text[i];
+    }
+    *to++ = quote;
+    *to = '\0';
+    return to;
+}
+
+/* A query as it is, without a semicolon behind it, or that of a whole table: NAME or SCHEMA.NAME. */
+static pv_status query_of(pv_ctx *ctx, const char *what, char **text) {
+    static const char all[] = "SELECT * FROM ";
+    size_t length = strlen(what);
+    if (is_query(what)) {
+        PV_TRY(pv__strdup(ctx, what, text));
+        while (length > 0 && strchr("; \t\r\n", (*text)[length - 1]))
+            (*text)[--length] = '\0';
+        return PV_OK;
+    }
+    PV_TRY(pv__alloc(ctx, sizeof all + 2 * length + 8, 1, text));
+    memcpy(*text, all, sizeof all);
+    const char *dot = strchr(what, '.');
+    char *at = *text + sizeof all - 1;
+    if (dot) {
+        at = pv__sql_quote(at, what, (size_t)(dot - what), '"');
+        *at++ = '.';
+        what = dot + 1;
+    }
+    pv__sql_quote(at, what, strlen(what), '"');
+    return PV_OK;
+}
+
+/* FILE?WHAT, or URL#WHAT. */
+static pv_status split(pv_ctx *ctx, const char *rest, char mark, pv__query *query) {
+    const char *at = strchr(rest, mark);
+    if (!at || at == rest || !at[1])
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "'%s' names no table: put %c and its name behind the database, or %cSELECT ...",
+                        pv__show(query->name).text, mark, mark);
+    size_t length = (size_t)(at - rest);
+    PV_TRY(pv__alloc(ctx, length + 1, 1, &query->database));
+    memcpy(query->database, rest, length);
+    return query_of(ctx, at + 1, &query->text);
+}
+
+/* user:password@host. Names of sources are kept in models, shown in reports and seen by whoever lists processes. */
+static bool has_password(const char *name) {
+    const char *host = strstr(name, "://");
+    if (!host)
+        return false;
+    host += 3;
+    size_t length = strcspn(host, "@/?#");
+    return (host[length] == '@' && memchr(host, ':', length)) || strstr(host, "password=");
+}
+
+static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
+    static const struct {
+        const char *prefix;
+        pv__engine engine;
+        size_t kept; /* of the prefix, in the name of the database */
+        char mark;
+    } databases[] = {{"sqlite:", PV__ENGINE_SQLITE, 0, '?'},
+                     {"duckdb:", PV__ENGINE_DUCKDB, 0, '?'},
+                     {"postgresql://", PV__ENGINE_POSTGRES, 13, '#'},
+                     {"postgres://", PV__ENGINE_POSTGRES, 11, '#'}};
+    PV_TRY(pv__strdup(ctx, source, &query->name));
+    for (size_t i = 0; i < sizeof databases / sizeof *databases; i++)
+        if (begins(source, databases[i].prefix)) {
+            query->engine = databases[i].engine;
+            if (has_password(source))
+                return pv__fail(ctx, PV_ERR_USAGE,
+                                "a source's name must have no password: models and reports keep it. Leave it out, and "
+                                "give it in PGPASSWORD or the file ~/.pgpass");
+            return split(ctx, source + strlen(databases[i].prefix) - databases[i].kept, databases[i].mark, query);
+        }
+    const char *reader = reader_of(source);
+    if (reader) {
+        size_t length = strlen(source);
+        query->engine = PV__ENGINE_DUCKDB;
+        PV_TRY(pv__alloc(ctx, 2 * length + 64, 1, &query->text));
+        char *at = query->text + pv__format(query->text, 64, "SELECT * FROM %s(", reader);
+        at = pv__sql_quote(at, source, length, '\'');
+        memcpy(at, ")", 2);
+    } else if (is_query(source) && access(source, F_OK) != 0) {
+        query->engine = PV__ENGINE_DUCKDB;
+        return query_of(ctx, source, &query->text);
+    }
+    return PV_OK;
+}
+
+pv_status pv__query_parse(pv_ctx *ctx, const char *source, pv__query *query) {
+    *query = (pv__query){0};
+    pv_status status = parse(ctx, source, query);
+    if (status != PV_OK)
+        pv__query_free(ctx, query);
+    return status;
+}
+
+void pv__query_free(pv_ctx *ctx, pv__query *query) {
+    pv__free(ctx, query->name);
+    pv__free(ctx, query->database);
+    pv__free(ctx, query->text);
+    *query = (pv__query){0};
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static pv_status check_options(pv_ctx *ctx, const pv_csv_options *options, const pv__csv_form *form) {
+    const char *given = options->no_header                         ? "no-header"
+                        : form->delimiter                          ? "separator"
+                        : form->decimal != '.' && options->decimal ? "decimal"
+                                                                   : NULL;
+    return !given ? PV_OK
+                  : pv__fail(ctx, PV_ERR_USAGE, "`%s` is for CSV files, and this source is none: leave it out", given);
+}
+
+/* Cells that `na` names, of numbers and of texts. The usual ones are missing already. */
+static void drop_cells(const pv__csv_form *form, pv_table *table) {
+    for (size_t c = 0; c < table->columns; c++) {
+        pv_column *column = &table->column[c];
+        for (size_t k = 0; k < form->n_na; k++) {
+            for (size_t i = 0; column->type == PV_COLUMN_NUMBER && i < table->rows; i++)
+                if (column->number[i] == form->number[k])
+                    column->number[i] = (double)NAN;
+            for (int32_t l = 0; column->type == PV_COLUMN_TEXT && l < column->levels; l++)
+                for (size_t i = 0; strcmp(column->level[l], form->na[k]) == 0 && i < table->rows; i++)
+                    if (column->code[i] == l)
+                        column->code[i] = -1;
+        }
+    }
+}
+
+static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                             struct ArrowArrayStream *stream) {
+    switch (query->engine) {
+    case PV__ENGINE_SQLITE:
+        return pv__sqlite_stream(ctx, query, stream);
+    case PV__ENGINE_POSTGRES:
+        return pv__postgres_stream(ctx, query, stream);
+    case PV__ENGINE_DUCKDB:
+    case PV__ENGINE_NONE:
+        break;
+    }
+    return pv__duckdb_stream(ctx, query, options->keep, options->n_keep, stream);
+}
+
+pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options, pv_table **table) {
+    struct ArrowArrayStream stream = {0};
+    pv__csv_form form = {0};
+    pv_status status;
+    PV_GOTO(done, pv__csv_form_parse(ctx, options, &form));
+    PV_GOTO(done, check_options(ctx, options, &form));
+    PV_GOTO(done, open_stream(ctx, query, options, &stream));
+    PV_GOTO(done, pv__table_of_stream(ctx, query->name, options, &stream, table));
+    drop_cells(&form, *table);
+    status = pv__written_of(ctx, options, &(*table)->written);
+    if (status != PV_OK) {
+        pv_table_free(ctx, *table);
+        *table = NULL;
+    }
+done:
+    pv__csv_form_free(ctx, &form);
+    return status;
+}

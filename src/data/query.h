@@ -1,0 +1,52 @@
+/* Tables that another engine reads for us: Parquet files, many files at once, queries, databases. Each arrives as a
+ * stream of Arrow batches. The engines' libraries are loaded when they are asked for, and never needed. */
+#ifndef PV_DATA_QUERY_H
+#define PV_DATA_QUERY_H
+
+#include "data/arrow.h"
+
+typedef enum pv__engine { PV__ENGINE_NONE, PV__ENGINE_DUCKDB, PV__ENGINE_SQLITE, PV__ENGINE_POSTGRES } pv__engine;
+
+/* What a source's name means. Its texts are the caller's, freed by pv__query_free. */
+typedef struct pv__query {
+    pv__engine engine;
+    char *name;     /* of the source, as messages and models have it */
+    char *database; /* a file, or where the server is; NULL: files alone */
+    char *text;     /* SQL */
+} pv__query;
+
+/* PV__ENGINE_NONE where the name is that of a file which we read ourselves. */
+PV_MUST_USE pv_status pv__query_parse(pv_ctx *ctx, const char *source, pv__query *query);
+void pv__query_free(pv_ctx *ctx, pv__query *query);
+
+/* The engine's stream. keep [n] (NULL: all): columns that are wanted, if there are any of the name. The caller releases
+ * the stream. */
+PV_MUST_USE pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const char *const *keep, size_t n_keep,
+                                        struct ArrowArrayStream *stream);
+PV_MUST_USE pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream);
+PV_MUST_USE pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream);
+
+/* text between quotes, those in it doubled; takes up to twice its length and three. Returns where it ends. */
+char *pv__sql_quote(char *to, const char *text, size_t length, char quote);
+
+/* The table of it, by options as pv_table_read has them. */
+PV_MUST_USE pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                                     pv_table **table);
+
+/* ---- engine.c: libraries that are loaded ---------------------------------------------------------------------------
+ */
+
+/* One function of a library, and where its address goes. */
+typedef struct pv__symbol {
+    const char *name;
+    void **address;
+} pv__symbol;
+
+/* Loads the first of files [n] that is there, or the one that the variable of the environment names, and finds every
+ * symbol (the last has no name). what: the engine, as messages call it, and how to come by it. */
+PV_MUST_USE pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files,
+                                      size_t n, const char *what, const pv__symbol *symbols);
+/* A failure in the engine's own words, in one line. what: NULL or empty where it has none. */
+PV_MUST_USE pv_status pv__engine_fail(pv_ctx *ctx, const char *source, const char *what);
+
+#endif

@@ -1,0 +1,240 @@
+/* Rows to batches. What a column is, numbers or texts, the first batch decides: a column with a text is one of texts,
+ * and numbers in it are written as in CSV files. A text that comes later, among numbers, is refused. */
+#include "data/row_stream.h"
+#include "data/query.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { BATCH = 1024, BYTES = (BATCH + 7) / 8 };
+
+typedef struct column {
+    pv__cell_kind kind; /* NUMBER or TEXT, once it is decided */
+    bool text;          /* one was seen in this batch */
+    pv__cell_kind cell[BATCH];
+    double number[BATCH];
+    size_t from[BATCH], length[BATCH]; /* of texts, in bytes */
+    char *bytes;
+    size_t used, room;
+    /* as Arrow has them */
+    unsigned char valid[BYTES];
+    int64_t offset[BATCH + 1];
+    char *joined; /* texts, and numbers among them, one behind the other */
+    size_t joined_room;
+    const void *buffers[3];
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+} column;
+
+typedef struct row_stream {
+    pv_ctx *ctx;
+    pv__rows rows;
+    column *column; /* [rows.columns] */
+    size_t n;       /* rows of the batch that was read */
+    bool read;      /* and was not handed out yet */
+    bool ended;     /* there is no row behind it: some databases would begin anew */
+    struct ArrowSchema **schemas;
+    struct ArrowArray **arrays;
+    char error[512];
+} row_stream;
+
+static void free_all(row_stream *s) {
+    for (size_t c = 0; s->column && c < s->rows.columns; c++) {
+        pv__free(s->ctx, s->column[c].bytes);
+        pv__free(s->ctx, s->column[c].joined);
+    }
+    pv__free(s->ctx, s->column);
+    pv__free(s->ctx, s->schemas);
+    pv__free(s->ctx, s->arrays);
+    s->rows.close(s->rows.state);
+    pv__free(s->ctx, s);
+}
+
+/* ---- a batch ----------------------------------------------------------------------------------------------------- */
+
+static pv_status make_room(pv_ctx *ctx, size_t wanted, size_t *room, char **bytes) {
+    if (wanted <= *room)
+        return PV_OK;
+    size_t more = wanted + wanted / 2 + 64;
+    PV_TRY(pv__resize(ctx, more, 1, bytes));
+    *room = more;
+    return PV_OK;
+}
+
+static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
+    column *to = &s->column[c];
+    to->cell[s->n] = cell.kind;
+    to->number[s->n] = cell.kind == PV__CELL_NUMBER ? cell.number : (double)NAN;
+    to->from[s->n] = to->used;
+    to->length[s->n] = 0;
+    if (cell.kind == PV__CELL_OTHER)
+        return pv__fail(s->ctx, PV_ERR_INPUT,
+                        "column '%s' is neither numbers nor texts; make one of these of it in a query, or leave it out",
+                        pv__show(s->rows.name(s->rows.state, c)).text);
+    if (cell.kind != PV__CELL_TEXT)
+        return PV_OK;
+    if (to->kind == PV__CELL_NUMBER)
+        return pv__fail(s->ctx, PV_ERR_INPUT,
+                        "column '%s': '%s' is not a number, but the cells above are; make texts of all (CAST) or "
+                        "leave those rows out",
+                        pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text);
+    PV_TRY(make_room(s->ctx, to->used + cell.length, &to->room, &to->bytes));
+    memcpy(to->bytes + to->used, cell.text, cell.length);
+    to->used += to->length[s->n] = cell.length;
+    to->text = true;
+    return PV_OK;
+}
+
+static pv_status read_batch(row_stream *s) {
+    for (size_t c = 0; c < s->rows.columns; c++)
+        s->column[c].used = 0;
+    for (s->n = 0; s->n < BATCH && !s->ended; s->n++) {
+        int code = s->rows.next(s->rows.state);
+        if (code < 0)
+            return pv__fail(s->ctx, PV_ERR_INPUT, "%s", s->rows.error(s->rows.state));
+        s->ended = code == 0;
+        if (s->ended)
+            break;
+        for (size_t c = 0; c < s->rows.columns; c++)
+            PV_TRY(put_cell(s, c, s->rows.cell(s->rows.state, c)));
+    }
+    s->read = true;
+    return PV_OK;
+}
+
+/* The first batch is in. */
+static void decide(row_stream *s, size_t c) {
+    column *of = &s->column[c];
+    bool number = false;
+    for (size_t i = 0; i < s->n; i++)
+        number = number || of->cell[i] == PV__CELL_NUMBER;
+    of->kind = of->text                                                        ? PV__CELL_TEXT
+               : number || s->rows.declared(s->rows.state, c) != PV__CELL_TEXT ? PV__CELL_NUMBER
+                                                                               : PV__CELL_TEXT;
+}
+
+static pv_status join_texts(row_stream *s, column *of) {
+    char number[32];
+    size_t used = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const char *text = of->bytes + of->from[i];
+        size_t length = of->length[i];
+        of->offset[i] = (int64_t)used;
+        if (of->cell[i] == PV__CELL_NUMBER) {
+            length = (size_t)pv_format_double(of->number[i], number, sizeof number);
+            text = number;
+        }
+        PV_TRY(make_room(s->ctx, used + length, &of->joined_room, &of->joined));
+        if (length > 0)
+            memcpy(of->joined + used, text, length);
+        used += length;
+    }
+    of->offset[s->n] = (int64_t)used;
+    return PV_OK;
+}
+
+/* ---- the stream -------------------------------------------------------------------------------------------------- */
+
+static void schema_released(struct ArrowSchema *schema) {
+    schema->release = NULL;
+}
+
+static void array_released(struct ArrowArray *array) {
+    array->release = NULL;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    row_stream *s = stream->private_data;
+    for (size_t c = 0; c < s->rows.columns; c++) {
+        s->column[c].schema = (struct ArrowSchema){.format = s->column[c].kind == PV__CELL_TEXT ? "U" : "g",
+                                                   .name = s->rows.name(s->rows.state, c),
+                                                   .release = schema_released};
+        s->schemas[c] = &s->column[c].schema;
+    }
+    *out = (struct ArrowSchema){
+        .format = "+s", .n_children = (int64_t)s->rows.columns, .children = s->schemas, .release = schema_released};
+    return 0;
+}
+
+static pv_status fill_array(row_stream *s, column *of) {
+    memset(of->valid, 0, sizeof of->valid);
+    for (size_t i = 0; i < s->n; i++)
+        if (of->cell[i] != PV__CELL_MISSING)
+            of->valid[i / 8] |= (unsigned char)(1U << i % 8);
+    of->buffers[0] = of->valid;
+    of->buffers[1] = of->number;
+    if (of->kind == PV__CELL_TEXT) {
+        PV_TRY(join_texts(s, of));
+        of->buffers[1] = of->offset;
+        of->buffers[2] = of->joined;
+    }
+    of->array = (struct ArrowArray){.length = (int64_t)s->n,
+                                    .null_count = -1,
+                                    .n_buffers = of->kind == PV__CELL_TEXT ? 3 : 2,
+                                    .buffers = of->buffers,
+                                    .release = array_released};
+    return PV_OK;
+}
+
+static int failed(row_stream *s) {
+    pv__format(s->error, sizeof s->error, "%s", pv_ctx_error(s->ctx)->message);
+    return pv_ctx_error(s->ctx)->status == PV_ERR_MEMORY ? ENOMEM : EIO;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+    row_stream *s = stream->private_data;
+    *out = (struct ArrowArray){0};
+    if (!s->read && read_batch(s) != PV_OK)
+        return failed(s);
+    s->read = false;
+    if (s->n == 0)
+        return 0;
+    for (size_t c = 0; c < s->rows.columns; c++) {
+        if (fill_array(s, &s->column[c]) != PV_OK)
+            return failed(s);
+        s->arrays[c] = &s->column[c].array;
+    }
+    *out = (struct ArrowArray){.length = (int64_t)s->n,
+                               .n_children = (int64_t)s->rows.columns,
+                               .children = s->arrays,
+                               .release = array_released};
+    return 0;
+}
+
+static const char *last_error(struct ArrowArrayStream *stream) {
+    return ((row_stream *)stream->private_data)->error;
+}
+
+static void release(struct ArrowArrayStream *stream) {
+    free_all(stream->private_data);
+    stream->release = NULL;
+}
+
+pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows, struct ArrowArrayStream *stream) {
+    row_stream *s;
+    pv_status status = pv__alloc(ctx, 1, sizeof *s, &s);
+    if (status != PV_OK) {
+        rows->close(rows->state);
+        return status;
+    }
+    s->ctx = ctx;
+    s->rows = *rows;
+    PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof *s->column, &s->column));
+    PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowSchema *), &s->schemas));
+    PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowArray *), &s->arrays));
+    status = read_batch(s);
+    if (status == PV_ERR_INPUT) { /* where it is */
+        failed(s);
+        status = pv__engine_fail(ctx, source, s->error);
+    }
+    if (status != PV_OK)
+        goto fail;
+    for (size_t c = 0; c < rows->columns; c++)
+        decide(s, c);
+    *stream = (struct ArrowArrayStream){get_schema, get_next, last_error, release, s};
+    return PV_OK;
+fail:
+    free_all(s);
+    return status;
+}

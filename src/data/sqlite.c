@@ -1,0 +1,117 @@
+/* Queries of SQLite databases, which are opened to be read only. */
+#include <string.h>
+
+#include "data/query.h"
+#include "data/row_stream.h"
+
+enum { OK = 0, ROW = 100, DONE = 101, OPEN_READONLY = 1 };
+enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
+
+/* One row a function: what it returns, its name without sqlite3_, its arguments. */
+#define FUNCTIONS(F)                                                                                                   \
+    F(int, open_v2, (const char *path, void **database, int flags, const char *vfs))                                   \
+    F(int, close, (void *database))                                                                                    \
+    F(const char *, errmsg, (void *database))                                                                          \
+    F(int, prepare_v2, (void *database, const char *text, int length, void **statement, const char **rest))            \
+    F(int, finalize, (void *statement))                                                                                \
+    F(int, step, (void *statement))                                                                                    \
+    F(int, column_count, (void *statement))                                                                            \
+    F(const char *, column_name, (void *statement, int column))                                                        \
+    F(const char *, column_decltype, (void *statement, int column))                                                    \
+    F(int, column_type, (void *statement, int column))                                                                 \
+    F(double, column_double, (void *statement, int column))                                                            \
+    F(const unsigned char *, column_text, (void *statement, int column))                                               \
+    F(int, column_bytes, (void *statement, int column))
+
+typedef struct functions {
+#define FIELD(result, name, arguments) result(*name) arguments;
+    FUNCTIONS(FIELD)
+#undef FIELD
+} functions;
+
+typedef struct result {
+    pv_ctx *ctx;
+    functions f;
+    void *database, *statement;
+} result;
+
+static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
+    static const char *const files[] = {"libsqlite3.so.0", "libsqlite3.so"};
+#define SYMBOL(result, name, arguments) {"sqlite3_" #name, (void **)&f->name},
+    const pv__symbol symbols[] = {FUNCTIONS(SYMBOL){0}};
+#undef SYMBOL
+    return pv__engine_load(ctx, source, "PREVAIL_SQLITE", files, 2, "SQLite (Debian: libsqlite3-0)", symbols);
+}
+
+static const char *name(void *state, size_t c) {
+    result *r = state;
+    return r->f.column_name(r->statement, (int)c);
+}
+
+/* By SQLite's own rule for the affinity of a declared type. */
+static pv__cell_kind declared(void *state, size_t c) {
+    result *r = state;
+    const char *type = r->f.column_decltype(r->statement, (int)c);
+    bool text = type && (strcasestr(type, "CHAR") || strcasestr(type, "CLOB") || strcasestr(type, "TEXT"));
+    return text ? PV__CELL_TEXT : PV__CELL_NUMBER;
+}
+
+static int next(void *state) {
+    result *r = state;
+    int code = r->f.step(r->statement);
+    return code == ROW ? 1 : code == DONE ? 0 : -1;
+}
+
+static pv__cell cell(void *state, size_t column) {
+    result *r = state;
+    int c = (int)column;
+    switch (r->f.column_type(r->statement, c)) {
+    case INTEGER:
+    case FLOAT:
+        return (pv__cell){.kind = PV__CELL_NUMBER, .number = r->f.column_double(r->statement, c)};
+    case TEXT: {
+        const char *text = (const char *)r->f.column_text(r->statement, c);
+        return (pv__cell){.kind = PV__CELL_TEXT,
+                          .text = text ? text : "",
+                          .length = text ? (size_t)r->f.column_bytes(r->statement, c) : 0};
+    }
+    case NONE:
+        return (pv__cell){.kind = PV__CELL_MISSING};
+    default:
+        return (pv__cell){.kind = PV__CELL_OTHER};
+    }
+}
+
+static const char *error(void *state) {
+    result *r = state;
+    return r->f.errmsg(r->database);
+}
+
+static void close_all(void *state) {
+    result *r = state;
+    r->f.finalize(r->statement);
+    r->f.close(r->database);
+    pv__free(r->ctx, r);
+}
+
+pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream) {
+    result *r;
+    const char *rest = "";
+    functions f;
+    PV_TRY(load(ctx, query->name, &f));
+    PV_TRY(pv__alloc(ctx, 1, sizeof *r, &r));
+    r->ctx = ctx;
+    r->f = f;
+    pv_status status;
+    if (f.open_v2(query->database, &r->database, OPEN_READONLY, NULL) != OK ||
+        f.prepare_v2(r->database, query->text, -1, &r->statement, &rest) != OK)
+        PV_GOTO(fail, pv__engine_fail(ctx, query->name, r->database ? error(r) : NULL));
+    int columns = r->statement ? f.column_count(r->statement) : 0;
+    if (columns < 1 || rest[strspn(rest, "; \t\r\n")])
+        PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give one query that has a result"));
+    const pv__rows rows = {r, (size_t)columns, name, declared, next, cell, error, close_all};
+    return pv__rows_stream(ctx, query->name, &rows, stream);
+fail:
+    close_all(r);
+    return status;
+}

@@ -1,0 +1,145 @@
+#!/bin/bash
+# Data where they are: Parquet and SQL by DuckDB, SQLite, PostgreSQL. usage: tests/sources/run.sh PREVAIL FOLDER
+# DuckDB's library comes with npm into FOLDER. A part whose engine cannot be had says SKIPPED; where all are missing, the
+# whole does (exit 77).
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+prevail=$1 folder=$2
+work=$(mktemp -d)
+trap 'stop_server; rm -rf "$work"' EXIT
+failed=0 passed=0 ran=0
+stop_server() { :; }
+skip() { echo "SKIPPED: $*"; }
+ok() { passed=$((passed + 1)); }
+bad() { echo "FAILED: $*"; failed=$((failed + 1)); }
+# same NAME A B: two files with the same bytes
+same() { cmp -s "$2" "$3" && ok || { bad "$1: $2 and $3 differ"; diff "$2" "$3" | head -5; }; }
+# refused NAME PART COMMAND...: exit 2, one line that has PART
+refused() {
+    local name=$1 part=$2; shift 2
+    local said code
+    said=$(timeout 60 "$@" 2>&1 >/dev/null); code=$?
+    [ $code = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$part" <<<"$said" && ok || bad "$name: exit $code, $said"
+}
+p() { timeout 60 "$prevail" "$@" 2>"$work/said" || { bad "prevail $*: $(cat "$work/said")"; return 1; }; }
+# what a fit is, without where it came from
+fit() { p fit "$1" --target y --prevalence 0.1 --infer laplace --missing indicator -o "$2" "${@:3}" --json | grep -vE '"(seconds|saved|data|hash|source)"'; }
+
+cd "$work" || exit 1
+p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.csv || exit 1
+awk -F, 'NR == 1 {print $0 ",town,code,note"; next} {print $0 "," (NR % 7 ? (NR % 2 ? "north" : "south, east") : "") "," NR % 3 "," (NR % 5 ? (NR % 4 ? "a\"b" : "c") : "")}' plain.csv |
+    awk 'NR > 1 {sub(/a"b/, "\"a\"\"b\"")} {sub(/south, east/, "\"south, east\""); print}' >all.csv
+fit all.csv csv.model --categorical code >csv.json
+p predict csv.model all.csv --interval 0.9 >csv.risks
+
+# ---- DuckDB
+install_duckdb() {
+    command -v npm >/dev/null || { skip "DuckDB: npm is missing"; return 1; }
+    mkdir -p "$folder" || return 1
+    if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
+        cp "$here/package.json" "$here/package-lock.json" "$folder" &&
+            (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) ||
+            { skip "DuckDB: npm could not install it: $(tail -n 1 "$folder/npm.log")"; return 1; }
+        cp "$here/package-lock.json" "$folder/installed.json"
+    fi
+    PREVAIL_DUCKDB=$(ls "$folder"/node_modules/@duckdb/*/libduckdb.so 2>/dev/null)
+    [ -n "$PREVAIL_DUCKDB" ] || { skip "DuckDB: its package has no library for this machine"; return 1; }
+    export PREVAIL_DUCKDB
+}
+refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --target y --prevalence 0.1
+if install_duckdb; then
+    ran=1
+    types="{'x1':'DOUBLE','x2':'DOUBLE','x3':'DOUBLE','y':'INTEGER','town':'VARCHAR','code':'TINYINT','note':'VARCHAR'}"
+    query="SELECT * FROM read_csv('all.csv', columns = $types)"
+    fit "$query" query.model --categorical code >query.json
+    same "a query is as its file" csv.json query.json
+    # Parquet out and in
+    p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.parquet
+    fit plain.csv a.model >a.json; fit plain.parquet b.model >b.json
+    same "a Parquet file is as its CSV file" a.json b.json
+    cp plain.parquet renamed; fit renamed c.model >c.json
+    same "by its first bytes" a.json c.json
+    mkdir parts; (head -n 1 plain.csv; sed -n 2,200p plain.csv) >parts/1.csv; (head -n 1 plain.csv; sed -n '201,$p' plain.csv) >parts/2.csv
+    fit 'parts/*.csv' d.model >d.json
+    same "many files are as one" a.json d.json
+    p predict b.model plain.csv --interval 0.9 -o risks.csv; p predict b.model plain.parquet --interval 0.9 -o risks.parquet
+    p predict b.model plain.parquet --interval 0.9 >standard.csv
+    same "predictions of a Parquet file" risks.csv standard.csv
+    p adjust risks.csv --from 0.1 --to 0.3 >adjusted.csv; p adjust risks.parquet --from 0.1 --to 0.3 >adjusted.parquet.csv
+    same "predictions in a Parquet file" adjusted.csv adjusted.parquet.csv
+    p predict query.model "$query" --interval 0.9 >query.risks
+    same "texts, quotes and missing cells" csv.risks query.risks
+    p eval query.model "$query" --target y --json | grep -vE 'seconds|"(model|data)"' >e1; p eval csv.model all.csv --target y --json | grep -vE 'seconds|"(model|data)"' >e2
+    same "judged alike" e1 e2
+    # types
+    p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
+           CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --target y --prevalence 0.1 --missing drop >types.out &&
+        grep -q up=True types.out && grep -q 'town=south' types.out && grep -q ' money ' types.out && grep -q ' day ' types.out && ok || bad "types"
+    refused "a nested column" "column 'l' is of Arrow's type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --target y --prevalence 0.1
+    refused "a time of day" "column 't' is of Arrow's type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --target y --prevalence 0.1
+    # mistakes
+    head -c 2000 plain.parquet >cut.parquet
+    refused "cut short" "cut.parquet: " "$prevail" fit cut.parquet --target y --prevalence 0.1
+    refused "no such file" "No files found" "$prevail" fit none.parquet --target y --prevalence 0.1
+    refused "an error in a query" "syntax error" "$prevail" fit "SELECT * FORM x" --target y --prevalence 0.1
+    refused "an error in its middle" "Could not convert" "$prevail" fit "SELECT CAST(town AS INTEGER) AS n, y FROM ($query)" --target y --prevalence 0.1
+    refused "no rows" "has no rows" "$prevail" fit "SELECT * FROM ($query) WHERE x1 > 1e9" --target y --prevalence 0.1
+    refused "options of CSV files" "separator is for CSV files" "$prevail" fit plain.parquet --target y --prevalence 0.1 --separator ';'
+    refused "no column of the name" "'z'" "$prevail" fit plain.parquet --target z --prevalence 0.1
+    ln -s /dev/null device.parquet
+    refused "a device" "no regular file" "$prevail" predict b.model plain.csv -o device.parquet
+fi
+
+# ---- SQLite
+if command -v sqlite3 >/dev/null; then
+    ran=1
+    sqlite3 s.db 'CREATE TABLE t (x1 REAL, x2 REAL, x3 REAL, y INTEGER, town TEXT, code INTEGER, note TEXT)' \
+        '.mode csv' '.import --skip 1 all.csv t' "UPDATE t SET town = NULL WHERE town = ''" "UPDATE t SET note = NULL WHERE note = ''" \
+        'CREATE TABLE mixed (x1, y); ' 'INSERT INTO mixed SELECT x1, y FROM t' "INSERT INTO mixed VALUES ('high', 1)" \
+        'CREATE TABLE late AS SELECT a.x1, b.y FROM t a, t b LIMIT 5000' "INSERT INTO late VALUES ('high', 1)" \
+        "CREATE TABLE bytes AS SELECT y, x'00ff' AS b FROM t" </dev/null >/dev/null
+    fit 'sqlite:s.db?t' s.model --categorical code >s.json
+    same "SQLite is as its file" csv.json s.json
+    fit 'sqlite:s.db?SELECT * FROM t;' s.model --categorical code >s.json
+    same "a query of SQLite" csv.json s.json
+    refused "no such table" "no such table: none" "$prevail" fit 'sqlite:s.db?none' --target y --prevalence 0.1
+    refused "no table" "names no table" "$prevail" fit sqlite:s.db --target y --prevalence 0.1
+    refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --target y --prevalence 0.1
+    refused "no file" "unable to open" "$prevail" fit 'sqlite:none.db?t' --target y --prevalence 0.1
+    [ ! -e none.db ] && ok || bad "a database was made"
+    refused "a text late among numbers" "'high' is not a number" "$prevail" fit 'sqlite:s.db?late' --target y --prevalence 0.1
+    refused "bytes" "column 'b' is neither" "$prevail" fit 'sqlite:s.db?bytes' --target y --prevalence 0.1
+    refused "nothing is written" "readonly" "$prevail" fit "sqlite:s.db?WITH a AS (SELECT 1) DELETE FROM t RETURNING *" --target y --prevalence 0.1
+else
+    skip "SQLite: there is no sqlite3 to make a database with"
+fi
+
+# ---- PostgreSQL
+bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+if [ -n "$bin" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1; then
+    ran=1
+    as() { runuser -u postgres -- "$@"; }
+    chmod 755 "$work"; mkdir server; chown postgres server
+    as "$bin/initdb" -D "$work/server/data" -A trust --no-sync >server.log 2>&1 &&
+        as "$bin/pg_ctl" -D "$work/server/data" -w -l "$work/server/log" -o "-k $work/server -c listen_addresses='' -F" start >>server.log 2>&1 ||
+        { bad "the server did not start: $(tail -n 1 server.log)"; }
+    stop_server() { as "$bin/pg_ctl" -D "$work/server/data" -m immediate stop >/dev/null 2>&1; }
+    url="postgresql://postgres@/postgres?host=$work/server"
+    "$bin/psql" -q "$url" -c 'CREATE TABLE t (x1 float8, x2 float8, x3 numeric, y int, town text, code smallint, note varchar)' \
+        -c "\\copy t FROM 'all.csv' CSV HEADER" -c 'CREATE TABLE days AS SELECT y, current_date AS day FROM t' >server.log 2>&1
+    fit "$url#t" t.model --categorical code >t.json
+    same "PostgreSQL is as its file" csv.json t.json
+    fit "$url#SELECT * FROM public.t" t.model --categorical code >t.json
+    same "a query of PostgreSQL" csv.json t.json
+    refused "a password" "must have no password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --target y --prevalence 0.1
+    refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --target y --prevalence 0.1
+    refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --target y --prevalence 0.1
+    refused "nothing is written" "read-only" "$prevail" fit "$url#WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a" --target y --prevalence 0.1
+    refused "no server" "No such file" "$prevail" fit "postgresql://u@/db?host=$work/none#t" --target y --prevalence 0.1
+else
+    skip "PostgreSQL: there is no server here, or no right to start one"
+fi
+
+echo "sources: $passed passed, $failed failed"
+[ $failed = 0 ] || exit 1
+[ $ran = 1 ] || exit 77

@@ -21,10 +21,11 @@ as_probabilities <- function(p, labels = NULL, positive = NULL) {
 }
 
 label_codes <- function(y, labels, name = "y") {
-  text <- if (is.factor(y)) as.character(y) else if (is.logical(y) && all(c("0", "1") %in% labels)) as.character(as.integer(y)) else if (is.numeric(y)) vapply(y, category_text, "") else as.character(y)
-  code <- match(text, labels)
-  wrong <- which(is.na(code) & !is.na(text))
-  if (length(wrong)) refuse("`", name, "` has the label ", text[wrong[1]], " in row ", wrong[1], ", which is none of ", paste(labels, collapse = ", "))
+  if (is.logical(y) && all(c("0", "1") %in% labels)) y <- as.integer(y)
+  y <- as_categories(y, name)
+  code <- match(levels(y), labels)[as.integer(y)]
+  wrong <- which(is.na(code) & !is.na(y))[1]
+  if (!is.na(wrong)) refuse("`", name, "` has the label ", y[wrong], " in row ", wrong, ", which is none of ", paste(labels, collapse = ", "))
   code - 1L
 }
 

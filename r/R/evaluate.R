@@ -60,12 +60,7 @@ labelled_rows <- function(fit, rows) {
 }
 
 as_labels <- function(response, labels, name) {
-  text <- if (is.numeric(response) && !is.factor(response)) vapply(response, category_text, "") else as.character(response)
-  unknown <- which(!text %in% labels)
-  if (length(unknown)) {
-    refuse(name, " is ", text[unknown[1]], " in row ", unknown[1], "; the labels are ", paste(labels, collapse = ", "))
-  }
-  factor(text, levels = labels)
+  as_factor(label_codes(response, labels, name) + 1L, labels)
 }
 
 # The weights of other rows: what the fit's expression is there, else 1.

@@ -56,9 +56,12 @@ make_frame <- function(call, env) {
 
 missing_formula <- function(formula) !inherits(formula, "formula") && !is.character(formula)
 
+# factor() goes by way of texts, which takes longer than the fit where rows are many.
+as_factor <- function(codes, levels) structure(codes, levels = levels, class = "factor")
+
 # A column for the library: a factor, or doubles.
 as_column <- function(column, name) {
-  if (is.factor(column)) return(factor(as.character(column), levels = levels(column)))
+  if (is.factor(column)) return(as_factor(as.integer(column), levels(column)))
   if (is.character(column) || is.logical(column)) return(factor(column))
   if (inherits(column, c("Date", "POSIXct"))) return(factor(format(column)))
   if (is.numeric(column)) return(as.double(column))
@@ -67,26 +70,32 @@ as_column <- function(column, name) {
 
 # The same as categories, numbers as whole ones are written.
 as_categories <- function(column, name) {
-  if (is.numeric(column) && !is.factor(column)) return(factor(vapply(column, category_text, "")))
+  if (is.numeric(column) && !is.factor(column)) return(numbers_as_categories(column))
   as_column(column, name)
 }
 
-category_text <- function(value) if (is.na(value)) NA_character_ else number_text(value)
+numbers_as_categories <- function(column) {
+  values <- sort(unique(column))
+  as_factor(match(column, values), vapply(values, number_text, ""))
+}
 
 # The outcome: labels in order, codes, and which label is the positive one.
 make_outcome <- function(response, name, positive) {
   if (is.null(response)) refuse("`formula` has no outcome on its left side")
   if (is.matrix(response)) return(counts_outcome(response, name))
   if (is.factor(response)) {
-    labels <- levels(droplevels(response))
-    column <- factor(as.character(response), levels = labels)
+    column <- as_factor(as.integer(response), levels(response))
+    used <- tabulate(column, nlevels(column)) > 0
+    labels <- levels(column)[used]
+    if (!all(used)) column <- as_factor(cumsum(used)[as.integer(column)], labels)
   } else if (is.logical(response)) {
     labels <- c("FALSE", "TRUE")
-    column <- factor(as.character(response), levels = labels)
+    column <- as_factor(as.integer(response) + 1L, labels)
   } else if (is.numeric(response)) {
     values <- sort(unique(response))
+    if (length(values) > 50) refuse("the outcome ", name, " has ", length(values), " values: is it a category?")
     labels <- vapply(values, number_text, "")
-    column <- factor(labels[match(response, values)], levels = labels)
+    column <- as_factor(match(response, values), labels)
   } else if (is.character(response)) {
     column <- factor(response)
     labels <- levels(column)
@@ -139,7 +148,7 @@ feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
   }
   x <- stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev)
   if (ncol(x) < 2) refuse("the formula has no columns to learn from on its right side")
-  storage.mode(x) <- "double"
+  if (!is.double(x)) storage.mode(x) <- "double"
   x
 }
 

@@ -36,7 +36,7 @@ prediction_rows <- function(fit, newdata, outcome = FALSE) {
   terms <- if (outcome) fit$terms else stats::delete.response(fit$terms)
   filled <- fit_option(fit, "missing") %in% c("impute", "indicator")
   x <- stats::model.matrix(stats::delete.response(fit$terms), frame, contrasts.arg = fit$contrasts, xlev = fit$xlevels)
-  storage.mode(x) <- "double"
+  if (!is.double(x)) storage.mode(x) <- "double"
   columns <- design_of(fit, frame, newdata, nrow(x))
   keep <- rep(TRUE, nrow(x))
   if (!filled) keep <- keep & !is.na(rowSums(x))

@@ -10,7 +10,7 @@ training_data <- function(fit) {
   columns <- lapply(seq_along(of$names), function(i) as_categories(frame[[paste0("(design", i, ")")]], of$names[i]))
   columns <- design_columns(list(columns = stats::setNames(columns, of$names), roles = of$roles), fit$terms_of$terms)
   x <- stats::model.matrix(fit$terms, frame, contrasts.arg = fit$contrasts)
-  storage.mode(x) <- "double"
+  if (!is.double(x)) storage.mode(x) <- "double"
   list(x = x, outcome = outcome, weights = stats::model.weights(frame), columns = columns, target = fit$target)
 }
 

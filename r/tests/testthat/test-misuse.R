@@ -30,7 +30,7 @@ test_that("predictions refuse what they cannot do", {
   expect_input_error(predict(fit, d, levels = 0.9), "levels")
   expect_input_error(predict(fit, d["age"]), "smoker")
   expect_input_error(predict(fit, data.frame(age = 60, smoker = "never")), "never")
-  expect_input_error(evaluate(fit, transform(d, case = 2)), "labels are")
+  expect_input_error(evaluate(fit, transform(d, case = 2)), "none of 0, 1")
   expect_input_error(evaluate(c(0, 1, 1), c(0.1, 0.2)), "rows")
 })
 
@@ -47,16 +47,15 @@ test_that("a condition knows its kind", {
   expect_warning(prevail(y ~ x, separated, prevalence = 0.1), class = "prevail_warning")
 })
 
-test_that("every option of the command is an argument, or has something in its place", {
-  known <- prevail_options()
-  expect_true(all(c("loss", "infer", "prior", "prevalence_n", "weights_are", "seed") %in% known$name))
+test_that("every option of the library's is an argument, or has something in its place", {
+  table <- .Call(prevail:::call_options)$name
+  known <- prevail_options()$name
+  expect_true(all(c("loss", "infer", "prior", "prevalence_n", "weights_are", "seed") %in% known))
+  expect_setequal(c(gsub("_", "-", known), setdiff(names(prevail:::instead), "population-sample")), table)
   d <- study(100)
-  fit <- prevail(case ~ age, d, prevalence = 0.1)
-  path <- command()
-  shown <- system2(path, c("fit", "--help", "all"), stdout = TRUE)
-  names <- unique(sub("^ *(-[a-z], )?--([a-z-]+).*", "\\2", grep("^ *(-[a-z], )?--[a-z]", shown, value = TRUE)))
-  ours <- c(known$name, gsub("-", "_", names(prevail:::instead)), names(formals(prevail)))
-  of_the_command <- c("output", "json", "quiet", "report", "figures", "checkpoint", "checkpoint-every", "resume", "threads", "device",
-    "precision", "no-wait", "trace", "interval", "help", "check")
-  expect_identical(setdiff(gsub("-", "_", setdiff(names, of_the_command)), ours), character())
+  for (name in names(prevail:::instead)) {
+    given <- stats::setNames(list("x"), gsub("-", "_", name))
+    if (name == "population-sample") next
+    expect_input_error(do.call(prevail, c(list(case ~ age, d, prevalence = 0.1), given)), "not an argument here")
+  }
 })

@@ -55,7 +55,7 @@ test_that("every option of the library's is an argument, or has something in its
   d <- study(100)
   for (name in names(prevail:::instead)) {
     given <- stats::setNames(list("x"), gsub("-", "_", name))
-    if (name == "population-sample") next
+    if (name %in% c("population-sample", "na")) next # an argument; R takes it for the beginning of na.action
     expect_input_error(do.call(prevail, c(list(case ~ age, d, prevalence = 0.1), given)), "not an argument here")
   }
 })

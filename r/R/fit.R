@@ -162,6 +162,9 @@ named <- function(values, names) if (is.null(values)) NULL else stats::setNames(
 # Coefficients under the names of the matrix's columns, NA for those that were left out, as glm has it.
 coefficient_parts <- function(fit, facts, covariance, x) {
   if (is.null(facts$coefficients)) return(fit)
+  if (!is.null(fit$posterior)) { # as in the summary: the mean of the draws
+    facts$coefficients <- with_session(function(session) .Call(call_model_summary, session, fit$handle$model, 0.9)$estimate)
+  }
   features <- facts$features
   if (facts$thresholds) {
     labels <- facts$labels

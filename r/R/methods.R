@@ -226,6 +226,12 @@ logLik.prevail <- function(object, ...) {
   structure(-object$loss_value, df = df, nobs = object$rows, class = "logLik")
 }
 
+# For step() and drop1(), of fits without a prior.
+extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
+  likelihood <- logLik(fit)
+  c(attr(likelihood, "df"), -2 * as.numeric(likelihood) + k * attr(likelihood, "df"))
+}
+
 anova.prevail <- function(object, ..., test = "Chisq") {
   fits <- c(list(object), list(...))
   if (length(fits) < 2) refuse("give at least two nested fits: anova(small, large)")

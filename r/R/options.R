@@ -31,6 +31,7 @@ quoted <- function(text) ifelse(grepl('[,"\n=]', text), paste0('"', gsub('"', '"
 # The value of an argument as the text of an option.
 option_text <- function(name, value) {
   if (is.null(value)) return(NULL)
+  if (name == "family") refuse("there is no `family`: outcomes are labels, and two of them are fitted by logistic regression")
   if (is.factor(value)) value <- as.character(value)
   if (is.logical(value) && length(value) == 1 && !is.na(value)) return(if (value) "true" else "false")
   if (is.numeric(value) && length(value) == 1) return(number_text(value))
@@ -44,10 +45,7 @@ option_text <- function(name, value) {
 prevalence_text <- function(prevalence, labels, positive, option = "prevalence") {
   if (is.null(prevalence)) return(NULL)
   if (is.list(prevalence)) prevalence <- unlist(prevalence)
-  if (is.character(prevalence) && length(prevalence) == 1) {
-    if (length(labels) == 2 && !grepl("[=,]", prevalence)) return(paste0(quoted(positive), "=", prevalence))
-    return(prevalence)
-  }
+  if (is.character(prevalence) && length(prevalence) == 1) return(prevalence)
   if (!is.numeric(prevalence) || anyNA(prevalence)) refuse("`", option, "` is a number, a named vector or a text")
   if (length(prevalence) == 1 && is.null(names(prevalence))) {
     if (length(labels) != 2) {

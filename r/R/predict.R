@@ -33,7 +33,6 @@ prediction_rows <- function(fit, newdata, outcome = FALSE) {
     })
     source <- "newdata"
   }
-  terms <- if (outcome) fit$terms else stats::delete.response(fit$terms)
   filled <- fit_option(fit, "missing") %in% c("impute", "indicator")
   x <- stats::model.matrix(stats::delete.response(fit$terms), frame, contrasts.arg = fit$contrasts, xlev = fit$xlevels)
   if (!is.double(x)) storage.mode(x) <- "double"
@@ -80,21 +79,21 @@ design_of <- function(fit, frame, newdata, rows) {
 loaded_rows <- function(fit, newdata, outcome) {
   if (is.null(newdata)) refuse("a model that was read from a file has no data; give `newdata`")
   newdata <- as.data.frame(newdata)
-  wanted <- names(fit$columns)
-  wanted <- c(wanted, setdiff(fit$strata_columns, wanted))
-  if (outcome) wanted <- c(wanted, strsplit(fit$target_column, "/", fixed = TRUE)[[1]])
+  counts <- grepl("/", fit$target_column, fixed = TRUE)
+  target <- if (outcome) strsplit(fit$target_column, "/", fixed = TRUE)[[1]]
+  categories <- c(names(fit$columns)[fit$columns == "text"], fit$strata_columns, if (!counts) target)
+  wanted <- unique(c(names(fit$columns), fit$strata_columns, target))
   lost <- setdiff(wanted, c(names(newdata), fit$strata_columns))
   if (length(lost)) refuse("newdata has no column ", lost[1])
-  columns <- stats::setNames(lapply(intersect(wanted, names(newdata)), function(name) {
-    column <- newdata[[name]]
-    text <- identical(unname(fit$columns[name]), "text") || name %in% c(fit$strata_columns, fit$target_column)
-    if (text && !grepl("/", fit$target_column, fixed = TRUE)) as_categories(column, name) else if (text && !name %in% fit$target_column) as_categories(column, name) else as_column(column, name)
-  }), intersect(wanted, names(newdata)))
+  wanted <- intersect(wanted, names(newdata))
   keep <- rep(TRUE, nrow(newdata))
-  if (outcome) keep <- !is.na(newdata[[strsplit(fit$target_column, "/", fixed = TRUE)[[1]][1]]])
+  if (outcome) keep <- !is.na(newdata[[target[1]]])
+  columns <- lapply(stats::setNames(nm = wanted), function(name) {
+    column <- newdata[[name]][keep]
+    if (name %in% categories) as_categories(column, name) else as_column(column, name)
+  })
   empty <- matrix(0, sum(keep), 1, dimnames = list(NULL, "(Intercept)"))
-  list(x = empty, columns = lapply(columns, function(column) column[keep]), keep = keep, frame = newdata, source = "newdata",
-    names = rownames(newdata))
+  list(x = empty, columns = columns, keep = keep, frame = newdata, source = "newdata", names = rownames(newdata))
 }
 
 # Probabilities of every label, and their intervals, with NA in rows that have missing cells.
@@ -140,9 +139,15 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "link", "de
   fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
   two <- length(object$labels) == 2
   change <- if (type == "link") function(p) stats::qlogis(p) else identity
-  if (type == "link" && two) estimate <- said$log_p[, 2] - said$log_p[, 1] else if (type == "link") estimate <- said$log_p else estimate <- if (two) said$p[, 2] else said$p
+  estimate <- if (type == "link") said$log_p else said$p
+  if (two) {
+    estimate <- if (type == "link") estimate[, 2] - estimate[, 1] else estimate[, 2]
+    names(estimate) <- rownames(said$p) # which one row alone has lost
+  }
   made <- if (is.null(interval)) fill(estimate) else if (two) {
-    fill(cbind(fit = estimate, lwr = change(said$lo[, 2]), upr = change(said$hi[, 2])))
+    bounds <- cbind(fit = estimate, lwr = change(said$lo[, 2]), upr = change(said$hi[, 2]))
+    rownames(bounds) <- rownames(said$p)
+    fill(bounds)
   } else {
     if (type == "link") refuse("intervals of logarithms are for two labels")
     list(fit = fill(estimate), lwr = fill(said$lo), upr = fill(said$hi))

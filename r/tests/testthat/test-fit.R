@@ -140,6 +140,14 @@ test_that("strata with a cohort's counts find its prevalence", {
   expect_equal(coef(people), coef(fit), tolerance = 1e-9)
 })
 
+test_that("a prevalence can be an interval", {
+  fit <- prevail(case ~ age, study(), prevalence = "0.005-0.02", infer = "laplace")
+  expect_equal(fit$prevalence[["1"]], 0.01, tolerance = 0.01)
+  known <- update(fit, prevalence = 0.01)
+  wide <- function(fit) diff(predict(fit, data.frame(age = 60), interval = 0.9)[1, 2:3])
+  expect_gt(wide(fit), 2 * wide(known))
+})
+
 test_that("programs can call it", {
   d <- study(200)
   make <- function(data, share) {

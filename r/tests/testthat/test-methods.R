@@ -22,6 +22,26 @@ test_that("nested fits are compared by their likelihoods", {
   expect_input_error(logLik(prevail(case ~ age, d, prevalence = 0.01)), "prior")
 })
 
+test_that("step and drop1 go by likelihoods", {
+  d <- study()
+  fit <- prevail(case ~ age + dose + smoker, d, infer = "ml")
+  theirs <- glm(case ~ age + dose + smoker, binomial, d)
+  expect_equal(extractAIC(fit), extractAIC(theirs), tolerance = 1e-9)
+  expect_equal(coef(step(fit, trace = 0)), coef(step(theirs, trace = 0)), tolerance = 1e-6)
+})
+
+test_that("coefficients of a posterior are those of its summary", {
+  fit <- prevail(case ~ age + dose, study(), prevalence = 0.01, infer = "laplace")
+  expect_identical(unname(coef(fit)), unname(summary(fit)$coefficients[, "Estimate"]))
+})
+
+test_that("one row is as good as many", {
+  fit <- prevail(case ~ age + dose, study(), prevalence = 0.01, infer = "laplace")
+  new <- data.frame(age = 60, dose = 1, row.names = "ann")
+  expect_named(predict(fit, new), "ann")
+  expect_identical(dimnames(predict(fit, new, interval = 0.9)), list("ann", c("fit", "lwr", "upr")))
+})
+
 test_that("vcov of a posterior is that of its draws", {
   d <- study()
   fit <- prevail(case ~ age + dose, d, prevalence = 0.01, infer = "laplace")

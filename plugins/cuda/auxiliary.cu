@@ -1,18 +1,26 @@
 /* The linear auxiliary network beside the parameters that it takes: log q = A^T (w - o) + b, as src/core/auxiliary.c
  * has it; b is the host's.
  *
- * A step reads w, o and A once for each class and gives the host sums of 2 classes + 1 numbers. It runs on the stream
+ * A step passes over w, o and A twice and gives the host sums of 2 classes + 1 numbers. It runs on the stream
  * aside: that of A and o beside the backward pass, the sums beside the next forward pass.
  */
 #include <string.h>
 
 #include "net.h"
 
+/* Classes are taken so many at a time. */
+enum { GROUP = 8 };
+
+struct Steps {
+    float at[GROUP];
+};
+
 /* The block's sum, in the first thread. */
 static __device__ double block_sum(double value) {
     __shared__ double warp[THREADS / 32];
     for (int lane = 16; lane > 0; lane /= 2)
         value += __shfl_down_sync(~0u, value, lane);
+    __syncthreads(); /* the last one's are read */
     if (threadIdx.x % 32 == 0)
         warp[threadIdx.x / 32] = value;
     __syncthreads();
@@ -22,45 +30,69 @@ static __device__ double block_sum(double value) {
     return value;
 }
 
-/* sum [blocks y][blocks x]: A_y^T (w - o) for each class y, then |w - o|^2. */
-static __global__ void sums_kernel(size_t n, int classes, const float *w, const float *offset, const float *matrix,
-                                   double *sum) {
-    int y = (int)blockIdx.y;
-    double total = 0;
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS) {
-        double away = (double)w[i] - offset[i];
-        total += away * (y < classes ? (double)matrix[y * n + i] : away);
+/* total [K] of all threads into sum [count][blocks]. */
+template <int K> static __device__ void keep_sums(int count, const double *total, double *sum) {
+#pragma unroll
+    for (int y = 0; y < K; y++) {
+        if (y >= count)
+            continue;
+        double whole = block_sum(total[y]);
+        if (threadIdx.x == 0)
+            sum[y * gridDim.x + blockIdx.x] = whole;
     }
-    total = block_sum(total);
-    if (threadIdx.x == 0)
-        sum[y * gridDim.x + blockIdx.x] = total;
 }
 
-static __device__ float moved_offset(float w, float offset, float gain) {
-    return offset + gain * (w - offset);
-}
-
-/* A's step and its threshold; lost [blocks y][blocks x]: what A^T (w - o) loses by them and by o's step, which is
- * offset_kernel's. */
-static __global__ void follow_kernel(size_t n, const double *step, float threshold, float gain, const float *w,
-                                     const float *offset, float *matrix, double *lost) {
-    int y = (int)blockIdx.y;
-    float along = (float)step[y];
-    double total = 0;
+/* A_y^T (w - o) of count classes, at most K, into sum; away not NULL: |w - o|^2 too. */
+template <int K>
+static __global__ void sums_kernel(size_t n, int count, const float *w, const float *offset, const float *matrix,
+                                   double *sum, double *away) {
+    double total[K] = {}, square = 0;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS) {
-        float before = matrix[y * n + i], away = w[i] - offset[i], moved = before + along * away;
-        float after = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
-        matrix[y * n + i] = after;
-        total += (double)before * away - (double)after * ((double)w[i] - moved_offset(w[i], offset[i], gain));
+        double far = (double)w[i] - offset[i];
+        square += far * far;
+#pragma unroll
+        for (int y = 0; y < K; y++)
+            total[y] += y < count ? far * matrix[y * n + i] : 0;
     }
-    total = block_sum(total);
-    if (threadIdx.x == 0)
-        lost[y * gridDim.x + blockIdx.x] = total;
+    keep_sums<K>(count, total, sum);
+    if (away)
+        keep_sums<1>(1, &square, away);
 }
 
-static __global__ void offset_kernel(size_t n, float gain, const float *w, float *offset) {
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS)
-        offset[i] = moved_offset(w[i], offset[i], gain);
+/* The step of A for count classes, and its threshold; last: o's too. lost: what A^T (w - o) loses by both. */
+template <int K>
+static __global__ void follow_kernel(size_t n, int count, Steps step, float threshold, float gain, bool last,
+                                     const float *w, float *offset, float *matrix, double *lost) {
+    double total[K] = {};
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS) {
+        float at = w[i], from = offset[i], away = at - from, to = from + gain * away;
+        double left = (double)at - to;
+#pragma unroll
+        for (int y = 0; y < K; y++) {
+            if (y >= count)
+                continue;
+            float before = matrix[y * n + i], moved = before + step.at[y] * away;
+            float after = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
+            matrix[y * n + i] = after;
+            total[y] += (double)before * away - (double)after * left;
+        }
+        if (last)
+            offset[i] = to;
+    }
+    keep_sums<K>(count, total, lost);
+}
+
+/* The kernel with K classes known to the compiler: two, or as many as a group has. */
+#define LAUNCH(kernel, count, stream, ...)                                                                             \
+    do {                                                                                                               \
+        if ((count) == 2)                                                                                              \
+            kernel<2><<<AUXILIARY_BLOCKS, THREADS, 0, stream>>>(__VA_ARGS__);                                          \
+        else                                                                                                           \
+            kernel<GROUP><<<AUXILIARY_BLOCKS, THREADS, 0, stream>>>(__VA_ARGS__);                                      \
+    } while (0)
+
+static int count_of(int classes, int first) {
+    return classes - first < GROUP ? classes - first : GROUP;
 }
 
 /* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]. */
@@ -80,19 +112,21 @@ static pv__plugin_code make(pv__net *net, char *why) {
         return PV_PLUGIN_OK;
     CUDA_TRY(cudaEventCreateWithFlags(&a->followed, cudaEventDisableTiming));
     CUDA_TRY(cudaEventCreateWithFlags(&a->learned, cudaEventDisableTiming));
-    CUDA_TRY(cudaHostAlloc((void **)&a->pinned, (3 * k + 1) * sizeof(double), cudaHostAllocDefault));
+    CUDA_TRY(cudaHostAlloc((void **)&a->pinned, (2 * k + 1) * sizeof(double), cudaHostAllocDefault));
     CODE_TRY(take(net, net->room, &a->offset, why));
     CODE_TRY(take(net, net->room * k, &a->matrix, why));
     CODE_TRY(take(net, AUXILIARY_BLOCKS * (2 * k + 1), &a->partial, why));
-    return take(net, 3 * k + 1, &a->sums, why);
+    return take(net, 2 * k + 1, &a->sums, why);
 }
 
 /* Rows of partial, and sums: A^T (w - o), |w - o|^2, what of the first was lost. */
 static pv__plugin_code sum_up(pv__net *net, char *why) {
     Auxiliary *a = &net->auxiliary;
     int k = (int)net->spec.classes;
-    sums_kernel<<<dim3(AUXILIARY_BLOCKS, k + 1), THREADS, 0, net->aside>>>(net->room, k, net->w, a->offset, a->matrix,
-                                                                           a->partial);
+    for (int y = 0; y < k; y += GROUP)
+        LAUNCH(sums_kernel, count_of(k, y), net->aside, net->room, count_of(k, y), net->w, a->offset,
+               a->matrix + y * net->room, a->partial + y * AUXILIARY_BLOCKS,
+               y == 0 ? a->partial + k * AUXILIARY_BLOCKS : NULL);
     rows_kernel<<<2 * k + 1, THREADS, 0, net->aside>>>(a->partial, a->sums);
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaMemcpyAsync(a->pinned, a->sums, (2 * k + 1) * sizeof(double), cudaMemcpyDeviceToHost, net->aside));
@@ -143,13 +177,15 @@ pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why) {
 pv__plugin_code auxiliary_follow(pv__net *net, const pv__follow *follow, char *why) {
     Auxiliary *a = &net->auxiliary;
     int k = (int)net->spec.classes;
-    double *step = a->sums + 2 * k + 1, *sent = a->pinned + 2 * k + 1;
-    memcpy(sent, follow->step, k * sizeof *sent);
-    CUDA_TRY(cudaMemcpyAsync(step, sent, k * sizeof *step, cudaMemcpyHostToDevice, net->aside));
-    follow_kernel<<<dim3(AUXILIARY_BLOCKS, k), THREADS, 0, net->aside>>>(
-        net->room, step, (float)follow->threshold, (float)follow->gain, net->w, a->offset, a->matrix,
-        a->partial + (k + 1) * AUXILIARY_BLOCKS);
-    offset_kernel<<<AUXILIARY_BLOCKS, THREADS, 0, net->aside>>>(net->room, (float)follow->gain, net->w, a->offset);
+    for (int y = 0; y < k; y += GROUP) {
+        int count = count_of(k, y);
+        Steps step = {};
+        for (int i = 0; i < count; i++)
+            step.at[i] = (float)follow->step[y + i];
+        LAUNCH(follow_kernel, count, net->aside, net->room, count, step, (float)follow->threshold, (float)follow->gain,
+               y + GROUP >= k, net->w, a->offset, a->matrix + y * net->room,
+               a->partial + (k + 1 + y) * AUXILIARY_BLOCKS);
+    }
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaEventRecord(a->followed, net->aside));
     CUDA_TRY(cudaStreamWaitEvent(net->stream, a->followed, 0)); /* w moves after this */

@@ -27,7 +27,7 @@ enum { AUXILIARY_BLOCKS = 264 };
 /* The linear auxiliary network (auxiliary.cu). */
 struct Auxiliary {
     float *offset, *matrix;        /* [room], [classes][room]; NULL: there is none */
-    double *partial, *sums;        /* [2 classes + 1][AUXILIARY_BLOCKS]; [2 classes + 1], and A's step [classes] */
+    double *partial, *sums;        /* [2 classes + 1][AUXILIARY_BLOCKS], [2 classes + 1] */
     double *pinned;                /* sums, on the host */
     cudaEvent_t followed, learned; /* A and o have moved; w has */
 };

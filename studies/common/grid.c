@@ -337,6 +337,12 @@ static void keep_trace(const pv_trace *trace, grid_cell *cell) {
     memcpy(cell->exact, trace->exact, n * sizeof *cell->exact);
 }
 
+static void find_device(pv_ctx *ctx, const cli_running *running, char device[GRID_DEVICE]) {
+    const char *text;
+    if (running->device != PV_DEVICE_CPU && pv_ctx_device(ctx, &text))
+        snprintf(device, GRID_DEVICE, "%s, %s", text, pv_precision_name((pv_precision)running->precision));
+}
+
 static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     const fit_list *all = state;
     const grid *g = all->g;
@@ -359,6 +365,7 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
         memcpy(cell->log_marginal, fit->log_marginal, k * sizeof *fit->log_marginal);
         cell->stop = fit->stop;
         cell->seconds = fit->seconds;
+        find_device(ctx, &g->options->shared.running, cell->device);
         if (fit->trace)
             keep_trace(fit->trace, cell);
         status = pv_predict_loglik(ctx, fit, g->held_out[cell->fold], cell->loglik);
@@ -438,6 +445,23 @@ void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, d
         memcpy(loglik, cell->loglik, rows * k * sizeof *loglik);
         memcpy(log_marginal, cell->log_marginal, k * sizeof *log_marginal);
     }
+}
+
+void grid_print_devices(FILE *out, const grid *g) {
+    size_t fits = 0, alike = 0;
+    const char *one = "";
+    for (size_t i = 0; i < g->cells; i++) {
+        const grid_cell *cell = &g->cell[i];
+        if (cell->method == GRID_TRUTH)
+            continue;
+        fits++;
+        one = one[0] ? one : cell->device;
+        alike += one[0] && strcmp(cell->device, one) == 0;
+    }
+    if (alike == fits && fits > 0)
+        fprintf(out, "Fitted on %s.\n", one);
+    else if (alike > 0)
+        fprintf(out, "%zu of %zu fits on %s, the others elsewhere.\n", alike, fits, one);
 }
 
 void grid_print_trouble(FILE *out, const grid *g, int network, int design) {

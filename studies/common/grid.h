@@ -24,7 +24,7 @@ enum {
 enum { GRID_BALANCED, GRID_UNIFORM, GRID_DESIGNS };
 /* Up to plain they are fitted; the truth is that of simulated data. */
 enum { GRID_CONSTANT, GRID_LINEAR, GRID_PROFILE, GRID_IW, GRID_PLAIN, GRID_TRUTH, GRID_METHODS };
-enum { GRID_PREVALENCES_MAX = 12, GRID_FOLDS_MAX = 20, GRID_CLASSES_MAX = 8 };
+enum { GRID_PREVALENCES_MAX = 12, GRID_FOLDS_MAX = 20, GRID_CLASSES_MAX = 8, GRID_DEVICE = 200 };
 
 extern const char *const grid_network[GRID_NETWORKS];    /* "convnet": words of --networks */
 extern const char *const grid_design[GRID_DESIGNS];      /* "balanced": of --batches */
@@ -61,8 +61,9 @@ typedef struct grid_cell {
     double log_marginal[GRID_CLASSES_MAX]; /* p(y|w) of it; plain: the label shares of training */
     pv_stop stop;
     double seconds;
-    size_t epochs;        /* of the trace; 0: none */
-    double *used, *exact; /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows */
+    char device[GRID_DEVICE]; /* what fitted it: "NVIDIA H200, CUDA 13.0, cuDNN 9.14.0, bf16"; empty: the processor */
+    size_t epochs;            /* of the trace; 0: none */
+    double *used, *exact;     /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows */
 } grid_cell;
 
 /* Indices that were asked for, in the order of the words. */
@@ -114,6 +115,8 @@ void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, d
  * epoch. */
 bool grid_traced(const grid_cell *cell);
 
+/* A line that says what fitted the cells, and how many where it was not one; nothing where it was the processor. */
+void grid_print_devices(FILE *out, const grid *g);
 /* How the cells of one network and design came out: "2 of 12 fits diverged", or nothing. */
 void grid_print_trouble(FILE *out, const grid *g, int network, int design);
 json_t *grid_json(const grid *g); /* data and settings */

@@ -94,6 +94,7 @@ static json_t *cell_json(const grid *g, const grid_cell *cell) {
     cli_json_set(object, "settings", settings_of(g, cell));
     cli_json_set(object, "stop", cli_json_text(pv_stop_name(cell->stop)));
     cli_json_set(object, "seconds", cli_json_real(cell->seconds));
+    cli_json_set(object, "device", cell->device[0] ? cli_json_text(cell->device) : json_null());
     cli_json_set(object, "log_marginal", marginal);
     cli_json_set(object, "rows", rows);
     cli_json_set(object, "loglik", json_rows(n, k, cell->loglik));
@@ -213,6 +214,8 @@ static bool take_cell(const grid *g, const json_t *object, grid_cell *cell) {
                 take_rows(json_object_get(object, "loglik"), k, &n, &cell->loglik) && n == rows &&
                 json_array_size(row) == rows && (!grid_traced(cell) || take_trace(object, k, cell));
     cell->seconds = json_number_value(json_object_get(object, "seconds"));
+    const char *device = json_string_value(json_object_get(object, "device")); /* earlier versions have none */
+    snprintf(cell->device, sizeof cell->device, "%s", device ? device : "");
     for (size_t i = 0; i < rows && good; i++)
         good = json_integer_value(json_array_get(row, i)) == (json_int_t)g->held_out[cell->fold]->table_row[i];
     return good;

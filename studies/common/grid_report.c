@@ -132,6 +132,7 @@ static void print_all(FILE *out, const grid_results *r, bool markdown) {
     fprintf(out, ".\n");
     for (size_t n = 0; n < g->networks.count; n++)
         fprintf(out, "Network %s.\n", g->model[g->networks.index[n]]);
+    grid_print_devices(out, g);
     if (g->options->quick)
         fputs("Quick settings (--quick): a first look, not to be compared with the paper's numbers.\n", out);
     fprintf(

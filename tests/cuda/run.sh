@@ -65,6 +65,18 @@ fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device 
 check "the processor goes on" test $? -eq 0
 check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
 
+# A study's cells say what fitted them, and its tables too.
+cells() { # a word of --device, folder of plug-ins
+    PREVAIL_PLUGINS=$2 "$prevail" study nodules --quick --networks convnet --batches balanced --methods plain --prevalences 0.5 \
+        --fold "$3" --device "$1" --threads 1 --quiet -o "$scratch/study"
+}
+check "a study on the device" cells cuda "$scratch/pretend" 1
+check "its cells say so" grep -q '"device":"Pretend 1, none, tf32"' "$scratch/study/cells/convnet_balanced_plain_fold1.json"
+check "and its tables" grep -q '^Fitted on Pretend 1, none, tf32\.$' "$scratch/study/tables.md"
+check "continued without it" cells auto "$scratch/none" 1,2
+check "cells of the processor" grep -q '"device":null' "$scratch/study/cells/convnet_balanced_plain_fold2.json"
+check "both are told of" grep -q '^1 of 2 fits on Pretend 1, none, tf32, the others elsewhere\.$' "$scratch/study/tables.md"
+
 # The real one, where it was built, without a driver.
 if [ -n "$plugin" ] && [ -f "$plugin" ]; then
     mkdir "$scratch/real"

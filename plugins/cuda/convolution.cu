@@ -118,11 +118,14 @@ struct Made {
     }
 };
 
-enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y' };
+/* The last two are within a fused pass and never in memory. */
+enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', ID_BIAS = 'b', ID_PRODUCT = 'p', ID_SUM = 's' };
 
 /* [n][channels][height][width] as cuDNN counts, channels next to each other in memory. */
 static void describe(Made &made, int64_t id, cudnnDataType_t type, int64_t n, int64_t c, int64_t h, int64_t w) {
     const int64_t sizes[] = {n, c, h, w}, strides[] = {h * w * c, 1, w * c, c}, alignment = 16;
+    const bool within = id == ID_PRODUCT || id == ID_SUM;
+    made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &within);
     made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, sizes)
         .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides)
@@ -202,7 +205,37 @@ static bool choose(cudnnHandle_t handle, const Made &graph, cudnnBackendHeurMode
     return found;
 }
 
-static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, cudnnDataType_t weights, Plan *plan) {
+/* y = mode(x), or mode(x, b). */
+static void point(Made &what, Made &operation, cudnnPointwiseMode_t mode, const Made &x, const Made *b, const Made &y) {
+    cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    what.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode)
+        .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute)
+        .end();
+    operation.refer(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what)
+        .refer(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x)
+        .refer(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    if (b)
+        operation.refer(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+    operation.end();
+}
+
+/* The operations as one, and a way to do them. */
+static bool plan_of(cudnnHandle_t handle, const Conv *c, int count, const Made *const *operation, Plan *plan) {
+    cudnnBackendDescriptor_t all[3];
+    Made graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    for (int i = 0; i < count; i++) {
+        graph.good = graph.good && operation[i]->good;
+        all[i] = operation[i]->d;
+    }
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, all)
+        .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
+        .end();
+    return graph.good && (choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, plan) ||
+                          choose(handle, graph, CUDNN_HEUR_MODE_FALLBACK, c->precision, plan));
+}
+
+/* fused: biases are added to the forward pass's output, and then its ReLU taken. */
+static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused, Plan *plan) {
     static const struct {
         cudnnBackendDescriptorType_t type;
         cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
@@ -226,10 +259,14 @@ static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, cudnnDataT
     const float one = 1, zero = 0;
     Made x(CUDNN_BACKEND_TENSOR_DESCRIPTOR), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR), y(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     describe(x, ID_X, type, c->images, c->in, c->height, c->width);
-    describe(w, ID_W, weights, c->out, c->in, c->kernel, c->kernel);
+    describe(w, ID_W, type, c->out, c->in, c->kernel, c->kernel);
     describe(y, ID_Y, type, c->images, c->out, c->out_height, c->out_width);
-    Made conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), operation(kinds[pass].type),
-        graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    Made conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), operation(kinds[pass].type);
+    Made product(CUDNN_BACKEND_TENSOR_DESCRIPTOR), sum(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
+        bias(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    describe(product, ID_PRODUCT, compute, c->images, c->out, c->out_height, c->out_width);
+    describe(sum, ID_SUM, compute, c->images, c->out, c->out_height, c->out_width);
+    describe(bias, ID_BIAS, compute, 1, c->out, 1, 1);
     conv.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &dims)
         .set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute)
         .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode)
@@ -241,29 +278,32 @@ static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, cudnnDataT
     operation.refer(kinds[pass].conv, conv)
         .refer(kinds[pass].x, x)
         .refer(kinds[pass].w, w)
-        .refer(kinds[pass].y, y)
+        .refer(kinds[pass].y, fused ? product : y)
         .set(kinds[pass].alpha, CUDNN_TYPE_FLOAT, 1, &one)
         .set(kinds[pass].beta, CUDNN_TYPE_FLOAT, 1, &zero)
         .end();
-    graph.refer(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
-        .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
-        .end();
-    return graph.good && (choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, plan) ||
-                          choose(handle, graph, CUDNN_HEUR_MODE_FALLBACK, c->precision, plan));
+    Made adding(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), added(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR),
+        gating(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), gated(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    const Made *const operations[] = {&operation, &added, &gated};
+    if (fused) {
+        point(adding, added, CUDNN_POINTWISE_ADD, product, &bias, sum);
+        point(gating, gated, CUDNN_POINTWISE_RELU_FWD, sum, NULL, y);
+    }
+    return plan_of(handle, c, fused ? 3 : 1, operations, plan);
 }
 
-bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, Plan *plan) {
-    bool half = conv->precision == PV_PRECISION_BF16;
+bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, Plan *plan) {
     *plan = Plan{};
-    return make_with(handle, conv, pass, half ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT, plan);
+    plan->fused = fused;
+    return make_with(handle, conv, pass, fused, plan);
 }
 
-bool plan_bind(Plan *plan, void *x, void *w, void *y, void *workspace) {
-    void *pointers[] = {x, w, y};
-    const int64_t ids[] = {ID_X, ID_W, ID_Y};
+bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspace) {
+    void *pointers[] = {x, w, y, bias};
+    const int64_t ids[] = {ID_X, ID_W, ID_Y, ID_BIAS}, count = plan->fused ? 4 : 3;
     Made pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
-        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids)
+    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers)
+        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids)
         .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace)
         .end();
     if (!pack.good)

@@ -47,6 +47,7 @@ enum Pass { PASS_FORWARD, PASS_DATA, PASS_WEIGHTS, PASSES };
 struct Plan {
     cudnnBackendDescriptor_t plan, pack;
     size_t workspace;
+    bool fused; /* forward: with biases and ReLU */
 };
 
 /* The cuDNN that was found; NULL and why: none. */
@@ -54,8 +55,8 @@ const char *cudnn_text(char *why);
 pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why);
 void cudnn_close(cudnnHandle_t handle);
 /* false: cuDNN has no way to do it that this precision allows and that is the same every time. */
-bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, Plan *plan);
-bool plan_bind(Plan *plan, void *x, void *w, void *y, void *workspace);
+bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, Plan *plan);
+bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspace);
 pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why);
 void plan_free(Plan *plan);
 

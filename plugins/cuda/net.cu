@@ -99,9 +99,13 @@ static pv__plugin_code place_parameters(pv__net *net, char *why) {
     return PV_PLUGIN_OK;
 }
 
+/* cuDNN compiles a fused pass when it is made, in a tenth of a second and more: worth it where a pass over the output
+ * takes long, which has so many bytes an image. */
+enum { FUSED_LEAST = 100 << 10 };
+
 static pv__plugin_code make_layers(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
-    size_t images = (size_t)net->images, largest = 0, workspace = 0;
+    size_t images = (size_t)net->images, largest = 0, workspace = 0, element = net->half ? sizeof(bf16) : sizeof(float);
     float *x;
     CODE_TRY(take(net, images * size_of(g->input), &x, why));
     net->value[0] = x;
@@ -122,7 +126,10 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
         layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
         CODE_TRY(take(net, BLOCKS * node->out.channels * (layer->first ? TAPS + 1 : 1), &layer->partial, why));
         for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
-            layer->planned[pass] = plan_make(net->handle, &layer->conv, (Pass)pass, &layer->plan[pass]);
+            bool fused = pass == PASS_FORWARD && node->dropout == 0 && size * element >= FUSED_LEAST;
+            layer->planned[pass] =
+                (fused && plan_make(net->handle, &layer->conv, (Pass)pass, true, &layer->plan[pass])) ||
+                plan_make(net->handle, &layer->conv, (Pass)pass, false, &layer->plan[pass]);
             if (layer->planned[pass] && layer->plan[pass].workspace > workspace)
                 workspace = layer->plan[pass].workspace;
         }
@@ -156,7 +163,7 @@ static pv__plugin_code bind_plans(pv__net *net, char *why) {
                 net->half ? (void *)(net->gradient_half + layer->weight) : (void *)(net->gradient + layer->weight);
             void *w = pass == PASS_WEIGHTS ? dw : weights_of(net, t);
             void *y = pass == PASS_FORWARD ? net->value[t + 1] : net->slope[t + 1];
-            if (!plan_bind(plan, from, w, y, net->workspace)) {
+            if (!plan_bind(plan, from, w, y, net->w + layer->bias, net->workspace)) {
                 snprintf(why, PV_PLUGIN_TEXT, "cuDNN refused the buffers of a convolution");
                 return PV_PLUGIN_FAILED;
             }
@@ -358,7 +365,9 @@ static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why
     }
     if (layer->planned[PASS_FORWARD])
         CODE_TRY(plan_run(net->handle, &layer->plan[PASS_FORWARD], why));
-    else
+    if (layer->planned[PASS_FORWARD] && layer->plan[PASS_FORWARD].fused)
+        return PV_PLUGIN_OK;
+    if (!layer->planned[PASS_FORWARD])
         any_forward(net->stream, net->half, node->input[0] == 0, c, x, weights_of(net, t), y);
     bias_relu(net->stream, net->half, net->images, c->out_height * c->out_width, c->out, net->w + layer->bias,
               dropout ? layer->mask : NULL, scale_of(node, dropout), y);

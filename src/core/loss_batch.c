@@ -20,47 +20,54 @@ static int stratum_of(const pv_targets *batch, const int32_t *stratum, size_t n)
     return stratum ? stratum[n] : batch->label[n];
 }
 
-static pv_status epoch_by_stratum(pv_ctx *ctx, const pv_sampling *sampling, pv_weighting weighting,
-                                  const pv_targets *batch, const int32_t *stratum, double *by_stratum) {
-    size_t strata = (size_t)sampling->strata;
+static pv_status count_strata(pv_ctx *ctx, const pv_sampling *sampling, const pv_targets *batch, const int32_t *stratum,
+                              double *count) {
     if (!stratum && !batch->label)
         return pv__fail(ctx, PV_ERR_USAGE, "soft labels need the stratum each row was drawn from");
-    memset(by_stratum, 0, strata * sizeof *by_stratum);
+    memset(count, 0, (size_t)sampling->strata * sizeof *count);
     for (size_t n = 0; n < batch->n; n++) {
         int s = stratum_of(batch, stratum, n);
         if (s < 0 || s >= sampling->strata)
             return pv__fail(ctx, PV_ERR_INPUT, "row %zu of the batch: stratum %d, outside 0 to %d", n + 1, s,
                             sampling->strata - 1);
-        by_stratum[s] += 1;
+        count[s] += 1;
     }
-    for (size_t s = 0; s < strata; s++) {
+    return PV_OK;
+}
+
+static pv_status epoch_by_stratum(pv_ctx *ctx, const pv_sampling *sampling, pv_weighting weighting, size_t n,
+                                  const double *count, double *by_stratum) {
+    for (size_t s = 0; s < (size_t)sampling->strata; s++) {
         if (weighting == PV_WEIGHT_EXPECTED) {
-            by_stratum[s] = sampling->full[s] / ((double)batch->n * sampling->expected[s]);
+            by_stratum[s] = sampling->full[s] / ((double)n * sampling->expected[s]);
             continue;
         }
-        if (by_stratum[s] == 0 && sampling->full[s] > 0)
+        if (count[s] == 0 && sampling->full[s] > 0)
             return pv__fail(ctx, PV_ERR_INPUT,
                             "class %zu has no row in a batch of %zu; counted weights need one of each: use larger or "
                             "balanced batches, or expected weights",
-                            s, batch->n);
-        by_stratum[s] = sampling->full[s] / fmax(by_stratum[s], 1);
+                            s, n);
+        by_stratum[s] = sampling->full[s] / fmax(count[s], 1);
     }
     return PV_OK;
 }
 
 pv_status pv_batch_weights(pv_ctx *ctx, const pv_batch_design *design, const pv_targets *batch, const int32_t *stratum,
                            double *epoch, double *population) {
-    size_t strata = (size_t)design->sampling.strata;
-    double *by_stratum;
-    PV_TRY(pv__alloc(ctx, strata, sizeof *by_stratum, &by_stratum));
-    pv_status status = PV_OK;
+    const pv_sampling *sampling = &design->sampling;
+    size_t strata = (size_t)sampling->strata;
+    double *by_stratum, *count;
+    PV_TRY(pv__alloc(ctx, 2 * strata, sizeof *by_stratum, &by_stratum));
+    count = by_stratum + strata;
+    pv_status status;
+    PV_GOTO(done, count_strata(ctx, sampling, batch, stratum, count));
     if (epoch) {
-        PV_GOTO(done, epoch_by_stratum(ctx, &design->sampling, design->epoch_weight, batch, stratum, by_stratum));
+        PV_GOTO(done, epoch_by_stratum(ctx, sampling, design->epoch_weight, batch->n, count, by_stratum));
         for (size_t n = 0; n < batch->n; n++)
             epoch[n] = by_stratum[stratum_of(batch, stratum, n)];
     }
     if (population) {
-        PV_GOTO(done, epoch_by_stratum(ctx, &design->sampling, design->population_weight, batch, stratum, by_stratum));
+        PV_GOTO(done, epoch_by_stratum(ctx, sampling, design->population_weight, batch->n, count, by_stratum));
         pv__plugin_weights(batch, design->population.prevalence, design->mass, population);
         for (size_t n = 0; n < batch->n; n++)
             population[n] *= by_stratum[stratum_of(batch, stratum, n)];
@@ -92,8 +99,10 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
         for (size_t y = 0; y < width; y++)
             top[y] = -HUGE_VAL, sum[y] = 0;
         for (size_t i = 0; i < n; i++)
-            for (size_t y = 0; y < width && population[i] > 0; y++)
-                top[y] = fmax(top[y], loglik[i * k + first + y]);
+            for (size_t y = 0; y < width && population[i] > 0; y++) { /* fmax would be a call */
+                double here = loglik[i * k + first + y];
+                top[y] = here > top[y] ? here : top[y];
+            }
         for (size_t y = 0; y < width; y++)
             top[y] = isinf(top[y]) ? 0 : top[y];
         for (size_t i = 0; i < n; i += step) {

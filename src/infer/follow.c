@@ -22,11 +22,11 @@ static const double GOAL = 0.02, LEAST_GAIN = 0.02, ERROR_MOST = 0.5;
 struct pv__follower {
     const pv__problem *problem;
     size_t strata;
-    double *last;                  /* [n][classes], T */
-    double *sum, *noise;           /* [classes]: sum_n rho_n T_n; s^2 */
-    double *rho, *population;      /* [n], [batch] */
-    double *p, *estimate;          /* [batch][classes], [classes] */
-    double *count, *mean, *square; /* [strata]: moments of what a batch's rows add */
+    double *last;                   /* [n][classes], T */
+    double *sum, *noise;            /* [classes]: sum_n rho_n T_n; s^2 */
+    double *rho, *population;       /* [n], [batch] */
+    double *p, *estimate;           /* [batch][classes], [classes] */
+    double *count, *added, *square; /* [strata], [strata][classes]: rows, and what they add and its square */
 };
 
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower) {
@@ -38,13 +38,13 @@ pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double
     PV_TRY(pv__alloc(ctx, n + 2, k * sizeof *f->last, &f->last));
     f->sum = f->last + n * k;
     f->noise = f->sum + k;
-    PV_TRY(pv__alloc(ctx, n + batch * (k + 1) + 4 * k, sizeof *f->rho, &f->rho));
+    PV_TRY(pv__alloc(ctx, n + batch * (k + 1) + 2 * k + 2 * k * k, sizeof *f->rho, &f->rho));
     f->population = f->rho + n;
     f->p = f->population + batch;
     f->estimate = f->p + batch * k;
     f->count = f->estimate + k;
-    f->mean = f->count + k;
-    f->square = f->mean + k;
+    f->added = f->count + k;
+    f->square = f->added + k * k;
     pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, f->rho);
     PV_TRY(pv__objective_loglik(ctx, problem, w, f->last));
     for (size_t i = 0; i < n * k; i++) {
@@ -62,35 +62,49 @@ void pv__follower_free(pv_ctx *ctx, pv__follower *follower) {
     pv__free(ctx, follower);
 }
 
-/* p-tilde(y), and the variance of it: rows of a stratum are drawn alike. */
-static double estimate(pv__follower *f, const pv__batch *batch, size_t y, double *variance) {
+/* What the rows of each stratum add to p-tilde(y): sums and sums of squares, of all labels in one pass. The moments are
+ * only for the gain, which can do without the digits that a difference of squares loses. */
+static void add_rows(pv__follower *f, const pv__batch *batch) {
     size_t k = (size_t)f->problem->targets.classes;
-    memset(f->count, 0, 3 * k * sizeof *f->count);
-    double sum = f->sum[y];
+    memset(f->count, 0, k * (2 * k + 1) * sizeof *f->count);
     for (size_t i = 0; i < batch->targets.n; i++) {
         size_t s = (size_t)(batch->stratum ? batch->stratum[i] : batch->targets.label[i]);
-        double more = f->population[i] * (f->p[i * k + y] - f->last[batch->row[i] * k + y]);
-        sum += more;
+        const double *p = f->p + i * k, *last = f->last + batch->row[i] * k;
+        double *sum = f->added + s * k, *square = f->square + s * k, weight = f->population[i];
         f->count[s]++;
-        double off = more - f->mean[s];
-        f->mean[s] += off / f->count[s];
-        f->square[s] += off * (more - f->mean[s]);
+        for (size_t y = 0; y < k; y++) {
+            double more = weight * (p[y] - last[y]);
+            sum[y] += more;
+            square[y] += more * more;
+        }
     }
+}
+
+/* p-tilde(y), and the variance of it: rows of a stratum are drawn alike. */
+static double estimate(const pv__follower *f, size_t y, double *variance) {
+    size_t k = (size_t)f->problem->targets.classes;
+    double all = f->sum[y];
     *variance = 0;
-    for (size_t s = 0; s < f->strata; s++)
-        *variance += f->count[s] > 1 ? f->square[s] * f->count[s] / (f->count[s] - 1) : 0;
-    return sum;
+    for (size_t s = 0; s < f->strata; s++) {
+        double sum = f->added[s * k + y], n = f->count[s];
+        all += sum;
+        *variance += n > 1 ? fmax(f->square[s * k + y] - sum * sum / n, 0) * n / (n - 1) : 0;
+    }
+    return all;
 }
 
 /* Rows of the batch are now known as they are. One that is in it twice is taken in turn. */
 static void remember(pv__follower *f, const pv__batch *batch) {
     size_t k = (size_t)f->problem->targets.classes;
-    for (size_t i = 0; i < batch->targets.n; i++)
-        for (size_t y = 0; y < k; y++) {
-            double *last = &f->last[batch->row[i] * k + y];
-            f->sum[y] += f->rho[batch->row[i]] * (f->p[i * k + y] - *last);
-            *last = f->p[i * k + y];
+    for (size_t y = 0; y < k; y++) {
+        double sum = f->sum[y];
+        for (size_t i = 0; i < batch->targets.n; i++) {
+            double *last = &f->last[batch->row[i] * k + y], now = f->p[i * k + y];
+            sum += f->rho[batch->row[i]] * (now - *last);
+            *last = now;
         }
+        f->sum[y] = sum;
+    }
 }
 
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design *design, const pv__batch *batch,
@@ -100,8 +114,9 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design 
     PV_TRY(pv_batch_weights(ctx, design, &batch->targets, batch->stratum, NULL, f->population));
     memcpy(f->p, loglik, batch->targets.n * k * sizeof *f->p);
     pv__core_kernels_get()->exp_all(batch->targets.n * k, f->p);
+    add_rows(f, batch);
     for (size_t y = 0; y < k; y++) {
-        double q = exp(log_q[y]), variance, found = estimate(f, batch, y, &variance);
+        double q = exp(log_q[y]), variance, found = estimate(f, y, &variance);
         double now = variance / (q * q);
         f->noise[y] = fmax(now, 0.95 * f->noise[y] + 0.05 * now);
         double gain = fmax(1 / (1 + f->noise[y] / (GOAL * GOAL)), LEAST_GAIN);

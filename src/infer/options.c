@@ -60,9 +60,9 @@ const pv_option pv_fit_option_table[] = {
     {"freeze-low", PV_OPTION_FLAG, AT(freeze_low), NULL, 0, 0, NULL, NULL,
      "convnet, inception: the low-level module stays as it starts."},
     {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc|robust", NULL,
-     "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum), vi "
-     "(a "
-     "mixture of Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
+     "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum; for "
+     "images, and for a mlp in minibatches or beyond 1000 parameters, over the last layer alone), vi (a mixture of "
+     "Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
      "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile)."},
     {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "

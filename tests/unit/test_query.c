@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "fixture.h"
-
 #include "data/query.h"
 #include "data/row_stream.h"
+
+#include "fixture.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 

@@ -345,7 +345,7 @@ pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const do
     pv_model_work **work;
     double *buffer = NULL;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof(pv_model_work *), &work));
-    pv_status status;
+    pv_status status = PV_OK;
     if (problem->data)
         PV_GOTO(done, pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
     for (int t = 0; t < threads; t++)

@@ -48,7 +48,7 @@ pv_ctx *session_ctx(SEXP session);
 /* Raises the R condition that the status stands for; returns where it is PV_OK. */
 void need(SEXP session, pv_status status);
 /* A condition of the package's own: word is a status. */
-void refuse(const char *word, const char *message);
+_Noreturn void refuse(const char *word, const char *message);
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 

@@ -127,7 +127,7 @@ SEXP call_session_said(SEXP handle) {
 
 /* Calls the package's function that makes the condition. Only R's own memory is held here, and the session's, which
  * its finaliser frees. */
-static void raise(const char *word, const pv_error *error) {
+static _Noreturn void raise_condition(const char *word, const pv_error *error) {
     SEXP name = PROTECT(Rf_mkString("prevail"));
     SEXP space = PROTECT(R_FindNamespace(name));
     SEXP call = PROTECT(Rf_allocVector(LANGSXP, 6));
@@ -144,17 +144,17 @@ static void raise(const char *word, const pv_error *error) {
     at = CDR(at);
     SETCAR(at, Rf_ScalarReal((double)error->column));
     Rf_eval(call, space);
-    UNPROTECT(3); /* not reached */
+    Rf_error("%s", error->message); /* not reached: the call does not return */
 }
 
 void need(SEXP handle, pv_status status) {
     if (status == PV_OK)
         return;
-    raise(pv_status_name(status), pv_ctx_error(session_ctx(handle)));
+    raise_condition(pv_status_name(status), pv_ctx_error(session_ctx(handle)));
 }
 
-void refuse(const char *word, const char *message) {
+_Noreturn void refuse(const char *word, const char *message) {
     pv_error error = {.line = 0};
     snprintf(error.message, sizeof error.message, "%s", message);
-    raise(word, &error);
+    raise_condition(word, &error);
 }

@@ -18,6 +18,12 @@ rm -rf "$folder" && mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 "$source/scripts/r-package" "$build" "$folder" >/dev/null
 
+# The project's own warnings; R's headers have some of them.
+for file in "$source"/r/src/*.c; do
+    ${CC:-cc} -std=c17 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes \
+        -Wmissing-prototypes -Wno-cast-function-type -Werror -I "$source/include" -isystem "$(R CMD config --cppflags | sed -n 's/.*-I"*\([^" ]*\).*/\1/p')" "$file"
+done
+
 # The library as it lies in the build folder, as pkg-config finds one that is installed.
 cat >"$folder/prevail.pc" <<PC
 libdir=$build

@@ -50,6 +50,7 @@ static const pv_option option_table[] = {
         adjust_options, running.json,
         "Print one JSON object about the population; the probabilities go to --output, which is needed then."),
     CLI_OPTION_THREADS(adjust_options, running.threads),
+    CLI_OPTION_MEMORY(adjust_options, running.memory),
     CLI_OPTION_QUIET(adjust_options, running.quiet),
     CLI_OPTION_END};
 

@@ -15,6 +15,7 @@
     X(sweep)                                                                                                           \
     X(summary)                                                                                                         \
     X(diagnose)                                                                                                        \
+    X(pack)                                                                                                            \
     X(simulate)                                                                                                        \
     X(bench)                                                                                                           \
     X(study)                                                                                                           \

@@ -54,6 +54,7 @@ static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(cv_options, output, "Write the out-of-fold predictions there, as CSV."),
     CLI_OPTIONS_REPORT(cv_options, report),
     CLI_OPTION_THREADS(cv_options, running.threads),
+    CLI_OPTION_MEMORY(cv_options, running.memory),
     CLI_OPTIONS_DEVICE(cv_options, running),
     CLI_OPTION_JSON(cv_options, running.json, "Print one JSON object instead of tables."),
     CLI_OPTION_QUIET(cv_options, running.quiet),

@@ -34,6 +34,7 @@ static const pv_option run_table[] = {
     CLI_OPTION_INTERVAL(fit_options, interval, "0.9",
                         "Level of the intervals that are shown: linear models, and models with a posterior."),
     CLI_OPTION_THREADS(fit_options, running.threads),
+    CLI_OPTION_MEMORY(fit_options, running.memory),
     CLI_OPTION_RANKS(fit_options, running.ranks),
     CLI_OPTIONS_DEVICE(fit_options, running),
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),

@@ -60,6 +60,7 @@ static const pv_option option_table[] = {
         predict_options, running.json,
         "Print one JSON object about the population; the predictions go to --output, which is needed then."),
     CLI_OPTION_THREADS(predict_options, running.threads),
+    CLI_OPTION_MEMORY(predict_options, running.memory),
     CLI_OPTIONS_DEVICE(predict_options, running),
     CLI_OPTION_QUIET(predict_options, running.quiet),
     CLI_OPTION_END};

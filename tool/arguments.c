@@ -210,7 +210,7 @@ static void add_word(char **line, const char *word) {
 /* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
 bool cli_recorded(const char *name) {
     static const char *const idle[] = {"output",     "threads",          "json",   "quiet", "trace",
-                                       "checkpoint", "checkpoint-every", "resume", "ranks"};
+                                       "checkpoint", "checkpoint-every", "resume", "ranks", "memory"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (strcmp(name, idle[i]) == 0)
             return false;

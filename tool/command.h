@@ -84,6 +84,7 @@ typedef struct cli_running {
     int64_t threads;
     int device, precision;
     int ranks; /* cli_ranks */
+    const char *memory;
     bool json;
     bool quiet;
 } cli_running;
@@ -110,6 +111,12 @@ typedef struct cli_running {
         "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
             "How a GPU computes: tf32, products of 10 bits and sums in single precision; bf16, numbers of 8 bits but " \
             "for the parameters, and faster; fp32, single precision throughout, and slow."                             \
+    }
+#define CLI_OPTION_MEMORY(type, field)                                                                                 \
+    {                                                                                                                  \
+        "memory", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "SIZE",                                     \
+            "Memory to use, about: 2G, 500M. Rows that do not fit lie in files without a name, in the folder that "    \
+            "TMPDIR names, else in /var/tmp. Results do not depend on it."                                             \
     }
 typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ranks;
 #define CLI_OPTION_RANKS(type, field)                                                                                  \

@@ -308,6 +308,24 @@ static void on_signal(int number) {
     }
 }
 
+/* --memory 2G */
+static int limit_memory(cli_call *call) {
+    const char *const *text = cli_value(call, "memory");
+    if (!text || !*text)
+        return CLI_OK;
+    char *end = NULL;
+    double size = strtod(*text, &end);
+    static const char units[] = "KMGT";
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        size *= 1024;
+    bool sound = end != *text && (!*end || (unit && !end[1])) && size >= 1 && size < 1e18;
+    if (!sound)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--memory %s: a number of bytes, or one with K, M, G or T: 2G",
+                         *text);
+    return cli_done(call, pv_ctx_set_memory(call->ctx, (size_t)size, NULL));
+}
+
 /* Ranks above 0 say nothing: what goes wrong there is told by rank 0. */
 static int start_ranks(cli_call *call) {
     const int *wanted = cli_value(call, "ranks");
@@ -359,7 +377,9 @@ int cli_start(cli_call *call) {
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    int code = start_ranks(call);
+    int code = limit_memory(call);
+    if (code == CLI_OK)
+        code = start_ranks(call);
     if (code != CLI_OK)
         return code;
     call->redrawn = now_seconds(); /* short work shows no line */

@@ -45,6 +45,7 @@ typedef struct pv_table {
     bool images;         /* rows have images there */
     pv_archive *archive; /* the arrays it was made of, kept open for the images; NULL: there are none */
     pv_written written;
+    struct pv_packed *packed; /* the mapped file of a packed table; NULL: it is in memory */
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -61,6 +62,10 @@ const char *pv_table_text(const pv_table *table, size_t column, size_t row);    
 /* The given rows [n], each known by its line, as a table of its own; texts keep their levels. Not of images. The caller
  * frees *taken. */
 PV_MUST_USE pv_status pv_table_take(pv_ctx *ctx, const pv_table *table, size_t n, const size_t *row, pv_table **taken);
+
+/* Writes the table as a file of columns, which pv_table_read maps instead of reading it: what is learned from it has
+ * the same bytes. single: numbers are rounded to single precision. Not of images. */
+PV_MUST_USE pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bool single);
 
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);

@@ -14,6 +14,7 @@
 typedef struct pv_checkpoint pv_checkpoint;
 enum { PV_SCOPE_SIZE = 256 };
 typedef struct pv__temporary pv__temporary; /* file.c */
+typedef struct pv__spill pv__spill;         /* spill.c */
 typedef struct pv__known pv__known;         /* files.c */
 enum { PV_ENGINES_MAX = 4 };
 
@@ -30,6 +31,7 @@ struct pv_ctx {
         bool lost;                 /* the others may be anywhere */
         const struct pv__mpi *mpi; /* who made them; NULL: the caller */
     } ranks;                       /* of the root (ranks.c) */
+    pv__spill *spill;              /* blocks that lie in files; NULL: none do; of the root */
     pv_status reduced;             /* the first failure of a sum over rows */
     pv_error error;
     char line[sizeof(pv_error) + 64];     /* of pv_ctx_message */
@@ -73,6 +75,16 @@ PV_MUST_USE pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *b
 /* All of a block will be written to soon: where it is large, the system may give it in large pages. */
 void pv__expect_use(void *block, size_t bytes);
 void pv__free(pv_ctx *ctx, const void *block); /* NULL is fine */
+/* (spill.c) Where the context's memory is limited: *made NULL, the allocator's turn; the same for what is held (*done
+ * false); whether the block was a file. watch: pages of a mapping, from where it begins, are given back as well. */
+PV_MUST_USE pv_status pv__spill_alloc(pv_ctx *ctx, size_t bytes, void **made);
+PV_MUST_USE pv_status pv__spill_resize(pv_ctx *ctx, size_t bytes, void **held, bool *done);
+bool pv__spill_free(pv_ctx *ctx, void *at);
+void pv__spill_watch(pv_ctx *ctx, void *at, size_t bytes, bool on);
+/* In loops that leap over rows, where a row brings many pages and the watcher may be late: gives pages back now. */
+void pv__spill_breathe(const pv_ctx *ctx);
+void pv__spill_end(pv_ctx *ctx);
+bool pv__allocates_plainly(const pv_ctx *ctx); /* with malloc and free */
 PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);
 
 /* Records an error without a place, or at a place in a file (0: unknown), and returns status. */

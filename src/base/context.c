@@ -61,6 +61,7 @@ void pv_ctx_free(pv_ctx *ctx) {
     pv__temporaries_free(ctx);
     if (ctx->root == ctx)
         pv_files_end(ctx);
+    pv__spill_end(ctx);
     ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
 
@@ -159,6 +160,11 @@ pv_status pv__alloc(pv_ctx *ctx, size_t count, size_t size, void *block) {
     if (size != 0 && count > SIZE_MAX / size)
         return no_memory(ctx, count, size);
     size_t bytes = count * size;
+    PV_TRY(pv__spill_alloc(ctx, bytes, &made));
+    if (made) {
+        memcpy(block, &made, sizeof made);
+        return PV_OK;
+    }
     bool own = ctx->options.allocator.alloc != libc_alloc;
     if (own)
         made = ctx->options.allocator.alloc(ctx->options.allocator.state, bytes ? bytes : 1);
@@ -178,6 +184,12 @@ pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *block) {
     if (size != 0 && count > SIZE_MAX / size)
         return no_memory(ctx, count, size);
     size_t bytes = count * size;
+    bool done;
+    PV_TRY(pv__spill_resize(ctx, bytes, &held, &done));
+    if (done) {
+        memcpy(block, &held, sizeof held);
+        return PV_OK;
+    }
     void *made = ctx->options.allocator.resize(ctx->options.allocator.state, held, bytes ? bytes : 1);
     if (!made)
         return no_memory(ctx, count, size);
@@ -197,7 +209,13 @@ void pv__free(pv_ctx *ctx, const void *block) {
         return;
     void *writable; /* ownership is being given up, so shedding const is right here and nowhere else */
     memcpy(&writable, &block, sizeof writable);
+    if (pv__spill_free(ctx, writable))
+        return;
     ctx->options.allocator.release(ctx->options.allocator.state, writable);
+}
+
+bool pv__allocates_plainly(const pv_ctx *ctx) {
+    return ctx->options.allocator.alloc == libc_alloc;
 }
 
 pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {

@@ -398,6 +398,8 @@ done:
 }
 
 static pv_status read_file(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
+    if (pv__packed_recognise(path))
+        return pv__packed_read(ctx, path, table);
     return (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, options, table);
 }
 

@@ -117,4 +117,12 @@ PV_MUST_USE pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *sim
 /* The column of that name, which must hold numbers; option is for messages. */
 pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, size_t *column);
 
+/* ---- packed.c ---------------------------------------------------------------------------------------------------- */
+
+bool pv__packed_recognise(const char *path);
+PV_MUST_USE pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table);
+void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed); /* NULL is fine */
+/* Refuses where the table's file was written to since it was opened. */
+PV_MUST_USE pv_status pv__packed_unchanged(pv_ctx *ctx, const pv_table *table);
+
 #endif

@@ -267,6 +267,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
+    PV_GOTO(done, pv__packed_unchanged(ctx, table));
     *schema = made;
     *dataset = data;
 done:

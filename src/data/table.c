@@ -22,6 +22,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
     pv__free(ctx, table->source);
     pv__free(ctx, table->line);
     pv__written_free(ctx, &table->written);
+    pv__packed_close(ctx, table->packed);
     pv__free(ctx, table);
 }
 

@@ -46,6 +46,8 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     double scale = (double)problem->n / (double)rows;
     for (size_t i = 0; i < rows; i++) {
         size_t n = (size_t)((double)i * scale);
+        if (i % 256 == 0)
+            pv__spill_breathe(ctx);
         memcpy(x + i * d, problem->x + n * d, d * sizeof *x);
         label[i] = problem->targets.label[n];
         if (stratum)

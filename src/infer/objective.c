@@ -266,8 +266,10 @@ static void run_group(pv__objective *o, pass what, int thread, size_t g, const d
         first = first > o->ahead ? first : o->ahead;
         last = last < o->behind ? last : o->behind;
     }
-    for (size_t c = first; c < last; c++)
+    for (size_t c = first; c < last; c++) {
+        pv__spill_breathe(o->ctx);
         run_chunk(o, what, thread, c, w, o->partial + g * stride);
+    }
 }
 
 /* The chunks beside the rank's own groups, for what they leave of each row. */

@@ -103,8 +103,8 @@ static void add_block(const pv__problem *problem, const pv__compute *compute, pv
 }
 
 /* Rows first .. last-1 of the subsample. */
-static void run_rows(const pv__problem *problem, const double *w, size_t first, size_t last, size_t rows, double *block,
-                     pv_model_work *work, pv__precondition *made) {
+static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double *w, size_t first, size_t last,
+                     size_t rows, double *block, pv_model_work *work, pv__precondition *made) {
     size_t size = made->size, d = size - 1, k = (size_t)problem->targets.classes;
     double scale = (double)problem->n / (double)rows;
     gathered g = gathered_in(block, size, k);
@@ -112,6 +112,7 @@ static void run_rows(const pv__problem *problem, const double *w, size_t first, 
     pv__log_ratio(problem, g.log_ratio);
     for (; first < last; first += BLOCK_ROWS) {
         size_t count = last - first < BLOCK_ROWS ? last - first : BLOCK_ROWS;
+        pv__spill_breathe(ctx);
         for (size_t r = 0; r < count; r++) {
             which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
             memcpy(g.x + r * d, problem->x + which[r] * d, d * sizeof *g.x);
@@ -152,7 +153,7 @@ static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const doubl
     for (size_t g = 0; g < groups; g++) {
         pv__precondition own = *made;
         own.factor = partial + g * length;
-        run_rows(problem, w, g * rows / groups, (g + 1) * rows / groups, rows, block + g * room, work[g], &own);
+        run_rows(ctx, problem, w, g * rows / groups, (g + 1) * rows / groups, rows, block + g * room, work[g], &own);
     }
     pv__part whole = pv__part_whole(groups);
     pv__sum(ctx, &whole, length, partial, made->factor);

@@ -1,0 +1,62 @@
+/* prevail pack: a table as a file of columns, which later commands map instead of reading it as text. */
+#include "cli/commands.h"
+#include "prevail/prevail.h"
+#include "tool/console.h"
+#include "tool/data.h"
+
+#include <string.h>
+
+typedef struct pack_options {
+    pv_csv_options csv;
+    const char *output;
+    bool single;
+    cli_running running;
+} pack_options;
+
+static const pv_option run_table[] = {
+    CLI_OPTION_OUTPUT(pack_options, output, "Where to write the packed table; usually NAME.pvt."),
+    {"single", PV_OPTION_FLAG, offsetof(pack_options, single), NULL, 0, 0, NULL, NULL,
+     "Round numbers to single precision: half the size, and seven digits of each."},
+    CLI_OPTION_MEMORY(pack_options, running.memory),
+    CLI_OPTION_QUIET(pack_options, running.quiet),
+    CLI_OPTION_END};
+
+static int run(cli_call *call) {
+    const pack_options *options = call->options;
+    pv_table *table = NULL;
+    if (!options->output)
+        return cli_error(call, PV_ERR_USAGE, NULL, "-o FILE is missing: name the packed table, as in -o study.pvt");
+    if (strcmp(options->output, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "-o -: a packed table is mapped, and must be a file: give its name");
+    pv_status status = pv_table_read(call->ctx, call->argument[0], &options->csv, &table);
+    if (status == PV_OK)
+        status = pv_table_pack(call->ctx, table, options->output, options->single);
+    if (status == PV_OK)
+        printf("%s: %zu rows, %zu columns%s\n", options->output, table->rows, table->columns,
+               options->single ? ", in single precision" : "");
+    pv_table_free(call->ctx, table);
+    return cli_done(call, status);
+}
+
+static const cli_argument arguments[] = {{"DATA", "A table, as prevail fit takes it: a CSV file, perhaps compressed."},
+                                         {NULL, NULL}};
+static const cli_group groups[] = {
+    {"Reading", pv_csv_option_table, offsetof(pack_options, csv)}, {"Running", run_table, 0}, {NULL, NULL, 0}};
+static const cli_example examples[] = {
+    {"prevail pack study.csv.gz -o study.pvt", "Once."},
+    {"prevail fit study.pvt --target case --prevalence 0.01 --memory 2G", "As often as you like."},
+    {NULL, NULL}};
+
+const cli_command cli_pack = {
+    .name = "pack",
+    .summary = "a table as a file of columns, which is mapped instead of read",
+    .usage = "DATA -o FILE [--single] [--memory SIZE]",
+    .text = "Reads a table once and writes it as a file of columns, numbers as such and texts as codes. All commands "
+            "that take a table take this file in its place, without parsing anything, and give the same results, byte "
+            "for byte: it keeps the name, the lines and the hash of the table that it was made of.",
+    .arguments = arguments,
+    .groups = groups,
+    .options_size = sizeof(pack_options),
+    .output = "The file, and a line that says what is in it.",
+    .examples = examples,
+    .run = run};

@@ -1,0 +1,331 @@
+/* Blocks of memory that lie in files, where a context may only have so much (pv_ctx_set_memory).
+ *
+ * Large blocks are ordinary memory as long as half of what is allowed holds them all. Further ones are mapped files
+ * without a name: the system writes their pages out and reads them back, and the program sees memory. Their space is
+ * reserved when they are made, so that a full disk is an error here and not a signal later. A thread watches how much
+ * of the process is resident and, where that comes near to what is allowed, gives the pages of the mapped files back.
+ * They stay in the system's cache as long as nobody else needs it, and are found there without the disk.
+ *
+ * No number depends on any of this.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+typedef struct block {
+    void *at;
+    size_t bytes;
+    int file; /* -1: ordinary memory; -2: a mapping of somebody else's, watched only */
+} block;
+
+enum { MEMORY = -1, WATCHED = -2 };
+
+struct pv__spill {
+    pthread_mutex_t lock;
+    size_t allowed, large, held; /* held: of large blocks in ordinary memory */
+    char *folder;
+    block *blocks;
+    size_t count, room;
+    pthread_t watcher;
+    pthread_cond_t wake;
+    bool watching, stop;
+};
+
+/* ---- giving pages back ------------------------------------------------------------------------------------------- */
+
+static size_t resident(void) {
+    char text[128];
+    unsigned long long size = 0, pages = 0;
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    if (file >= 0)
+        close(file);
+    text[n > 0 ? n : 0] = '\0';
+    char *end = text;
+    size = strtoull(text, &end, 10);
+    pages = strtoull(end, NULL, 10);
+    (void)size;
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The caller has the lock. */
+static void give_back(const pv__spill *s) {
+    if (resident() <= s->allowed / 4 * 3)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->blocks[i].file != MEMORY)
+            madvise(s->blocks[i].at, s->blocks[i].bytes, MADV_DONTNEED); /* of a file: nothing is lost */
+}
+
+void pv__spill_breathe(const pv_ctx *ctx) {
+    pv__spill *s = ctx->root->spill;
+    if (!s || !s->watching || resident() <= s->allowed / 4 * 3)
+        return;
+    pthread_mutex_lock(&s->lock);
+    give_back(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *watch(void *state) {
+    pv__spill *s = state;
+    const long pause = 2000000; /* ns: in which not much of a gigabyte is read */
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop) {
+        give_back(s);
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += pause;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        pthread_cond_timedwait(&s->wake, &s->lock, &until);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* The first file is what there is to watch. A system that gives no thread leaves the pages to itself. */
+static void start_watching(pv__spill *s) {
+    if (!s->watching)
+        s->watching = pthread_create(&s->watcher, NULL, watch, s) == 0;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static block *find(const pv__spill *s, const void *at) {
+    for (size_t i = s->count; i-- > 0;)
+        if (s->blocks[i].at == at)
+            return &s->blocks[i];
+    return NULL;
+}
+
+static bool add(pv__spill *s, void *at, size_t bytes, int file) {
+    if (s->count == s->room) {
+        size_t room = 2 * s->room + 64;
+        block *grown = reallocarray(s->blocks, room, sizeof *grown);
+        if (!grown)
+            return false;
+        s->blocks = grown;
+        s->room = room;
+    }
+    s->blocks[s->count++] = (block){at, bytes, file};
+    s->held += file == MEMORY ? bytes : 0;
+    if (file != MEMORY)
+        start_watching(s);
+    return true;
+}
+
+/* Takes it off the list; what is left to do for a file, unmap does without the lock: the system may take long over it,
+ * and the watcher must not wait. */
+static block drop(pv__spill *s, block *b) {
+    block dropped = *b;
+    s->held -= b->file == MEMORY ? b->bytes : 0;
+    *b = s->blocks[--s->count];
+    return dropped;
+}
+
+static void unmap(const block *b) {
+    if (b->file < 0)
+        return;
+    munmap(b->at, b->bytes);
+    close(b->file);
+}
+
+/* A file without a name. */
+static int make_file(const pv__spill *s) {
+    int file = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return file;
+    char path[4096];
+    int length = pv__format(path, sizeof path, "%s/prevail-XXXXXX", s->folder);
+    if (length < 0 || length >= (int)sizeof path)
+        return -1;
+    file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    return file;
+}
+
+static pv_status no_room(pv_ctx *ctx, const pv__spill *s, size_t bytes, int cause) {
+    return pv__fail(ctx, PV_ERR_WRITE,
+                    "`memory`: %.3g GB of rows do not fit, and cannot lie in %s: %s; allow more, or name a folder with "
+                    "room for them in TMPDIR",
+                    1e-9 * (double)bytes, s->folder, strerror(cause));
+}
+
+static pv_status map_file(pv_ctx *ctx, pv__spill *s, size_t bytes, void **made) {
+    int file = make_file(s), cause = errno;
+    if (file >= 0)
+        cause = posix_fallocate(file, 0, (off_t)bytes);
+    void *at = file >= 0 && cause == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        cause = cause ? cause : errno;
+        if (file >= 0)
+            close(file);
+        return no_room(ctx, s, bytes, cause);
+    }
+    pthread_mutex_lock(&s->lock);
+    bool added = add(s, at, bytes, file);
+    pthread_mutex_unlock(&s->lock);
+    if (!added) {
+        unmap(&(block){at, bytes, file});
+        return no_room(ctx, s, bytes, ENOMEM);
+    }
+    *made = at;
+    return PV_OK;
+}
+
+/* ---- what pv__alloc and the like ask ----------------------------------------------------------------------------- */
+
+pv_status pv__spill_alloc(pv_ctx *ctx, size_t bytes, void **made) {
+    pv__spill *s = ctx->root->spill;
+    *made = NULL;
+    if (!s || bytes < s->large)
+        return PV_OK;
+    pthread_mutex_lock(&s->lock);
+    bool fits = s->held < s->allowed / 2 && bytes <= s->allowed / 2 - s->held;
+    if (fits) {
+        *made = calloc(bytes, 1);
+        if (*made && !add(s, *made, bytes, MEMORY)) {
+            free(*made);
+            *made = NULL;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return fits ? PV_OK : map_file(ctx, s, bytes, made);
+}
+
+/* Grows or shrinks a mapped file; the content of ordinary memory moves to a new block. */
+static pv_status regrow(pv_ctx *ctx, pv__spill *s, block *b, size_t bytes, void **held) {
+    int cause = bytes > b->bytes ? posix_fallocate(b->file, 0, (off_t)bytes) : 0;
+    void *at = cause == 0 ? mremap(b->at, b->bytes, bytes, MREMAP_MAYMOVE) : MAP_FAILED;
+    if (at == MAP_FAILED)
+        return no_room(ctx, s, bytes, cause ? cause : errno);
+    if (bytes < b->bytes && ftruncate(b->file, (off_t)bytes) != 0)
+        errno = 0; /* the rest of the file is of no use, and goes with it */
+    b->at = *held = at;
+    b->bytes = bytes;
+    return PV_OK;
+}
+
+pv_status pv__spill_resize(pv_ctx *ctx, size_t bytes, void **held, bool *done) {
+    pv__spill *s = ctx->root->spill;
+    *done = false;
+    if (!s)
+        return PV_OK;
+    pthread_mutex_lock(&s->lock);
+    block *b = *held ? find(s, *held) : NULL;
+    pv_status status = PV_OK;
+    if (b && b->file >= 0) {
+        status = regrow(ctx, s, b, bytes, held);
+        *done = true;
+    } else if (b || bytes >= s->large) {
+        size_t old = *held ? malloc_usable_size(*held) : 0;
+        void *made = NULL;
+        pthread_mutex_unlock(&s->lock);
+        status = pv__spill_alloc(ctx, bytes < s->large ? s->large : bytes, &made);
+        if (status == PV_OK && made) {
+            if (*held)
+                memcpy(made, *held, old < bytes ? old : bytes);
+            pv__free(ctx, *held);
+            *held = made;
+            *done = true;
+        }
+        return status;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* Whether it was a mapped file, which is gone then. */
+bool pv__spill_free(pv_ctx *ctx, void *at) {
+    pv__spill *s = ctx->root->spill;
+    if (!s)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    block *b = find(s, at), dropped = {.file = MEMORY};
+    if (b && b->file != WATCHED)
+        dropped = drop(s, b);
+    pthread_mutex_unlock(&s->lock);
+    unmap(&dropped);
+    return dropped.file >= 0;
+}
+
+void pv__spill_watch(pv_ctx *ctx, void *at, size_t bytes, bool on) {
+    pv__spill *s = ctx->root->spill;
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    block *b = find(s, at);
+    if (on && !b)
+        (void)add(s, at, bytes, WATCHED);
+    else if (!on && b)
+        (void)drop(s, b);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the context's ----------------------------------------------------------------------------------------------- */
+
+static const char *folder_for(const char *folder) {
+    const char *named = folder ? folder : secure_getenv("TMPDIR");
+    return named && *named ? named : "/var/tmp"; /* /tmp may itself be memory */
+}
+
+pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder) {
+    enum { LEAST = 1 << 20 };
+    if (ctx->root != ctx || ctx->spill)
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory` is set once, before any work");
+    if (!pv__allocates_plainly(ctx))
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory` is for contexts without an allocator of their own");
+    if (bytes < LEAST)
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory`: %zu bytes are too few; allow 1M at least", bytes);
+    pv__spill *s = calloc(1, sizeof *s);
+    char *name = strdup(folder_for(folder));
+    pthread_condattr_t attributes;
+    if (!s || !name) {
+        free(s);
+        free(name);
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    }
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&s->lock, NULL);
+    s->allowed = bytes;
+    s->large = bytes / 256 > 65536 ? bytes / 256 : 65536;
+    s->folder = name;
+    ctx->spill = s;
+    return PV_OK;
+}
+
+void pv__spill_end(pv_ctx *ctx) {
+    pv__spill *s = ctx->spill;
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    if (s->watching)
+        pthread_join(s->watcher, NULL);
+    while (s->count) {
+        block dropped = drop(s, &s->blocks[s->count - 1]);
+        unmap(&dropped);
+    }
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->lock);
+    free(s->blocks);
+    free(s->folder);
+    free(s);
+    ctx->spill = NULL;
+}

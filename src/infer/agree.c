@@ -21,11 +21,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/infer.h"
+#include "infer/agree.h"
 
-enum { ROWS_MAX = 1 << 14, PARAMS_MAX = 300, LOOK = 1 << 16 }; /* LOOK: rows between looks at an interruption */
-enum { BLOCK = 256, GROUPS = 8 };                              /* rows taken together; parts of LOOK, one a thread */
-static const double TINY = 1e-8; /* of its scale: a variance that is rounding, where the two cannot differ */
+enum { LOOK = 1 << 16 };          /* rows between looks at an interruption */
+enum { BLOCK = 256, GROUPS = 8 }; /* rows taken together; parts of LOOK, one a thread */
+static const double TINY = 1e-8;  /* of its scale: a variance that is rounding, where the two cannot differ */
 
 typedef struct work {
     const pv__problem *problem;
@@ -175,7 +175,7 @@ static void covary(const work *m, const part *own, size_t begin, size_t end, dou
 /* Evenly spaced rows, as many as tell the covariances well enough. */
 static pv_status add_covariances(pv_ctx *ctx, work *m) {
     size_t n = m->problem->targets.n, count = 3 * m->P * m->P;
-    size_t all = n < ROWS_MAX || m->size == 1 ? n : ROWS_MAX;
+    size_t all = n < PV__AGREE_ROWS || m->size == 1 ? n : PV__AGREE_ROWS;
     double every = (double)n / (double)all;
     for (size_t begin = 0; begin < all; begin += LOOK) {
         size_t rows = all - begin < LOOK ? all - begin : LOOK;
@@ -257,35 +257,44 @@ static double quadratic(size_t n, double *C, double *d, const double *scale, int
     return sum;
 }
 
-/* The intercepts' part: means, and their distances from the marginal in standard errors, less what the prior does. */
-static void fill_means(const work *m, double total, pv_agreement *found) {
+/* The intercepts' part: means, and their distances from the marginal in standard errors, less what the prior does.
+ * scratch [J * (J + 2)]. */
+static void fill_means(const pv__agree_parts *m, double *scratch, pv_agreement *found) {
+    size_t P = m->J * m->size;
     double first = 0, mended = 0, of_first = 0, scale = 0;
-    double *block = m->A, *d = m->s, *diagonal = m->solved; /* no longer needed */
+    double *block = scratch, *d = block + m->J * m->J, *diagonal = d + m->J;
     for (size_t j = 0; j < m->J; j++) {
-        double g = m->g[j * m->size], V = m->B[j * m->size * (m->P + 1)], own = m->H[j * m->size * (m->P + 1)];
+        double g = m->g[j * m->size], V = m->V[j * m->size * (P + 1)], own = m->scale[j * m->size];
         d[j] = m->own[j * m->size];
-        found->mean[j + 1] = m->lambda[j + 1] - g / total;
+        found->mean[j + 1] = m->prevalence[j + 1] - g / m->total;
         found->z[j + 1] = V > TINY * own ? -d[j] / sqrt(V) : 0;
         first += g;
         mended += d[j];
         scale += own;
         diagonal[j] = own;
         for (size_t l = 0; l < m->J; l++) {
-            block[j * m->J + l] = m->B[j * m->size * m->P + l * m->size];
+            block[j * m->J + l] = m->V[j * m->size * P + l * m->size];
             of_first += block[j * m->J + l];
         }
     }
-    found->mean[0] = m->lambda[0] + first / total;
+    found->mean[0] = m->prevalence[0] + first / m->total;
     found->z[0] = of_first > TINY * scale ? mended / sqrt(of_first) : 0;
     found->mean_statistic = quadratic(m->J, block, d, diagonal, &found->mean_df);
 }
 
-/* The whole line. */
-static void fill_test(work *m, pv_agreement *found) {
-    for (size_t i = 0; i < m->P; i++)
-        m->solved[i] = m->H[i * (m->P + 1)];
-    found->statistic = quadratic(m->P, m->B, m->own, m->solved, &found->df);
-    found->p_value = found->df > 0 ? pv_chi_square_tail((double)found->df, found->statistic) : 1;
+pv_status pv__agree_conclude(pv_ctx *ctx, const pv__agree_parts *m, bool line, pv_agreement *found) {
+    double *scratch;
+    PV_TRY(pv__alloc(ctx, m->J * (m->J + 2), sizeof *scratch, &scratch));
+    fill_means(m, scratch, found);
+    pv__free(ctx, scratch);
+    found->df = 0;
+    found->statistic = 0;
+    found->p_value = 1;
+    if (line)
+        found->statistic = quadratic(m->J * m->size, m->V, m->own, m->scale, &found->df);
+    if (found->df > 0)
+        found->p_value = pv_chi_square_tail((double)found->df, found->statistic);
+    return PV_OK;
 }
 
 static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
@@ -308,7 +317,7 @@ static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
 pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
                     pv_agreement *found) {
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PARAMS_MAX && !problem->data;
+    bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PV__AGREE_PARAMS && !problem->data;
     work m = {.problem = problem, .k = k, .J = k - 1, .size = line ? d + 1 : 1, .lambda = lambda, .loglik = loglik};
     m.P = m.J * m.size;
     double *block, total = 0;
@@ -321,12 +330,17 @@ pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambd
     PV_GOTO(done, add_scores(ctx, &m));
     PV_GOTO(done, add_covariances(ctx, &m));
     reduce(&m);
-    fill_means(&m, total, found);
-    found->df = 0;
-    found->statistic = 0;
-    found->p_value = 1;
-    if (line)
-        fill_test(&m, found);
+    for (size_t i = 0; i < m.P; i++)
+        m.solved[i] = m.H[i * (m.P + 1)];
+    const pv__agree_parts parts = {.J = m.J,
+                                   .size = m.size,
+                                   .prevalence = lambda,
+                                   .total = total,
+                                   .g = m.g,
+                                   .own = m.own,
+                                   .V = m.B,
+                                   .scale = m.solved};
+    status = pv__agree_conclude(ctx, &parts, line, found);
 done:
     pv__free(ctx, block);
     return status;

@@ -136,6 +136,7 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     bool stated = problem->has_prevalence && !problem->unlabelled && problem->population.prevalence_n > 0;
     if (problem->stratified) { /* strata.c refuses what is more than that */
         problem->match = PV_MATCH_NONE;
+        problem->robust = o->infer == PV_INFER_ROBUST ? 1 : 0;
         return PV_OK;
     }
     bool sandwich = o->infer == PV_INFER_ROBUST;

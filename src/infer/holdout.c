@@ -3,8 +3,9 @@
  *   score  =  - sum_n v_n sum_y t_ny prevalence(y)/m_y log p(y|x_n,w),    m_y = sum_n v_n t_ny over these rows
  *
  * is the negative log-likelihood of a row of the stated population (soft labels included): label shares of the sample
- * do not matter. Where the loss is of the design, p(y|x,w) is first moved to that population, p(y|x,w)
- * prevalence(y)/design(y), normalised; without a stated prevalence the rows count as they are.
+ * do not matter. With strata it is share_s prevalence_s(y)/m_sy for a row of stratum s. Where the loss is of the
+ * design, p(y|x,w) is first moved to that population, p(y|x,w) prevalence(y)/design(y), normalised; without a stated
+ * prevalence the rows count as they are.
  */
 #include <math.h>
 #include <string.h>
@@ -13,23 +14,24 @@
 
 struct pv__holdout {
     pv__problem problem; /* the validation rows as a problem of their own; borrows */
-    double *factor;      /* [classes], prevalence(y)/m_y */
+    double *factor;      /* [classes], prevalence(y)/m_y; with strata [strata][classes] */
     double *shift;       /* [classes], log prevalence(y)/design(y) where the loss is of the design, else 0 */
     double *loglik;      /* [n][classes] */
 };
 
 enum { SPLIT_REPEAT = 1 << 30 }; /* what pv_folds_make takes for it: no cross-validation has so many */
 
-/* The number of folds and of those held out whose share is nearest, with a row of each label (or a group) for every
- * fold.
+/* The number of folds and of those held out whose share is nearest, with a row of each label, in each stratum where
+ * there are any (or a group), for every fold.
  */
-static void choose_folds(const pv_dataset *data, const int32_t *group, double share, int64_t *folds, int64_t *held) {
+static void choose_folds(const pv_dataset *data, int32_t strata, const int32_t *group, double share, int64_t *folds,
+                         int64_t *held) {
     static const int64_t tried[] = {2, 3, 4, 5, 10, 20};
     int64_t most = (int64_t)data->rows;
-    for (int y = 0; y < data->classes && !group; y++) {
+    for (int32_t i = 0; i < strata * data->classes && !group; i++) {
         int64_t count = 0;
         for (size_t n = 0; n < data->rows; n++)
-            count += data->label[n] == y;
+            count += data->label[n] == i % data->classes && (strata == 1 || data->stratum[n] == i / data->classes);
         most = count > 0 && count < most ? count : most;
     }
     for (size_t n = 0, groups = 0; n < data->rows && group; n++) {
@@ -54,7 +56,8 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_datas
     int64_t folds, first;
     int32_t *fold;
     size_t *row = NULL, kept = 0, out = data->rows;
-    choose_folds(data, data->group, options->validation, &folds, &first);
+    choose_folds(data, schema->strata && data->stratum ? schema->strata->count : 1, data->group, options->validation,
+                 &folds, &first);
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *fold, &fold));
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
@@ -82,7 +85,7 @@ done:
 
 pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *held, char *const *labels,
                           pv__holdout **holdout) {
-    size_t k = (size_t)problem->targets.classes;
+    size_t k = (size_t)problem->targets.classes, sets = pv__ratio_sets(problem);
     PV_TRY(pv__alloc(ctx, 1, sizeof **holdout, holdout));
     pv__holdout *h = *holdout;
     h->problem = *problem;
@@ -90,18 +93,27 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     h->problem.x = held->x;
     h->problem.data = held->images ? held : NULL;
     h->problem.targets = pv_dataset_targets(held);
-    PV_TRY(pv__alloc(ctx, held->rows + 2, k * sizeof *h->loglik, &h->loglik));
+    PV_TRY(pv__alloc(ctx, held->rows + 1 + sets, k * sizeof *h->loglik, &h->loglik));
     h->factor = h->loglik + held->rows * k;
-    h->shift = h->factor + k;
+    h->shift = h->factor + sets * k;
     double total = 0;
-    pv_label_mass(&h->problem.targets, h->factor);
-    for (size_t y = 0; y < k; y++) {
+    if (problem->stratified)
+        pv__strata_mass(&h->problem.targets, problem->stratified->strata, h->factor);
+    else
+        pv_label_mass(&h->problem.targets, h->factor);
+    for (size_t y = 0; y < sets * k; y++) {
         total += h->factor[y];
         if (!(h->factor[y] > 0))
-            return pv__fail(ctx, PV_ERR_INPUT, "`validation`: label '%s' has no row among the %zu held out; give more",
-                            labels[y], held->rows);
+            return pv__fail(ctx, PV_ERR_INPUT,
+                            "`validation`: label '%s' has no row among the %zu held out%s; give more", labels[y % k],
+                            held->rows, sets > 1 ? ", in one of the strata" : "");
     }
     bool stated = problem->has_prevalence;
+    const pv_stratified *strata = problem->stratified;
+    for (size_t i = 0; strata && i < sets * k; i++)
+        h->factor[i] = strata->share[i / k] * strata->prevalence[i] / h->factor[i];
+    if (strata)
+        return PV_OK;
     for (size_t y = 0; y < k; y++) {
         h->factor[y] = stated ? problem->population.prevalence[y] / h->factor[y] : 1 / total;
         if (stated && pv_loss_of_design(pv__problem_loss(problem)))
@@ -120,18 +132,20 @@ void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout) {
 pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *h, pv__aboard *aboard, const double *w, double *score) {
     const pv_targets *targets = &h->problem.targets;
     size_t k = (size_t)targets->classes;
+    const bool strata = h->problem.stratified != NULL;
     PV_TRY(aboard ? pv__aboard_loglik(ctx, aboard, &h->problem, h->loglik)
                   : pv__objective_loglik(ctx, &h->problem, w, h->loglik));
     *score = 0;
     for (size_t n = 0; n < targets->n; n++) {
         double *row = h->loglik + n * k;
+        const double *factor = h->factor + (strata ? (size_t)targets->stratum[n] * k : 0);
         for (size_t y = 0; y < k; y++)
             row[y] += h->shift[y];
         pv_log_softmax(targets->classes, row, row);
         for (size_t y = 0; y < k; y++) {
             double mass = pv__weight(targets, n) * pv__share(targets, n, (int)y);
             if (mass > 0)
-                *score -= mass * h->factor[y] * row[y];
+                *score -= mass * factor[y] * row[y];
         }
     }
     return PV_OK;

@@ -173,6 +173,10 @@ typedef struct pv__solution {
     int64_t best_epoch;   /* that w is of; 0: the last one run */
 } pv__solution;
 
+/* (posterior.c) Of strata: each draw's marginals [count][width], of the mixture and of every stratum, parted into the
+ * classifier's two arrays. */
+pv_status pv__part_marginals(pv_ctx *ctx, size_t count, size_t classes, size_t width, pv_classifier *classifier);
+
 /* Refuses posteriors that have no finite integral, before any work. */
 pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem);
 /* (separation.c) Whether the columns separate the labels: pv_classifier's `separated`. */
@@ -333,6 +337,9 @@ pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t,
 pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c);
 /* (precondition.c) A curvature of parameter i's prior that bounds its own from above; 0 without map. */
 double pv__prior_curvature(const pv__problem *problem, size_t i, double w);
+/* (agree_strata.c) The same of rows taken by stratum and label; lambda [strata][classes]. */
+pv_status pv__agree_strata(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
+                           pv_agreement *found);
 pv_status pv__agreement_new(pv_ctx *ctx, size_t classes, pv_agreement **made);
 void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement);
 

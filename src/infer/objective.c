@@ -53,7 +53,8 @@ static size_t chunk_rows(const pv_model *model) {
 void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
     if (problem->stratified) {
         size_t count = pv__ratio_sets(problem) * (size_t)problem->targets.classes;
-        memcpy(log_ratio, problem->stratum_log_ratio, count * sizeof *log_ratio);
+        for (size_t i = 0; i < count; i++)
+            log_ratio[i] = problem->tilted ? 0 : problem->stratum_log_ratio[i]; /* there the weights do it all */
         return;
     }
     for (int y = 0; y < problem->targets.classes; y++) {

@@ -108,8 +108,7 @@ static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_de
     return pv__fail(ctx, PV_ERR_INTERNAL, "no engine for this inference");
 }
 
-/* Each draw's marginals, of the mixture and of every stratum, as two arrays. */
-static pv_status part_marginals(pv_ctx *ctx, size_t count, size_t k, size_t width, pv_classifier *c) {
+pv_status pv__part_marginals(pv_ctx *ctx, size_t count, size_t k, size_t width, pv_classifier *c) {
     double *all = c->draw_log_marginal, *of = NULL;
     PV_TRY(pv__alloc(ctx, count, (width - k) * sizeof *of, &of));
     c->stratified->draw_log_marginal = of;
@@ -143,7 +142,7 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     PV_GOTO(done, pv__alloc(ctx, posterior->count, width * sizeof(double), &classifier->draw_log_marginal));
     PV_GOTO(done, find_marginals(ctx, &density, width, posterior, classifier->draw_log_marginal));
     if (problem->stratified)
-        PV_GOTO(done, part_marginals(ctx, posterior->count, k, width, classifier));
+        PV_GOTO(done, pv__part_marginals(ctx, posterior->count, k, width, classifier));
     if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem) && pv__model_is_free(problem->model))
         status = pv__state_prevalence(ctx, problem, posterior, classifier->draw_log_marginal);
 done:

@@ -33,15 +33,44 @@ static void label_weights(const pv__problem *problem, double t, double *a) {
         a[y] *= (k - 1) / (sum - square / mean);
 }
 
+/* With strata, t = 1 alone: a [strata][k], share_s pi_sy W/n_sy, scaled as above for a model of the prevalences. */
+static pv_status cell_weights(pv_ctx *ctx, const pv__problem *problem, double *a) {
+    const pv_stratified *of = problem->stratified;
+    size_t k = (size_t)problem->targets.classes, cells = (size_t)of->strata * k;
+    double *mass, total = 0, curvature = 0, variance = 0;
+    PV_TRY(pv__alloc(ctx, cells, sizeof *mass, &mass));
+    pv__strata_mass(&problem->targets, of->strata, mass);
+    for (size_t i = 0; i < cells; i++)
+        total += mass[i];
+    for (size_t i = 0; i < cells; i++) {
+        const double *pi = of->prevalence + i / k * k;
+        double square = 0, own = pi[i % k];
+        a[i] = of->share[i / k] * own * total / mass[i];
+        for (size_t y = 0; y < k; y++)
+            square += pi[y] * pi[y];
+        curvature += mass[i] * a[i] * (1 - square);
+        variance += mass[i] * a[i] * a[i] * (1 - 2 * own + square);
+    }
+    for (size_t i = 0; i < cells; i++)
+        a[i] *= curvature / variance;
+    pv__free(ctx, mass);
+    return PV_OK;
+}
+
 pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int32_t *fold, int32_t left_out,
                    pv__tilted *made) {
     const pv_targets *targets = &problem->targets;
     size_t n = targets->n, k = (size_t)targets->classes, soft = targets->label ? 0 : n * k;
-    PV_TRY(pv__alloc(ctx, n + soft + 2 * k, sizeof *made->block, &made->block));
-    double *weight = made->block, *frequency = weight + n, *mass = frequency + soft, *a = mass + k;
-    label_weights(problem, t, a);
+    size_t sets = pv__ratio_sets(problem);
+    PV_TRY(pv__alloc(ctx, n + soft + (1 + sets) * k, sizeof *made->block, &made->block));
+    double *weight = made->block, *frequency = weight + n, *mass = frequency + soft, *all = mass + k;
+    if (problem->stratified)
+        PV_TRY(cell_weights(ctx, problem, all));
+    else
+        label_weights(problem, t, all);
     for (size_t i = 0; i < n; i++) {
         double own = 0;
+        const double *a = pv__ratio_of(targets, all, i);
         for (size_t y = 0; y < k; y++) {
             double part = pv__share(targets, i, (int)y) * a[y];
             own += part;
@@ -55,8 +84,12 @@ pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int3
     made->problem = *problem;
     made->problem.tilted = true;
     made->problem.exponent = t;
-    made->problem.targets = (pv_targets){
-        .n = n, .classes = (int)k, .label = targets->label, .frequency = soft ? frequency : NULL, .weight = weight};
+    made->problem.targets = (pv_targets){.n = n,
+                                         .classes = (int)k,
+                                         .label = targets->label,
+                                         .frequency = soft ? frequency : NULL,
+                                         .weight = weight,
+                                         .stratum = targets->stratum};
     made->problem.mass = mass;
     pv_label_mass(&made->problem.targets, mass);
     return PV_OK;
@@ -252,21 +285,25 @@ done:
 
 bool pv__is_checked(const pv__problem *problem) {
     return pv__is_profile(problem) && pv__model_is_free(problem->model) && problem->has_prevalence &&
-           !problem->unlabelled && !problem->stratified && problem->population.prevalence_n > 0 &&
-           (!problem->data || problem->match > PV_MATCH_NONE);
+           !problem->unlabelled && problem->population.prevalence_n > 0 &&
+           (problem->stratified ? problem->batch == 0 : !problem->data || problem->match > PV_MATCH_NONE);
 }
 
 pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_agreement *found) {
     size_t n = problem->n, k = (size_t)problem->targets.classes;
+    size_t sets = problem->stratified ? pv__ratio_sets(problem) : 0; /* whose marginals lie behind that of all */
     double *block = NULL, *lambda, t = problem->robust;
     pv_stop stop = solution->stop;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, n * k + k, sizeof *block, &block));
+    PV_GOTO(done, pv__alloc(ctx, (n + 1 + sets) * k, sizeof *block, &block));
     lambda = block + n * k;
-    for (size_t y = 0; y < k; y++)
+    for (size_t y = 0; y < (1 + sets) * k; y++)
         lambda[y] = exp(solution->log_marginal[y]);
     PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, block));
-    PV_GOTO(done, pv__agree(ctx, problem, lambda, block, found));
+    if (sets > 0)
+        PV_GOTO(done, pv__agree_strata(ctx, problem, lambda + k, block, found));
+    else
+        PV_GOTO(done, pv__agree(ctx, problem, lambda, block, found));
     if (isnan(t)) {
         t = 0;
         found->chosen = pv_agreement_differs(found);

@@ -8,11 +8,13 @@
  * with log pi_y, of variance 1/(pi_y N_pr) where it was counted; nothing where it is known. A row of weight v is v
  * equal rows; a sampling weight is one row, whose score it multiplies. Rows of one cluster count as one, their scores
  * added, and G/(G - 1) for G clusters. With `loss` plain there is no prevalence and labels are chance: all rows are of
- * one kind (the variance of a survey's weighted regression). Strata of a survey have their clusters about their own
- * mean, and G of their own. Else, without sampling weights and clusters, each row's residual is divided by what it has
- * of its own prediction taken from 1 (HC3; for several logits a matrix): rows that pull the line towards themselves
- * have residuals that are too small, and with the labels' weights few rows pull hard. Draws are normal, so that
- * whatever takes a posterior's takes these.
+ * one kind (the variance of a survey's weighted regression). With strata the numbers of stratum and label are the
+ * design's: J has the scores of each about their mean, and D_sy is the sum of the cell's, as its weight is p(s) pi_sy;
+ * the people of a cohort, counted, are chance (variance 1/N_sy), and of prevalences alone only the parts of a stratum.
+ * Strata of a survey have their clusters about their own mean, and G of their own. Else, without sampling weights and
+ * clusters, each row's residual is divided by what it has of its own prediction taken from 1 (HC3; for several logits a
+ * matrix): rows that pull the line towards themselves have residuals that are too small, and with the labels' weights
+ * few rows pull hard. Draws are normal, so that whatever takes a posterior's takes these.
  */
 #include <math.h>
 #include <string.h>
@@ -26,11 +28,14 @@ typedef struct sandwich {
     const pv__problem *problem; /* not tilted */
     double t;
     size_t k, size, P;
-    size_t kinds; /* of rows, each with its own mean: labels, or one */
+    size_t kinds; /* of rows, each with its own mean: labels, labels in strata, or one */
+    size_t sets;  /* of labels: strata, or 1 */
     const double *w;
     double *loglik;        /* [n][k] at w */
     double *H, *J;         /* [P][P] */
-    double *D;             /* [k][P] */
+    double *D;             /* [kinds][P] */
+    double *chance;        /* [kinds], the variance of log pi of each; 0: known */
+    double *ratio;         /* [sets][k] */
     double *mean, *count;  /* [kinds][P], [kinds] */
     double *row, *q, *own; /* [size], [k], [P] */
     double *lever;         /* [k][P + k + 1] */
@@ -40,7 +45,7 @@ typedef struct sandwich {
 static void score_of(const sandwich *s, const pv__problem *tilted, const double *log_ratio, size_t n, double unit) {
     size_t k = s->k, size = s->size;
     for (size_t y = 0; y < k; y++)
-        s->q[y] = s->loglik[n * k + y] + log_ratio[y];
+        s->q[y] = s->loglik[n * k + y] + pv__ratio_of(&tilted->targets, log_ratio, n)[y];
     pv_log_softmax((int)k, s->q, s->q);
     s->row[0] = 1;
     memcpy(s->row + 1, s->problem->x + n * (size - 1), (size - 1) * sizeof *s->row);
@@ -59,7 +64,7 @@ static size_t kind_of(const sandwich *s, size_t n) {
     for (int y = 1; y < targets->classes && s->kinds > 1; y++)
         if (pv__share(targets, n, y) > pv__share(targets, n, (int)best))
             best = (size_t)y;
-    return best;
+    return s->problem->stratified ? (size_t)targets->stratum[n] * s->k + best : best;
 }
 
 /* The problem as it was fitted: tilted, or for plain as it is. */
@@ -80,7 +85,7 @@ static double rows_of(const sandwich *s, size_t n) {
 static pv_status add_total(sandwich *s, const double *prevalence, double sign, double *to) {
     pv__problem moved = *s->problem;
     pv__tilted tilted = {0};
-    double *log_ratio = s->count; /* not in use yet */
+    double *log_ratio = s->ratio;
     moved.population.prevalence = prevalence;
     PV_TRY(lean(s, &moved, &tilted));
     pv__log_ratio(&tilted.problem, log_ratio);
@@ -108,6 +113,27 @@ static pv_status fill_slopes(sandwich *s, double *prevalence) {
             PV_TRY(add_total(s, prevalence, side / (2 * step), s->D + y * s->P));
         }
     return PV_OK;
+}
+
+/* Strata, whose prevalences are in the weights of their rows: from the cells' sums of scores, which are in mean. */
+static void fill_cells(sandwich *s) {
+    const pv_stratified *of = s->problem->stratified;
+    const pv_fit_options *o = s->problem->options;
+    bool people = o->phase_one || o->subcohort > 0;
+    for (size_t i = 0; i < s->kinds; i++) {
+        double n = o->subcohort > 0 ? s->count[i] : of->prevalence[i] * of->n[i / s->k];
+        s->chance[i] = isfinite(n) ? 1 / n : 0;
+        for (size_t c = 0; c < s->P; c++)
+            s->D[i * s->P + c] = s->count[i] * s->mean[i * s->P + c];
+    }
+    for (size_t first = 0; first < s->kinds && !people; first += s->k) /* a share that is not counted stays */
+        for (size_t c = 0; c < s->P; c++) {
+            double sum = 0;
+            for (size_t y = 0; y < s->k; y++)
+                sum += s->D[(first + y) * s->P + c];
+            for (size_t y = 0; y < s->k; y++)
+                s->D[(first + y) * s->P + c] -= of->prevalence[first + y] * sum;
+        }
 }
 
 /* Curvature, and the means of the scores by label. */
@@ -301,7 +327,7 @@ static pv_status close_up(sandwich *s) {
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < i; j++)
             s->J[j * P + i] = s->J[i * P + j];
-    for (size_t y = 0; y < s->k; y++)
+    for (size_t y = 0; y < s->kinds; y++)
         solve(P, s->H, s->D + y * P);
     for (size_t i = 0; i < P; i++) {
         PV_TRY(pv__go_on(s->ctx));
@@ -323,12 +349,11 @@ static pv_status close_up(sandwich *s) {
 /* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */
 static void take_roots(sandwich *s, double *factor) {
     size_t P = s->P;
-    double strength = s->kinds > 1 ? s->problem->population.prevalence_n : HUGE_VAL;
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j <= i; j++) {
             double sum = s->J[i * P + j];
-            for (size_t y = 0; y < s->k && isfinite(strength); y++)
-                sum += s->D[y * P + i] * s->D[y * P + j] / (s->problem->population.prevalence[y] * strength);
+            for (size_t y = 0; y < s->kinds; y++)
+                sum += s->D[y * P + i] * s->D[y * P + j] * s->chance[y];
             factor[i * P + j] = sum;
         }
     pv__cholesky(P, factor, 1e-12);
@@ -337,12 +362,13 @@ static void take_roots(sandwich *s, double *factor) {
 
 /* Draws of the parameters and, where the prevalence was counted, of the marginal with them. */
 static pv_status draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_marginal) {
-    size_t P = s->P, k = s->k;
-    const double *shares = s->kinds > 1 ? s->problem->population.prevalence : s->problem->design;
-    double strength = s->kinds > 1 ? s->problem->population.prevalence_n : HUGE_VAL, *z = s->own;
+    const pv_stratified *of = s->problem->stratified;
+    size_t P = s->P, k = s->k, sets = s->sets, width = (of ? 1 + sets : 1) * k;
+    const double *shares = of ? of->prevalence : s->kinds > 1 ? s->problem->population.prevalence : s->problem->design;
+    double *z = s->own;
     for (size_t n = 0; n < p->count; n++) {
         pv_rng rng = pv_rng_stream(seed, PV_STREAM_SANDWICH, n);
-        double *w = p->draws + n * P, *m = log_marginal + n * k;
+        double *w = p->draws + n * P, *all = log_marginal + n * width, *m = all + (of ? k : 0);
         PV_TRY(pv__go_on(s->ctx));
         for (size_t i = 0; i < P; i++)
             z[i] = pv_rng_normal(&rng);
@@ -351,46 +377,61 @@ static pv_status draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_m
             for (size_t j = 0; j <= i; j++)
                 w[i] += s->J[i * P + j] * z[j];
         }
-        for (size_t y = 0; y < k; y++) {
-            double pi = shares[y];
-            double moved = isinf(strength) ? 0 : pv_rng_normal(&rng) / sqrt(pi * strength);
-            m[y] = log(pi) + moved;
+        for (size_t y = 0; y < sets * k; y++) {
+            double chance = s->kinds > 1 ? s->chance[y] : 0,
+                   moved = chance > 0 ? pv_rng_normal(&rng) * sqrt(chance) : 0;
+            m[y] = log(shares[y]) + moved;
             for (size_t i = 0; moved != 0 && i < P; i++)
                 w[i] += moved * s->D[y * P + i];
         }
-        pv_log_softmax((int)k, m, m);
+        for (size_t i = 0; i < sets; i++)
+            pv_log_softmax((int)k, m + i * k, m + i * k);
+        for (size_t y = 0; of && y < k; y++) {
+            double sum = 0;
+            for (size_t i = 0; i < sets; i++)
+                sum += of->share[i] * exp(m[i * k + y]);
+            all[y] = log(sum);
+        }
     }
     return PV_OK;
 }
 
 static pv_status fill(sandwich *s, double **block) {
-    size_t n = s->problem->n, k = s->k, P = s->P;
+    size_t n = s->problem->n, k = s->k, P = s->P, cells = s->sets * k;
     pv__tilted tilted = {0};
-    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + 2 * k * P + 4 * k + s->size + k * (P + k + 1), sizeof **block,
-                     block));
+    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + cells * (2 * P + 3) + 2 * k + s->size + k * (P + k + 1),
+                     sizeof **block, block));
     s->loglik = *block;
     s->H = s->loglik + n * k;
     s->J = s->H + P * P;
     s->own = s->J + P * P;
     s->D = s->own + P;
-    s->mean = s->D + k * P;
-    s->count = s->mean + k * P;
-    s->q = s->count + k;
+    s->mean = s->D + cells * P;
+    s->count = s->mean + cells * P;
+    s->chance = s->count + cells;
+    s->ratio = s->chance + cells;
+    s->q = s->ratio + cells;
     s->row = s->q + k;
-    s->lever = s->row + s->size + 2 * k;
-    double *other = s->row + s->size; /* prevalences, then ratios */
+    s->lever = s->row + s->size + k;
+    double *prevalence = s->row + s->size;
     PV_TRY(pv__objective_loglik(s->ctx, s->problem, s->w, s->loglik));
-    if (s->kinds > 1 && isfinite(s->problem->population.prevalence_n))
-        PV_TRY(fill_slopes(s, other));
+    double strength = s->problem->population.prevalence_n;
+    bool counted = s->kinds > 1 && !s->problem->stratified && isfinite(strength);
+    if (counted)
+        PV_TRY(fill_slopes(s, prevalence));
+    for (size_t y = 0; counted && y < k; y++)
+        s->chance[y] = 1 / (s->problem->population.prevalence[y] * strength);
     PV_TRY(lean(s, s->problem, &tilted));
-    pv__log_ratio(&tilted.problem, other);
+    pv__log_ratio(&tilted.problem, s->ratio);
     pv_status status;
-    PV_GOTO(done, add_rows(s, &tilted, other));
+    PV_GOTO(done, add_rows(s, &tilted, s->ratio));
+    if (s->problem->stratified)
+        fill_cells(s);
     for (size_t i = 0; i < P; i++)
         s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
     pv__cholesky(P, s->H, 1e-12);
     bool clustered = s->problem->cluster || s->problem->survey;
-    PV_GOTO(done, (clustered ? add_clusters : add_squares)(s, &tilted, other));
+    PV_GOTO(done, (clustered ? add_clusters : add_squares)(s, &tilted, s->ratio));
     status = close_up(s);
 done:
     pv__tilted_free(s->ctx, &tilted);
@@ -400,13 +441,15 @@ done:
 static sandwich sandwich_of(pv_ctx *ctx, const pv__problem *problem, double t, const double *w) {
     size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model);
     bool labels_are_chance = pv_loss_of_design(pv__problem_loss(problem));
+    size_t sets = pv__ratio_sets(problem);
     return (sandwich){.ctx = ctx,
                       .problem = problem,
                       .t = t,
                       .k = k,
                       .size = P / (k - 1),
                       .P = P,
-                      .kinds = labels_are_chance ? 1 : k,
+                      .kinds = labels_are_chance ? 1 : sets * k,
+                      .sets = sets,
                       .w = w};
 }
 
@@ -436,7 +479,8 @@ pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const 
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (size_t)problem->options->draws, P * sizeof *p->draws, &p->draws));
     p->count = (size_t)problem->options->draws;
-    PV_GOTO(done, pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
+    size_t width = (problem->stratified ? 1 + s.sets : 1) * k;
+    PV_GOTO(done, pv__alloc(ctx, p->count, width * sizeof(double), &c->draw_log_marginal));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof(double), &p->mixture.weight));
     PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &p->mixture.mean));
     PV_GOTO(done, pv__alloc(ctx, P, P * sizeof(double), &p->mixture.factor));
@@ -446,7 +490,9 @@ pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const 
     memcpy(p->mixture.mean, w, P * sizeof *w);
     PV_GOTO(done, fill(&s, &block));
     take_roots(&s, p->mixture.factor);
-    status = draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal);
+    PV_GOTO(done, draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal));
+    if (problem->stratified)
+        status = pv__part_marginals(ctx, p->count, k, width, c);
 done:
     pv__free(ctx, block);
     if (status == PV_ERR_INTERRUPTED) { /* the estimate stays, without a posterior that is not whole */

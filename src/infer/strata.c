@@ -238,17 +238,23 @@ static pv_status refuse(pv_ctx *ctx, const pv__problem *problem) {
     if (weighted && (problem->batch > 0 || o->infer > PV_INFER_ML || !problem->targets.label))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`loss` iw with `strata` is a weighted estimate of hard labels from all rows at once: choose "
-                        "`infer` map or ml and leave `batch` out; intervals are those of `loss` ig");
-    if (o->infer == PV_INFER_ROBUST)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer` robust knows no strata: choose laplace, vi, hmc, map or ml");
+                        "`infer` map or ml and leave `batch` out; leave `loss` out and choose `infer` robust for its "
+                        "intervals");
+    if (o->infer == PV_INFER_ROBUST && (problem->batch > 0 || !pv_model_has_coefficients(problem->model)))
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`infer` robust is for `model` linear in the full batch: choose another `infer`, or change these");
     if (o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO)
-        return pv__fail(ctx, PV_ERR_USAGE, "`match` %s knows no strata: leave it out",
-                        pv_match_name((pv_match)o->match));
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`match` %s moves one output bias, and every stratum has a prevalence of its own: leave it out, "
+            "or choose `infer` robust, whose mean risks are the stated ones",
+            pv_match_name((pv_match)o->match));
     if (strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`robust` %s knows no strata: leave it out; `loss` iw weights the rows",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`robust` %s: with `strata` there is nothing between maximum likelihood and the weighted "
+                        "estimator; leave it out, or choose `infer` robust or `loss` iw for the latter",
                         o->robust);
-    if (o->validation > 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`validation` knows no strata yet: leave it out");
     if (strcmp(o->intercept_prior, "jeffreys") == 0)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`intercept-prior` jeffreys is of one prevalence: with `strata` choose auto, normal:S or none");

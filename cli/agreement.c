@@ -18,6 +18,9 @@ void cli_print_agreement(const pv_classifier *c) {
         printf(
             "  the line of the rows (profile) and that of the population (iw) %s: chi-square %.1f of %lld, p = %.2g\n",
             pv_agreement_differs(a) ? "differ" : "agree", a->statistic, (long long)a->df, a->p_value);
+    if (c->stratified && pv_agreement_differs(a) && a->exponent == 0)
+        printf("  errors and intervals here are of the first and take it for right; --infer robust has those of the "
+               "second\n");
     if (a->chosen || a->exponent > 0)
         printf("  the fit lies %s (--robust %.4g%s)\n",
                a->exponent == 0   ? "on the first"

@@ -408,19 +408,18 @@ static void add_constraints(work *w) {
 /* u of row n, by the factor of V in A, and its square. */
 static void add_lever(work *w, size_t n, double v) {
     size_t P = w->P;
-    double sum = 0;
     fill_gamma(w, n);
     for (size_t y = 0; y < w->k; y++) {
-        double *x = w->gamma + y * P;
+        double *x = w->gamma + y * P, sum = 0;
         for (size_t i = 0; i < P; i++) {
             for (size_t c = 0; c < i; c++)
                 x[i] -= w->A[i * P + c] * x[c];
             x[i] /= w->A[i * P + i];
-            sum += w->q[y] * x[i] * x[i];
+            sum += x[i] * x[i];
         }
+        w->levers[0] += v * w->q[y] * sum;
+        w->levers[1] += v * w->q[y] * sum * sum;
     }
-    w->levers[0] += v * sum;
-    w->levers[1] += v * sum * sum;
 }
 
 static pv_status make_work(pv_ctx *ctx, work *w, double **block) {

@@ -63,7 +63,8 @@ const pv_option pv_fit_option_table[] = {
      "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum; for "
      "images, and for a mlp in minibatches or beyond 1000 parameters, over the last layer alone), vi (a mixture of "
      "Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
-     "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile)."},
+     "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile); with "
+     "strata, of the weighted estimator."},
     {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "
      "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
@@ -105,7 +106,8 @@ const pv_option pv_fit_option_table[] = {
      "E "
      "epochs. warmup:E,cosine and so on: first rises linearly over E epochs."},
     {"validation", PV_OPTION_REAL, AT(validation), "0", 0, 0.5, NULL, "SHARE",
-     "Minibatches: hold out about this share of the rows, label by label (whole groups with `group`), and score them "
+     "Minibatches: hold out about this share of the rows, label by label (in each stratum; whole groups with `group`), "
+     "and score them "
      "after each epoch: negative log-likelihood in the stated population."},
     {"patience", PV_OPTION_INT, AT(patience), "0", 0, 1e9, NULL, "EPOCHS",
      "With `validation`: stop after so many epochs without a better score; the parameters of the best one are kept. 0: "

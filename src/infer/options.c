@@ -70,7 +70,8 @@ const pv_option pv_fit_option_table[] = {
      "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
      "population "
      "(cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. usual: "
-     "normal:2.5; for mlp auto, unless it has a hundred rows of each label for a parameter, or a posterior."},
+     "normal:2.5 (none for `infer` robust with strata); for mlp auto, unless it has a hundred rows of each label for a "
+     "parameter, or a posterior."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "

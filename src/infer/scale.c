@@ -266,7 +266,10 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
                 "`prior` auto: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
     if (chosen == none)
         chosen = USUAL;
-    if (options->infer == PV_INFER_ML)
+    /* The weighted estimator's likelihood is flat in strata whose part of the population is small, however many rows
+     * they have: there a prior that is weak elsewhere would decide. */
+    bool strata = schema->strata && (options->prevalence_by || options->phase_one || options->subcohort > 0);
+    if (options->infer == PV_INFER_ML || (strata && options->infer == PV_INFER_ROBUST && !asked))
         pv__format(prior, PV__PRIOR_TEXT, "none");
     else
         pv__format(prior, PV__PRIOR_TEXT, "normal:%g", scales[chosen]);

@@ -34,6 +34,7 @@ extern const designs_cell designs_cells[DESIGNS_CELLS];
 typedef struct designs_outcome {
     double slopes, risks; /* shares, of two slopes and of ten people's risks (PREVALENCE: strata) */
     double error, other;  /* sums over slopes; other: of the estimator it is compared with */
+    double told;          /* 1: fit's check says at 0.05 that the line does not hold; 0: it does not */
 } designs_outcome;
 
 typedef struct designs_options {

@@ -15,6 +15,7 @@ typedef struct summary {
     double slopes, slopes_se; /* shares, NaN: none */
     double risks, risks_se;
     double error; /* squared errors over the other's */
+    double told, told_se;
 } summary;
 
 static summary summarise(const designs *d, size_t cell) {
@@ -30,25 +31,28 @@ static summary summarise(const designs *d, size_t cell) {
     study_mean(&first->error, d->replicates, stride, &ours, &sd);
     study_mean(&first->other, d->replicates, stride, &other, &sd);
     s.error = ours / other;
+    size_t told = study_mean(&first->told, d->replicates, stride, &s.told, &sd);
+    s.told_se = sd / sqrt((double)told);
     return s;
 }
 
 /* ---- text and Markdown ------------------------------------------------------------------------------------------- */
 
 static void print_table(FILE *out, const designs *d, bool markdown) {
-    static const char *const titles[] = {"slopes", "risks", "error", "samples"};
+    static const char *const titles[] = {"slopes", "risks", "error", "told", "samples"};
     study_layout layout = {.markdown = markdown, .first = 26, .second = 18, .cell = 12};
-    study_table_head(out, &layout, "design", "how", 4, titles);
+    study_table_head(out, &layout, "design", "how", 5, titles);
     for (size_t c = 0; c < DESIGNS_CELLS; c++) {
         if (!designs_chosen(d->options, c))
             continue;
         summary s = summarise(d, c);
-        char cell[4][STUDY_CELL];
+        char cell[5][STUDY_CELL];
         study_value_text(s.slopes, s.slopes_se, 3, cell[0], STUDY_CELL);
         study_value_text(s.risks, s.risks_se, 3, cell[1], STUDY_CELL);
         study_value_text(s.error, NAN, 2, cell[2], STUDY_CELL);
-        snprintf(cell[3], STUDY_CELL, "%zu", s.n);
-        study_table_row(out, &layout, designs_cells[c].text, designs_cells[c].how, 4, cell);
+        study_value_text(s.told, s.told_se, 3, cell[3], STUDY_CELL);
+        snprintf(cell[4], STUDY_CELL, "%zu", s.n);
+        study_table_row(out, &layout, designs_cells[c].text, designs_cells[c].how, 5, cell);
     }
 }
 
@@ -60,7 +64,8 @@ static void print_all(FILE *out, const designs *d, bool markdown) {
         "%zu samples of %lld rows for each line, cohorts of %lld people; seed %lld.\nShare of 90 %% intervals that "
         "hold the truth, with its error in the last digits: of two slopes, and of\nthe risks of ten people "
         "(unknown: of the strata's prevalences). error: mean squared error of the\nslopes over that of the weighted "
-        "estimator (--loss iw), for sets over that of regression without them.\n\n",
+        "estimator (--loss iw), for sets over that of regression without them. told: share of the\nsamples in which "
+        "the check of the line says, at 0.05, that it does not hold; here it does.\n\n",
         d->replicates, (long long)d->options->rows, (long long)d->options->cohort, (long long)d->options->shared.seed);
     print_table(out, d, markdown);
 }
@@ -85,6 +90,8 @@ static json_t *json_result(const cli_call *call, const designs *d) {
         cli_json_set(entry, "risks", cli_json_real(s.risks));
         cli_json_set(entry, "risks_se", cli_json_real(s.risks_se));
         cli_json_set(entry, "error", cli_json_real(s.error));
+        cli_json_set(entry, "told", cli_json_real(s.told));
+        cli_json_set(entry, "told_se", cli_json_real(s.told_se));
         cli_json_set(cells, designs_cells[c].name, entry);
     }
     cli_json_set(object, "study", cli_json_text("designs"));

@@ -547,7 +547,7 @@ static void scores_validation_rows(void **state) {
         pv__holdout *h = NULL;
         double got, wanted = 0, mass[K] = {0};
         CHECK_OK(ctx, pv__holdout_new(ctx, &rows, &held, labels, &h));
-        CHECK_OK(ctx, pv__holdout_score(ctx, h, w, &got));
+        CHECK_OK(ctx, pv__holdout_score(ctx, h, NULL, w, &got));
         for (int n = 0; n < N; n++)
             for (int y = 0; y < K; y++)
                 mass[y] += weight[n] * (kind % 2 ? soft[n * K + y] : label[n] == y);

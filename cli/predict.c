@@ -236,6 +236,9 @@ static int report(cli_call *call, const predict_options *options, const work *he
     const pv_classifier *c = held->classifier;
     if (options->posterior == JOINT)
         note_update(call, held);
+    if (options->interval > 0 && c->posterior && c->posterior->dims < pv_model_params(c->model))
+        cli_note(call, "the intervals are of the network's last layer alone: they hold true risks far less often than "
+                       "they say");
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
     cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);

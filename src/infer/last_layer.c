@@ -274,7 +274,7 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     PV_GOTO(done, draw_all(ctx, &h, solution->w + params - dims, c));
     pv__log(ctx, PV_LOG_INFO,
             "the posterior is of the last layer alone (%zu of %zu parameters; prior scale %.3g): intervals take the "
-            "layers below as right",
+            "layers below as right, and hold true risks far less often than they say",
             dims, params, h.scale);
 done:
     if (status == PV_ERR_INTERRUPTED && c->posterior) { /* the estimate stays, without half a posterior */

@@ -3,10 +3,12 @@
   /usr/bin/python3 studies/coverage/last_layer.py PREVAIL [--replicates 20] [--rows 250] [--epochs 20]
 
 Simulated CT nodules (prevail simulate ct-nodules, whose file has the true probability of each nodule): --rows of either
-label to learn from, 150 of either to judge, prevalence 0.02. A small convnet, fitted with seeds 1 to 5. `last layer`: the
+label to learn from, 300 of either to judge, prevalence 0.02. A small convnet, fitted with seeds 1 to 5. `last layer`: the
 first of them with --infer laplace, predict --interval 0.9. `ensemble`: in log odds, the mean of five and 2.13 of their
 standard deviations (Student's t, four degrees of freedom) either way. A row counts as held where the interval of its
-probability has the true one; rows of one data set are not independent, so that the standard error is over data sets.
+probability has the true one. `groups`: twenty of rows with neighbouring predictions, by the mean of their true probabilities, weighted to
+the population, and the means of their intervals' ends: what a network cannot tell apart it cannot be asked to. Rows of one data
+set are not independent, so that standard errors are over data sets.
 Written for Python 3 with NumPy; prints one table.
 """
 import argparse
@@ -33,13 +35,25 @@ def logit(p):
     return np.log(p) - np.log1p(-p)
 
 
+def judge(truth, weight, centre, low, high):
+    """Shares of rows and of groups that are held, mean width and error, all in log odds."""
+    groups = []
+    for part in np.array_split(np.argsort(centre), 20):
+        risk = logit((weight[part] / (1 + np.exp(-truth[part]))).sum() / weight[part].sum())
+        groups.append(low[part].mean() <= risk <= high[part].mean())
+    held = (low <= truth) & (truth <= high)
+    return held.mean(), np.mean(groups), (high - low).mean(), np.abs(centre - truth).mean()
+
+
 def one(prevail, folder, seed, rows, epochs):
     train, test = os.path.join(folder, "train.npz"), os.path.join(folder, "test.npz")
     run(prevail, "simulate", "ct-nodules", "--cases", rows, "--controls", rows, "--prevalence", 0.02, "--size", 24,
         "--seed", seed, "-o", train)
-    run(prevail, "simulate", "ct-nodules", "--cases", 150, "--controls", 150, "--prevalence", 0.02, "--size", 24,
+    run(prevail, "simulate", "ct-nodules", "--cases", 300, "--controls", 300, "--prevalence", 0.02, "--size", 24,
         "--seed", 100000 + seed, "-o", test)
-    truth = logit(np.load(test)["probability"])
+    data = np.load(test)
+    truth = logit(data["probability"])
+    weight = np.where(data["labels"] == 1, 0.02, 0.98)
     members, bounds, mean = [], None, None
     for s in range(1, 6):
         model, out = os.path.join(folder, "m.model"), os.path.join(folder, "p.csv")
@@ -54,8 +68,8 @@ def one(prevail, folder, seed, rows, epochs):
     members = np.array(members)
     centre, reach = members.mean(0), 2.132 * members.std(0, ddof=1)
     return {
-        "last layer": ((bounds[0] <= truth) & (truth <= bounds[1]), bounds[1] - bounds[0], np.abs(mean - truth)),
-        "ensemble": (np.abs(centre - truth) <= reach, 2 * reach, np.abs(centre - truth)),
+        "last layer": judge(truth, weight, mean, *bounds),
+        "ensemble": judge(truth, weight, centre, centre - reach, centre + reach),
     }
 
 
@@ -70,13 +84,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, options.replicates + 1):
             for name, values in one(options.prevail, folder, seed, options.rows, options.epochs).items():
-                found.setdefault(name, []).append([v.mean() for v in values])
-    print("| method | rows | data sets | held (se) | mean width | mean error |\n|---|---|---|---|---|---|")
+                found.setdefault(name, []).append(values)
+    print("| method | rows | data sets | rows held (se) | groups held (se) | mean width | mean error |\n|---|---|---|---|---|---|---|")
     for name, values in found.items():
         values = np.array(values)
-        error = values[:, 0].std(ddof=1) / np.sqrt(len(values))
-        print(f"| {name} | {options.rows} + {options.rows} | {len(values)} | {values[:, 0].mean():.3f} ({error:.3f}) "
-              f"| {values[:, 1].mean():.2f} | {values[:, 2].mean():.2f} |", flush=True)
+        mean, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
+        print(f"| {name} | {options.rows} + {options.rows} | {len(values)} | {mean[0]:.3f} ({error[0]:.3f}) "
+              f"| {mean[1]:.2f} ({error[1]:.2f}) | {mean[2]:.2f} | {mean[3]:.2f} |", flush=True)
 
 
 main()

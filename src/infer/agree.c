@@ -90,9 +90,14 @@ static void score_rows(const work *m, const part *own, size_t j, size_t begin, s
             of_g[r] = v > 0 ? v * (share * m->a[j] - weight * own->p[j]) : 0;
             of_s[r] = v > 0 ? v * (share - own->q[j]) : 0;
         }
-        const double *x = d > 0 ? m->problem->x + first * d : NULL; /* rows of images have none */
-        g[0] += m->compute->rows_add(rows, d, x, of_g, g + 1);
-        s[0] += m->compute->rows_add(rows, d, x, of_s, s + 1);
+        for (size_t r = 0; d == 0 && r < rows; r++) { /* intercepts alone: rows of images have no columns */
+            g[0] += of_g[r];
+            s[0] += of_s[r];
+        }
+        if (d > 0) {
+            g[0] += m->compute->rows_add(rows, d, m->problem->x + first * d, of_g, g + 1);
+            s[0] += m->compute->rows_add(rows, d, m->problem->x + first * d, of_s, s + 1);
+        }
     }
 }
 

@@ -119,6 +119,7 @@ try_study() {
 
 fit="fit ../data.csv --target y --prevalence 0.1"
 kept="--checkpoint ck --checkpoint-every 0.001"
+try pack pack ../data.csv -o t.pvt
 try fit $fit --infer laplace --draws 100 -o b.model
 try trace $fit --batch 20 --epochs 100 --trace t.csv
 try checkpoint $fit --model mlp:16 --batch 20 --epochs 20 -o b.model --trace t.csv $kept

@@ -22,8 +22,9 @@
  * both scores. Shares do not matter: with a right model each stratum's weighted score has mean 0 on its own.
  *
  * Few rows of large weight make the statistic's tails longer than chi-square's. With u_n = gamma_n^T V^-1 gamma_n,
- * which add up to the degrees of freedom df, the rows count as m = df^2 / sum_n v_n u_n^2, and the statistic is taken
- * as Hotelling's of so many: times (m - df + 1)/(m df) it is F of df and m - df + 1.
+ * which add up to the degrees of freedom df, the rows count as m = 3 df^2 / sum_n v_n u_n^2 (normal contributions have
+ * three times the square of their variance for a mean fourth power, and count in full), and the statistic is taken as
+ * Hotelling's of so many: times (m - df + 1)/(m df) it is F of df and m - df + 1.
  */
 #include <math.h>
 #include <string.h>
@@ -408,18 +409,19 @@ static void add_constraints(work *w) {
 /* u of row n, by the factor of V in A, and its square. */
 static void add_lever(work *w, size_t n, double v) {
     size_t P = w->P;
+    double sum = 0;
     fill_gamma(w, n);
     for (size_t y = 0; y < w->k; y++) {
-        double *x = w->gamma + y * P, sum = 0;
+        double *x = w->gamma + y * P;
         for (size_t i = 0; i < P; i++) {
             for (size_t c = 0; c < i; c++)
                 x[i] -= w->A[i * P + c] * x[c];
             x[i] /= w->A[i * P + i];
-            sum += x[i] * x[i];
+            sum += w->q[y] * x[i] * x[i];
         }
-        w->levers[0] += v * w->q[y] * sum;
-        w->levers[1] += v * w->q[y] * sum * sum;
     }
+    w->levers[0] += v * sum;
+    w->levers[1] += v * sum * sum;
 }
 
 static pv_status make_work(pv_ctx *ctx, work *w, double **block) {
@@ -474,7 +476,7 @@ static pv_status test(pv_ctx *ctx, work *w, bool line, pv_agreement *found) {
                                    .V = w->V,
                                    .scale = w->scale};
     PV_TRY(pv__agree_conclude(ctx, &parts, line && sound, found));
-    double df = (double)found->df, rows = w->levers[0] * w->levers[0] / w->levers[1];
+    double df = (double)found->df, rows = 3 * w->levers[0] * w->levers[0] / w->levers[1];
     if (whole && rows > df && found->df == (int64_t)P) {
         double rest = rows - df + 1, f = found->statistic * rest / (rows * df);
         found->p_value = pv_beta_cdf(0.5 * rest, 0.5 * df, rest / (rest + df * f));

@@ -69,11 +69,10 @@ adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) 
     handle <- probs_handle(session, given)
     from <- shares_of(session, from, given, "from")
     if (is.null(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
-    unknown <- identical(to, "unknown")
-    place <- if (unknown) "unknown" else shares_of(session, to, given, "to")
+    place <- if (names_population(to)) to else shares_of(session, to, given, "to")
     said <- .Call(call_predict_probs, session, handle, from, place, 0.9, character(), character(), NULL, NULL)
     made <- like_given(said$p, given)
-    if (unknown) attr(made, "inferred") <- new_inferred(said$inferred, given$labels)
+    attr(made, "inferred") <- new_inferred(said$inferred, given$labels)
     made
   }, threads)
 }

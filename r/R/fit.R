@@ -7,7 +7,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   call <- match.call()
   given <- list(...)
   check_instead(given)
-  made <- make_frame(call, parent.frame())
+  made <- make_frame(call, parent.frame(), given[["missing"]])
   frame <- made$frame
   terms <- attr(frame, "terms")
   if (!is.null(stats::model.offset(frame))) refuse("`offset`: a fit with offsets is not there yet; leave it out")
@@ -36,6 +36,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   }, threads, verbose)
   fit <- describe(fit, handle, colnames(x))
   fit$counts <- !is.null(outcome$counts)
+  fit$sampled <- !is.null(sample)
   fit$positive <- if (length(fit$labels) == 2) fit$labels[2] else NULL
   fit$weights <- weights
   fit$n <- nrow(x)

@@ -21,8 +21,9 @@ design_terms <- function(expression, data, env) {
 
 column_name <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
-# The model frame of a call of prevail(), with the design's columns beside it.
-make_frame <- function(call, env) {
+# The model frame of a call of prevail(), with the design's columns beside it. missing: the option's value, which the
+# call may have as the name of a variable.
+make_frame <- function(call, env, missing = NULL) {
   formula <- eval(call[["formula"]], env)
   if (missing_formula(formula)) refuse("`formula` is missing: outcome ~ columns")
   data <- if (is.null(call[["data"]])) NULL else eval(call[["data"]], env)
@@ -42,7 +43,7 @@ make_frame <- function(call, env) {
   frame_call[["drop.unused.levels"]] <- TRUE
   if (!is.null(call[["na.action"]])) {
     frame_call[["na.action"]] <- eval(call[["na.action"]], env)
-  } else if (isTRUE(as.character(call[["missing"]]) %in% c("impute", "indicator"))) {
+  } else if (isTRUE(as.character(missing) %in% c("impute", "indicator"))) {
     frame_call[["na.action"]] <- quote(stats::na.pass)
   }
   extra <- unlist(unname(designs), recursive = FALSE)

@@ -169,7 +169,7 @@ model.frame.prevail <- function(formula, ...) {
   if (isTRUE(formula$loaded)) refuse("a model that was read from a file has no data; give `newdata`")
   call <- formula$call
   call$formula <- formula$formula
-  make_frame(call, environment(formula$formula))$frame
+  make_frame(call, environment(formula$formula), formula$options[["missing"]])$frame
 }
 
 model.matrix.prevail <- function(object, data = NULL, ...) {
@@ -232,6 +232,38 @@ extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
   c(attr(likelihood, "df"), -2 * as.numeric(likelihood) + k * attr(likelihood, "df"))
 }
 
+# Options that say what a likelihood is of, beside the formula.
+likelihood_options <- c("marginal", "match", "robust", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
+  "subcohort")
+
+# What two fits differ in that makes their likelihoods of different things; NULL: nothing.
+other_likelihood <- function(a, b) {
+  if (!identical(a$labels, b$labels)) return("outcomes")
+  stated <- function(fit) if (!is.null(fit$options[["prevalence"]])) fit$prevalence
+  if (!isTRUE(all.equal(stated(a), stated(b)))) {
+    return(paste0("stated prevalences (", share_text(stated(a)), " and ", share_text(stated(b)), ")"))
+  }
+  for (name in likelihood_options) {
+    values <- c(fit_option(a, name), fit_option(b, name))
+    if (!identical(values[1], values[2])) return(paste0("values of `", name, "` (", paste(values, collapse = " and "), ")"))
+  }
+  if (!identical(a$tables, b$tables) || !identical(a$sampled, b$sampled)) return("statements about the population")
+  other_data(model.frame.prevail(a), model.frame.prevail(b))
+}
+
+# The same of the rows that they learned from: what both have must be the same.
+other_data <- function(a, b) {
+  if (!identical(attr(a, "row.names"), attr(b, "row.names"))) return("rows")
+  if (!identical(stats::model.response(a), stats::model.response(b))) return("outcomes")
+  extra <- function(frame) grep("^\\(", names(frame), value = TRUE) # weights and designs
+  lost <- c(setdiff(extra(a), extra(b)), setdiff(extra(b), extra(a)))
+  if (length(lost)) return(if ("(weights)" %in% lost) "weights" else "designs")
+  for (name in intersect(names(a), names(b))) {
+    if (!identical(a[[name]], b[[name]])) return(paste0("data: ", name, " is not the same in both"))
+  }
+  NULL
+}
+
 anova.prevail <- function(object, ..., test = "Chisq") {
   fits <- c(list(object), list(...))
   if (length(fits) < 2) refuse("give at least two nested fits: anova(small, large)")
@@ -241,6 +273,10 @@ anova.prevail <- function(object, ..., test = "Chisq") {
   if (length(unique(rows)) > 1) refuse("the fits are not of the same rows: ", paste(rows, collapse = ", "))
   if (length(unique(losses)) > 1) refuse("the fits are not of the same loss: ", paste(losses, collapse = ", "))
   likelihoods <- lapply(fits, logLik)
+  for (fit in fits[-1]) {
+    differ <- other_likelihood(object, fit)
+    if (!is.null(differ)) refuse("likelihoods are compared where only the columns differ, and these fits have other ", differ)
+  }
   order <- order(vapply(likelihoods, attr, 0, "df"))
   likelihoods <- likelihoods[order]
   df <- vapply(likelihoods, attr, 0, "df")

@@ -1,12 +1,14 @@
 # Predictions in a population.
 
+# Whether a text names a population in the library's words; others are prevalences.
+names_population <- function(text) {
+  is.character(text) && length(text) == 1 && sub(":.*", "", text) %in% .Call(call_population_kinds)
+}
+
 # A population as the library reads it.
 population_text <- function(fit, population) {
   if (is.null(population)) return(if (is.null(fit$prevalence)) "design" else "true")
-  if (is.character(population) && length(population) == 1 &&
-    (population %in% c("true", "design", "unknown") || startsWith(population, "known:"))) {
-    return(population)
-  }
+  if (names_population(population)) return(population)
   paste0("known:", prevalence_text(population, fit$labels, fit$labels[length(fit$labels)], "population"))
 }
 

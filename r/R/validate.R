@@ -3,7 +3,7 @@
 # The rows of a fit as it learned from them.
 training_data <- function(fit) {
   if (isTRUE(fit$loaded)) refuse("a model that was read from a file has no data")
-  if (!is.null(fit$call$population_sample)) refuse("with `population_sample` there is no cross-validation here; the command has it")
+  if (isTRUE(fit$sampled)) refuse("with `population_sample` there is no cross-validation here; the command has it")
   frame <- model.frame.prevail(fit)
   outcome <- make_outcome(stats::model.response(frame), fit$target, fit$positive)
   of <- fit$design_terms
@@ -35,7 +35,7 @@ cv <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = N
   data <- training_data(object)
   found <- cross_validate(object, data, object$options, list(folds = folds, repeats = repeats, population = where,
     stated_for = stated_for, interval = level, bootstrap = -1))
-  made <- new_evaluation(found$judgement, 0.9, object$target_column)
+  made <- new_evaluation(found$judgement, level, object$target_column)
   names <- .Call(call_metrics)$metric
   made$folds <- data.frame(metric = names, mean = found$mean, sd = found$sd, pooled = found$pooled, lower = found$lo,
     upper = found$hi)[!is.nan(found$pooled), ]

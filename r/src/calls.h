@@ -14,6 +14,7 @@
     X(options, 0)                                                                                                      \
     X(about, 0)                                                                                                        \
     X(positive, 1)                                                                                                     \
+    X(population_kinds, 0)                                                                                             \
     X(shares, 4)                                                                                                       \
     X(model_facts, 2)                                                                                                  \
     X(model_draws, 2)                                                                                                  \

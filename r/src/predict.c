@@ -24,6 +24,19 @@ static SEXP as_list(const pv_prediction *said, const size_t *sources) {
     return list_done(&made);
 }
 
+/* The words that populations begin with. */
+SEXP call_population_kinds(void) {
+#define WORD(name, word, usage, text) word,
+    static const char *const words[] = {PV_POPULATION_LIST(WORD)};
+#undef WORD
+    R_xlen_t count = sizeof words / sizeof *words;
+    SEXP made = PROTECT(Rf_allocVector(STRSXP, count));
+    for (R_xlen_t i = 0; i < count; i++)
+        SET_STRING_ELT(made, i, Rf_mkChar(words[i]));
+    UNPROTECT(1);
+    return made;
+}
+
 /* names, texts: how an unknown prevalence is inferred. */
 SEXP call_predict(SEXP session, SEXP handle, SEXP table, SEXP population, SEXP level, SEXP names, SEXP texts) {
     pv_ctx *ctx = session_ctx(session);
@@ -72,7 +85,7 @@ SEXP call_probs(SEXP session, SEXP p, SEXP labels, SEXP label, SEXP weight) {
     return handle;
 }
 
-/* level: of what is inferred. from: shares, or NULL. to: shares, "unknown", or NULL: where they are. known: labels that
+/* level: of what is inferred. from: shares, or NULL. to: shares, the text of a population, or NULL: where they are. known: labels that
  * are known, codes from 0, -1 where not, or NULL. reference: probabilities of labelled rows, a handle, or NULL. */
 SEXP call_predict_probs(SEXP session, SEXP handle, SEXP from, SEXP to, SEXP level, SEXP names, SEXP texts, SEXP known,
                         SEXP reference) {

@@ -160,3 +160,17 @@ test_that("programs can call it", {
   expect_equal(coef(update(fit, . ~ . + dose))[["dose"]], coef(prevail(case ~ age + dose, d, prevalence = 0.1))[["dose"]])
   expect_equal(coef(update(fit, prevalence = 0.2))[[1]], coef(prevail(case ~ age, d, prevalence = 0.2))[[1]])
 })
+
+test_that("options that are variables are as good as texts", {
+  d <- study(300)
+  d$age[seq(1, 300, 3)] <- NA
+  how <- "impute"
+  fit <- prevail(case ~ age + dose, d, prevalence = 0.1, missing = how)
+  expect_equal(nobs(fit), 300)
+  expect_identical(coef(fit), coef(prevail(case ~ age + dose, d, prevalence = 0.1, missing = "impute")))
+  bare <- prevail(case ~ age + dose, d, prevalence = 0.1, missing = how, keep_frame = FALSE)
+  how <- "drop" # after the fit: its rows are those it had
+  expect_equal(nrow(model.frame(bare)), 300)
+  sample <- NULL
+  expect_s3_class(cv(prevail(case ~ dose, d, prevalence = 0.1, population_sample = sample), folds = 2), "prevail_cv")
+})

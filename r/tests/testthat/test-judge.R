@@ -10,6 +10,9 @@ test_that("probabilities move by the odds of the prevalence", {
   expect_input_error(adjust(c(0.2, NA), 0.5, 0.1), "row 2")
   expect_input_error(adjust(c(0.2, 1.2), 0.5, 0.1), "")
   expect_input_error(adjust(p, 0.5), "`to`")
+  expect_equal(adjust(p, 0.5, "known:0.01"), adjust(p, 0.5, 0.01))
+  expect_equal(sum(adjust(p, 0.5, "counts:2,1")), 1)
+  expect_input_error(adjust(p, 0.5, "counts:2"), "one whole number")
 })
 
 test_that("a prevalence is inferred", {
@@ -80,6 +83,10 @@ test_that("cross-validation and sweeps", {
   one <- d[found$fold != 1, ]
   refit <- prevail(case ~ age + dose, one, prevalence = 0.05)
   expect_equal(unname(predict(refit, d[found$fold == 1, ])), unname(found$predicted[found$fold == 1, "1"]), tolerance = 1e-6)
+  narrow <- cv(fit, folds = 3, level = 0.5)
+  width <- function(found) found$metrics["auc", "upper"] - found$metrics["auc", "lower"]
+  expect_lt(width(narrow), 0.6 * width(found))
+  expect_output(print(narrow), "50 % interval")
   table <- sweep(fit, prevalence = c(0.1, 0.01), losses = c("ig", "plain"))
   expect_equal(nrow(table), 4)
   expect_identical(sweep(matrix(1:4, 2), 1, 1:2), base::sweep(matrix(1:4, 2), 1, 1:2))

@@ -22,6 +22,22 @@ test_that("nested fits are compared by their likelihoods", {
   expect_input_error(logLik(prevail(case ~ age, d, prevalence = 0.01)), "prior")
 })
 
+test_that("likelihoods of different things are not compared", {
+  d <- study(300)
+  small <- prevail(case ~ age, d, prevalence = 0.01, infer = "ml", match = "none", threads = 1)
+  large <- function(...) update(small, . ~ . + dose, ...)
+  expect_s3_class(anova(small, large()), "anova")
+  expect_s3_class(anova(small, large(prevalence = c(`0` = 0.99, `1` = 0.01))), "anova")
+  expect_input_error(anova(small, large(prevalence = 0.02)), "prevalences .0.01 and 0.02")
+  expect_input_error(anova(small, large(prevalence_n = 100)), "prevalence_n")
+  expect_input_error(anova(small, large(marginal = "plugin")), "marginal")
+  expect_input_error(anova(small, large(data = transform(d, case = rev(case)))), "outcomes")
+  expect_input_error(anova(small, large(data = transform(d, age = rev(age)))), "age")
+  expect_input_error(anova(small, update(small, subset = -1)), "rows")
+  expect_input_error(anova(small, large(data = study(330)[31:330, ])), "rows")
+  expect_input_error(anova(small, update(small, weights = rep(1:2, 150))), "weights")
+})
+
 test_that("step and drop1 go by likelihoods", {
   d <- study()
   fit <- prevail(case ~ age + dose + smoker, d, infer = "ml")
@@ -64,6 +80,7 @@ test_that("predictions move with the population", {
   unknown <- predict(fit, d, population = "unknown")
   expect_s3_class(attr(unknown, "inferred"), "prevail_inferred")
   expect_equal(attr(unknown, "inferred")$value[["1"]], 0.5, tolerance = 0.15)
+  expect_equal(sum(predict(fit, d[1:20, ], population = "counts:15,5")), 5, tolerance = 1e-6)
   decisions <- predict(fit, d, type = "decision", costs = rbind(wait = c(`0` = 0, `1` = 200), go = c(1, 1)))
   expect_identical(decisions$action == "go", unname(predict(fit, d) > 1 / 200))
   parts <- predict(fit, type = "terms")

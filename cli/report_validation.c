@@ -16,7 +16,7 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
     pv_status status = pv_validation_judge(call->ctx, v->validation, v->labels, seed, &j);
     if (status != PV_OK)
         return cli_fail(call, status);
-    pv_report_judged shown = pv_report_judged_of(j, pv_assess_options_default().level);
+    pv_report_judged shown = pv_report_judged_of(j, v->validation->level);
     shown.target = v->target;
     shown.caveat = "The models of the folds differ a little in their own prevalence; the page takes its mean.";
     status = pv_report_put_judged(call->ctx, report, &shown);

@@ -62,6 +62,7 @@ typedef struct pv_validation {
     double seconds;
     double *observed; /* [classes], label shares of the rows judged */
     bool misleading;  /* stated for the rows as they are, whose shares are far from those of population */
+    double level;     /* of the intervals that were asked for */
 } pv_validation;
 
 /* Fits on all folds but one and predicts that one, for each fold and repeat; several at a time, with results that do
@@ -82,7 +83,8 @@ PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_vali
                                         const double *weight, pv_validation **validation);
 /* The rows of the first repeat, each by the model that did not see it, judged as one sample: with curves, and stated
  * for the population asked for where nothing else was stated (an unknown one is the rows' own). labels [classes].
- * Intervals as pv_assess_options_default has them. The caller frees *judgement. */
+ * Intervals of the validation's level, from as many replicates as pv_assess_options_default has. The caller frees
+ * *judgement. */
 PV_MUST_USE pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *validation, char *const *labels,
                                           int64_t seed, pv_judgement **judgement);
 void pv_validation_free(pv_ctx *ctx, pv_validation *validation); /* NULL is fine */

@@ -183,6 +183,7 @@ pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap,
     pv_assessment found;
     part p = {0};
     pv_status status;
+    v->level = level > 0 ? level : pv_assess_options_default().level;
     v->misleading = !v->stated && pv_shares_differ(v->data->classes, v->observed, v->population);
     PV_GOTO(done, part_new(ctx, v->data, &p));
     if (v->strata && v->stated) {

@@ -339,6 +339,7 @@ pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *v, char *const *
                           .prevalence = v->target ? v->observed : v->population};
     pv_judge_options options = pv_judge_options_default();
     options.stated_for = "population";
+    options.level = v->level;
     options.seed = seed;
     pv_judgement *j;
     judged_case it = {0};

@@ -434,7 +434,7 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
     }
     if (first->strata)
         PV_GOTO(fail, mix_all_strata(ctx, count, member, weight, total, v));
-    PV_GOTO(fail, pv__validation_judge(ctx, v, 0, 0.9, 0));
+    PV_GOTO(fail, pv__validation_judge(ctx, v, 0, first->level, 0));
     *validation = v;
     return PV_OK;
 fail:

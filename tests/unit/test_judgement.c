@@ -262,7 +262,9 @@ static void validations_are_one_sample(void **state) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.02";
     pv_validation_options how = pv_validation_options_default();
+    double width[3];
     for (int i = 0; i < 3; i++) {
+        how.level = i == 2 ? 0.5 : 0.9;
         how.population = i == 1 ? "unknown" : "design";
         how.stated_for = i == 2 ? "0.3" : "rows";
         pv_validation *v;
@@ -274,9 +276,11 @@ static void validations_are_one_sample(void **state) {
         near(j->found.value.auc, v->pooled->auc, 1e-12);
         near(j->offset, pv_logit(v->population[1]), 1e-12); /* what the probabilities have in them, not the rows */
         assert_true(i != 1 || fabs(v->population[1] - 0.5) > 1e-3);
+        width[i] = j->found.hi.auc - j->found.lo.auc;
         pv_judgement_free(ctx, j);
         pv_validation_free(ctx, v);
     }
+    assert_true(width[2] > 0 && width[2] < 0.6 * width[0]); /* intervals are of the validation's level */
 }
 
 /* ---- lack of memory ---------------------------------------------------------------------------------------------- */

@@ -64,6 +64,17 @@ class InferredPrevalence:
         return f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, {interval}{weak})"
 
 
+def _has_parts(value):
+    """Whether it cannot be the share of one label."""
+    return isinstance(value, Mapping) or np.ndim(value) > 0
+
+
+def _nested(strata, classes):
+    """The form of prevalences by stratum and label, for messages."""
+    by_label = ", ".join(f"{label!r}: ..." for label in classes.tolist()[:3])
+    return ", ".join(f"{stratum!r}: {{{by_label}}}" for stratum in strata.tolist()[:2])
+
+
 class Probabilities:
     """Another model's probabilities in a context: columns in the library's order, the positive class last of two."""
 
@@ -149,6 +160,12 @@ class Probabilities:
                     "to: with strata a mapping from each stratum to its prevalence, or 'unknown'", "usage"
                 )
             return np.ascontiguousarray(np.tile(self.shares(option, given), (len(self.strata), 1)))
+        if all(label_text(key) in self.names and not _has_parts(value) for key, value in given.items()):
+            raise InputError(
+                f"{option}: {listed([label_text(key) for key in given])} are names of labels and of strata: give each "
+                f"stratum a mapping of its own, {option}={{{_nested(self.strata, self.classes)}}}",
+                "usage",
+            )
         absent = [s for s in self.strata.tolist() if s not in given]
         if absent:
             raise InputError(f"{option} has no prevalence for stratum {absent[0]!r}, which strata has", "input")
@@ -263,6 +280,7 @@ def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, thread
     strata : array-like of shape (n,), optional
         The stratum (site, age group) of each row. Each is moved on its own: `from_` and `to` are then mappings from
         each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each.
+        Where names of strata are labels as well, give each stratum a mapping of labels.
     classes : sequence, optional
         The labels of the columns; default 0, 1, ...
     positive : label, optional

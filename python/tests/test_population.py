@@ -60,6 +60,17 @@ def test_adjust_names_what_is_wrong_with_strata(change, message):
         prevail.adjust([0.2, 0.4], **{**given, **change})
 
 
+@pytest.mark.parametrize("option", ["from_", "to"])
+def test_adjust_refuses_names_of_labels_and_strata(option):
+    """{0: 0.9, 1: 0.1} is read as shares of labels by one and as prevalences of strata by another."""
+    p, by_label = [0.2, 0.4, 0.6], {0: 0.9, 1: 0.1}
+    given = {"from_": 0.5, "to": {0: by_label, 1: [0.8, 0.2]}, "strata": [0, 1, 1]}
+    with pytest.raises(prevail.InputError, match=rf"{option}: 0, 1 .*{option}={{0: {{0: ..., 1: ...}}, 1: {{"):
+        prevail.adjust(p, **{**given, option: by_label})
+    named = prevail.adjust(p, from_=0.5, to={"a": 0.1, "b": 0.2}, strata=["a", "b", "b"])
+    np.testing.assert_array_equal(prevail.adjust(p, **given), named)
+
+
 def test_certainty_stays():
     np.testing.assert_array_equal(prevail.adjust([0.0, 1.0], from_=0.5, to=0.01), [0, 1])
 

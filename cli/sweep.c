@@ -1,36 +1,12 @@
 /* prevail sweep: how much depends on the prevalence that is assumed, and on the loss. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
-#include "cli/report_sections.h"
 #include "cli/stated.h"
+#include "cli/sweep.h"
 #include "cli/validation.h"
-#include "prevail/prevail.h"
-#include "tool/checkpoint.h"
-#include "tool/console.h"
-#include "tool/data.h"
-#include "tool/json.h"
-#include "tool/report.h"
-#include "tool/training.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct sweep_options {
-    cli_roles roles;
-    pv_fit_options fit;
-    const char *prevalence, *odds, *losses;
-    int64_t folds, repeats;
-    const char *holdout;
-    const char *population, *stated_for;
-    pv_unknown_options unknown; /* --population unknown: how */
-    bool mixture;
-    const char *mixture_prior;
-    const char *output;
-    report_options report;
-    cli_running running;
-    cli_checkpoint checkpoint;
-} sweep_options;
 
 #define AT(field) offsetof(sweep_options, field)
 
@@ -72,35 +48,11 @@ static const pv_option run_table[] = {
     CLI_OPTION_QUIET(sweep_options, running.quiet),
     CLI_OPTION_END};
 
-/* A row of the result. */
-typedef struct row {
-    pv_loss loss;
-    const char *prevalence; /* as given; "mixture" */
-    pv_validation *v;
-} row;
-
-typedef struct work {
-    const sweep_options *options;
-    cli_training training;
-    pv_table *holdout;
-    pv_dataset *judged; /* of the hold-out file */
-    char *list;         /* the prevalences, cut into pieces */
-    const char **prevalence;
-    size_t prevalences;
-    double *odds;     /* [prevalences], with strata: their factors; else NULL */
-    char (*name)[40]; /* [prevalences], what these are called */
-    pv_loss losses[PV_LOSSES];
-    size_t n_losses;
-    double *weight; /* [prevalences] */
-    row *rows;      /* [n_losses][prevalences, and one for the mixture] */
-    size_t n_rows;
-} work;
-
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 #define LOSS_WORD(name, word, text) " " #word ","
 
-static int read_losses(cli_call *call, const char *text, work *w) {
+static int read_losses(cli_call *call, const char *text, sweep_work *w) {
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         char word[16];
@@ -119,7 +71,7 @@ static int read_losses(cli_call *call, const char *text, work *w) {
     }
 }
 
-static void cut(const char *text, const char *parting, work *w) {
+static void cut(const char *text, const char *parting, sweep_work *w) {
     w->list = cli_copy(text);
     w->prevalence = cli_alloc(strlen(text) + 1, sizeof *w->prevalence);
     for (char *at = w->list;; at++) {
@@ -135,7 +87,7 @@ static void cut(const char *text, const char *parting, work *w) {
 }
 
 /* Commas part the numbers of two classes, semicolons distributions. Each is understood before any fit. */
-static int read_prevalences(cli_call *call, const char *text, work *w) {
+static int read_prevalences(cli_call *call, const char *text, sweep_work *w) {
     int classes = w->training.data->classes;
     cut(text, strchr(text, ';') || classes > 2 ? ";" : ",", w);
     double *p = cli_alloc((size_t)classes, sizeof *p), low, high;
@@ -148,7 +100,7 @@ static int read_prevalences(cli_call *call, const char *text, work *w) {
 }
 
 /* With strata: factors. */
-static int read_odds(cli_call *call, const char *text, work *w) {
+static int read_odds(cli_call *call, const char *text, sweep_work *w) {
     cut(text, ",", w);
     w->odds = cli_alloc(w->prevalences, sizeof *w->odds);
     w->name = cli_alloc(w->prevalences, sizeof *w->name);
@@ -165,7 +117,7 @@ static int read_odds(cli_call *call, const char *text, work *w) {
 }
 
 /* What is assumed, each once. */
-static int read_assumptions(cli_call *call, const sweep_options *options, work *w) {
+static int read_assumptions(cli_call *call, const sweep_options *options, sweep_work *w) {
     bool strata = options->roles.roles.strata != NULL;
     const char *name = strata ? "prevalence-odds" : "prevalence", *text = strata ? options->odds : options->prevalence;
     int code = (strata ? read_odds : read_prevalences)(call, text, w);
@@ -176,7 +128,7 @@ static int read_assumptions(cli_call *call, const sweep_options *options, work *
     return code;
 }
 
-static int read_weights(cli_call *call, const char *text, work *w) {
+static int read_weights(cli_call *call, const char *text, sweep_work *w) {
     w->weight = cli_alloc(w->prevalences, sizeof *w->weight);
     double total = 0;
     const char *at = text;
@@ -197,7 +149,7 @@ static int read_weights(cli_call *call, const char *text, work *w) {
     return CLI_OK;
 }
 
-static int check(cli_call *call, const sweep_options *options, work *w) {
+static int check(cli_call *call, const sweep_options *options, sweep_work *w) {
     const char *strata = options->roles.roles.strata;
     if (strata && options->prevalence)
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -224,7 +176,7 @@ static int check(cli_call *call, const sweep_options *options, work *w) {
     return code == CLI_OK ? cli_check_fit(call, &options->fit, w->losses, w->n_losses, false) : code;
 }
 
-static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
+static int read_holdout(cli_call *call, const sweep_options *options, sweep_work *w) {
     const cli_training *training = &w->training;
     int code = cli_read(call, training->schema, options->holdout, &options->roles.roles, &w->holdout);
     if (code != CLI_OK)
@@ -235,7 +187,7 @@ static int read_holdout(cli_call *call, const sweep_options *options, work *w) {
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
-static pv_status validate(cli_call *call, const work *w, pv_loss loss, size_t assumption, pv_validation **v) {
+static pv_status validate(cli_call *call, const sweep_work *w, pv_loss loss, size_t assumption, pv_validation **v) {
     const sweep_options *options = w->options;
     const pv_schema *schema = w->training.schema;
     const pv_dataset *data = w->training.data;
@@ -259,7 +211,7 @@ static pv_status validate(cli_call *call, const work *w, pv_loss loss, size_t as
     return status;
 }
 
-static pv_status mix(cli_call *call, const work *w, size_t first, pv_validation **v) {
+static pv_status mix(cli_call *call, const sweep_work *w, size_t first, pv_validation **v) {
     const pv_validation **member = cli_alloc(w->prevalences, sizeof *member);
     for (size_t i = 0; i < w->prevalences; i++)
         member[i] = w->rows[first + i].v;
@@ -280,14 +232,14 @@ static pv_status facts(cli_call *call, const sweep_options *options) {
     return status;
 }
 
-static int sweep(cli_call *call, work *w, bool *trouble) {
+static int sweep(cli_call *call, sweep_work *w, bool *trouble) {
     pv_status status = facts(call, w->options);
     w->rows = cli_alloc(w->n_losses * (w->prevalences + 1), sizeof *w->rows);
     for (size_t l = 0; l < w->n_losses && status == PV_OK; l++) {
         size_t first = w->n_rows;
         for (size_t i = 0; i < w->prevalences && status == PV_OK; i++) {
-            row *r = &w->rows[w->n_rows++];
-            *r = (row){.loss = w->losses[l], .prevalence = w->odds ? w->name[i] : w->prevalence[i]};
+            sweep_row *r = &w->rows[w->n_rows++];
+            *r = (sweep_row){.loss = w->losses[l], .prevalence = w->odds ? w->name[i] : w->prevalence[i]};
             size_t entered = pv_checkpoint_enter(call->ctx, "members", w->n_rows);
             status = validate(call, w, r->loss, i, &r->v);
             pv_checkpoint_leave(call->ctx, entered);
@@ -297,162 +249,17 @@ static int sweep(cli_call *call, work *w, bool *trouble) {
                 *trouble = true;
         }
         if (status == PV_OK && w->options->mixture) {
-            row *r = &w->rows[w->n_rows++];
-            *r = (row){.loss = w->losses[l], .prevalence = "mixture"};
+            sweep_row *r = &w->rows[w->n_rows++];
+            *r = (sweep_row){.loss = w->losses[l], .prevalence = "mixture"};
             status = mix(call, w, first, &r->v);
         }
     }
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static void print_json(cli_call *call, const work *w) {
-    const sweep_options *options = w->options;
-    json_t *object = cli_json_object(), *results = cli_json_array();
-    char *const *labels = w->training.schema->labels;
-    int classes = w->training.data->classes;
-    const double *observed = w->rows[0].v->observed;
-    double seconds = 0;
-    for (size_t i = 0; i < w->n_rows; i++) {
-        const row *r = &w->rows[i];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
-        cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
-        cli_json_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
-        cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
-        cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
-        cli_json_set(entry, "metrics", cli_json_validation(r->v));
-        cli_json_append(results, entry);
-        seconds += r->v->seconds;
-    }
-    cli_json_set(object, "results", results);
-    cli_json_set(object, "rows", json_integer((json_int_t)w->rows[0].v->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)w->training.data->dropped));
-    cli_json_set(object, "holdout_dropped", w->judged ? json_integer((json_int_t)w->judged->dropped) : json_null());
-    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
-    cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
-    cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
-    cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
-    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "data", cli_json_text(call->argument[0]));
-    cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
-    cli_json_set(object, "seed", json_integer(options->fit.seed));
-    cli_json_set(object, "seconds", cli_json_real(seconds));
-    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(object);
-}
-
-static void print_metric(const pv_metrics *metrics, const char *name) {
-    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-        if (strcmp(m->name, name) == 0) {
-            double value = pv_metric_get(metrics, m);
-            char text[16];
-            printf("  %9s", cli_metric_text(value, text, sizeof text));
-        }
-}
-
-static void print_title(const char *name, const char *title, int classes) {
-    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-        if (strcmp(m->name, name) == 0)
-            printf("  %*s%s", pv_metric_depends(m, classes) ? 8 : 9, title, pv_metric_depends(m, classes) ? "*" : "");
-}
-
-static void print_footer(const work *w) {
-    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
-    for (size_t i = 0; i < w->n_rows; i++)
-        each[i] = w->rows[i].v;
-    printf("\n\n  nell: log-loss; gain: information_gain; E/O: calibration_ratio; precision: average_precision\n"
-           "  plain is prior-corrected; positive: label %s; -: undefined\n",
-           w->training.schema->labels[w->training.data->classes - 1]);
-    cli_print_stated(w->n_rows, each);
-    if (each[0]->stated && w->prevalences > 1 && strcmp(w->options->population, "true") == 0)
-        printf(
-            "  Compare losses at one prevalence: those at another are of other people. --population design compares\n"
-            "  all, where the data were drawn.\n");
-    free(each);
-}
-
-static void print_table(cli_call *call, const work *w) {
-    static const char *const shown[] = {"nell", "information_gain", "brier", "calibration_ratio", "average_precision",
-                                        "auc"};
-    static const char *const titles[] = {"nell", "gain", "brier", "E/O", "precision", "auc"};
-    enum { SHOWN = sizeof shown / sizeof *shown };
-    const sweep_options *options = w->options;
-    printf("%zu rows of %s, ", w->rows[0].v->data->rows, options->holdout ? options->holdout : call->argument[0]);
-    if (options->holdout)
-        printf("models of %s", call->argument[0]);
-    else
-        printf("%lld folds, %lld repeat%s", (long long)options->folds, (long long)options->repeats,
-               options->repeats == 1 ? "" : "s");
-    int width = 10;
-    for (size_t i = 0; i < w->n_rows; i++)
-        if (strlen(w->rows[i].prevalence) > (size_t)width)
-            width = (int)strlen(w->rows[i].prevalence);
-    printf("; population %s\n\n", options->population);
-    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
-    for (size_t i = 0; i < w->n_rows; i++)
-        each[i] = w->rows[i].v;
-    cli_print_misleading(w->n_rows, each, w->training.schema->labels);
-    free(each);
-    printf("  %-5s  %-*s", "loss", width, "prevalence");
-    for (size_t m = 0; m < SHOWN; m++)
-        print_title(shown[m], titles[m], w->training.data->classes);
-    for (size_t i = 0; i < w->n_rows; i++) {
-        const row *r = &w->rows[i];
-        pv_metrics pooled;
-        pv_validation_summary(r->v, NULL, NULL, NULL, &pooled);
-        printf("\n%s  %-5s  %-*s", i && r->loss != r[-1].loss ? "\n" : "", pv_loss_name(r->loss), width, r->prevalence);
-        for (size_t m = 0; m < SHOWN; m++)
-            print_metric(&pooled, shown[m]);
-    }
-    print_footer(w);
-    for (size_t i = 0; i < call->warnings; i++)
-        printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
-    if (options->output)
-        printf("\nall metrics in %s\n", options->output);
-}
-
-static void write_value(FILE *out, double value) {
-    char number[32];
-    fputc(',', out);
-    if (!isnan(value)) {
-        pv_format_double(value, number, sizeof number);
-        fputs(number, out);
-    }
-}
-
-static int write_csv(cli_call *call, const work *w) {
-    pv_output output = {0};
-    pv_status status = pv_output_open(call->ctx, w->options->output, &output);
-    if (status == PV_OK) {
-        fputs("loss,prevalence", output.stream);
-        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-            fprintf(output.stream, ",%s", m->name);
-        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-            fprintf(output.stream, ",sd__%s", m->name);
-        fputc('\n', output.stream);
-        for (size_t i = 0; i < w->n_rows; i++) {
-            pv_metrics pooled, sd;
-            pv_validation_summary(w->rows[i].v, NULL, &sd, NULL, &pooled);
-            fprintf(output.stream, "%s,", pv_loss_name(w->rows[i].loss));
-            pv_csv_field(output.stream, w->rows[i].prevalence);
-            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-                write_value(output.stream, pv_metric_get(&pooled, m));
-            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
-                write_value(output.stream, pv_metric_get(&sd, m));
-            fputc('\n', output.stream);
-        }
-        status = pv_output_commit(call->ctx, &output);
-    }
-    pv_output_discard(call->ctx, &output);
-    return status == PV_OK ? CLI_OK : cli_fail(call, status);
-}
-
-static void note_dropped(cli_call *call, const work *w) {
+static void note_dropped(cli_call *call, const sweep_work *w) {
     const pv_dataset *data[] = {w->training.data, w->judged};
     const char *path[] = {call->argument[0], w->options->holdout};
     for (size_t i = 0; i < 2; i++)
@@ -460,49 +267,7 @@ static void note_dropped(cli_call *call, const work *w) {
             cli_note_dropped(call, path[i], data[i]);
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------- */
-
-static int fill_report(cli_call *call, const work *w, pv_report *report, const report_sweep_row *rows) {
-    const sweep_options *options = w->options;
-    int classes = w->training.data->classes;
-    const report_sweep_row *best = &rows[report_best(rows, w->n_rows)];
-    pv_report_section(report, "fit", "What was judged");
-    report_say(
-        report,
-        "A %.60s model was fitted with each loss at each assumed prevalence, and judged %s. Probabilities are for "
-        "the population %.60s.",
-        options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
-    report_put_warnings(call, report);
-    int code = report_put_sweep(call, report, rows, w->n_rows, classes);
-    report_validated validated = {
-        .labels = w->training.schema->labels, .target = options->roles.roles.target, .validation = best->validation};
-    if (code == CLI_OK)
-        code = report_put_validated(call, report, &validated, options->fit.seed);
-    if (code == CLI_OK)
-        report_put_source(call, report, w->training.table, options->holdout, options->fit.seed);
-    return code;
-}
-
-static int write_report(cli_call *call, const work *w) {
-    pv_report *report = NULL;
-    char data[200], title[300], lead[300];
-    pv_text_short(call->argument[0], 60, data, sizeof data);
-    snprintf(title, sizeof title, "Assumed prevalences and losses on %s", data);
-    snprintf(lead, sizeof lead, "%zu rows judged. prevail " PV_VERSION, w->rows[0].v->data->rows);
-    report_sweep_row *rows = cli_alloc(w->n_rows, sizeof *rows);
-    for (size_t i = 0; i < w->n_rows; i++)
-        rows[i] = (report_sweep_row){.loss = w->rows[i].loss,
-                                     .prevalence = w->rows[i].prevalence,
-                                     .odds = w->odds != NULL,
-                                     .validation = w->rows[i].v};
-    int code = report_begin(call, &w->options->report, title, lead, &report);
-    if (code == CLI_OK)
-        code = report_end(call, &w->options->report, report, fill_report(call, w, report, rows));
-    free(rows);
-    return code;
-}
-
-static void clear(cli_call *call, work *w) {
+static void clear(cli_call *call, sweep_work *w) {
     for (size_t i = 0; w->rows && i < w->n_rows; i++)
         pv_validation_free(call->ctx, w->rows[i].v);
     free(w->rows);
@@ -518,7 +283,7 @@ static void clear(cli_call *call, work *w) {
 
 static int run(cli_call *call) {
     sweep_options *options = call->options;
-    work w = {.options = options};
+    sweep_work w = {.options = options};
     bool trouble = false;
     call->collect = true;
     pv_fit_options first = options->fit;
@@ -543,13 +308,13 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = sweep(call, &w, &trouble);
     if (code == CLI_OK && options->output)
-        code = write_csv(call, &w);
+        code = sweep_write_csv(call, &w);
     if (code == CLI_OK && report_wanted(&options->report))
-        code = write_report(call, &w);
+        code = sweep_write_report(call, &w);
     if (code == CLI_OK && options->running.json)
-        print_json(call, &w);
+        sweep_print_json(call, &w);
     else if (code == CLI_OK)
-        print_table(call, &w);
+        sweep_print_table(call, &w);
     if (code == CLI_OK && !options->running.json)
         note_dropped(call, &w);
     code = cli_checkpoint_end(call, &options->checkpoint, code);
@@ -604,7 +369,7 @@ static const cli_example examples[] = {
 const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "what depends on the assumed prevalence and on the loss",
-    .usage = "DATA --target COL --prevalence LIST [--losses LIST] [options]",
+    .usage = "DATA --target COL (--prevalence LIST | --strata COLS --prevalence-by FILE) [--losses LIST] [options]",
     .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
             "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
             "between the assumptions; the sweep shows how much depends on them.\n"

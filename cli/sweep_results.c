@@ -1,0 +1,205 @@
+/* What a sweep found, as a table, CSV, JSON and a page. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report_sections.h"
+#include "cli/sweep.h"
+#include "cli/validation.h"
+#include "tool/json.h"
+
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
+
+void sweep_print_json(cli_call *call, const sweep_work *w) {
+    const sweep_options *options = w->options;
+    json_t *object = cli_json_object(), *results = cli_json_array();
+    char *const *labels = w->training.schema->labels;
+    int classes = w->training.data->classes;
+    const double *observed = w->rows[0].v->observed;
+    double seconds = 0;
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const sweep_row *r = &w->rows[i];
+        json_t *entry = cli_json_object();
+        cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
+        cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
+        cli_json_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
+        cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
+        cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
+        cli_json_set(entry, "metrics", cli_json_validation(r->v));
+        cli_json_append(results, entry);
+        seconds += r->v->seconds;
+    }
+    cli_json_set(object, "results", results);
+    cli_json_set(object, "rows", json_integer((json_int_t)w->rows[0].v->data->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)w->training.data->dropped));
+    cli_json_set(object, "holdout_dropped", w->judged ? json_integer((json_int_t)w->judged->dropped) : json_null());
+    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
+    cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
+    cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
+    cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
+    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
+    cli_json_set(object, "population", cli_json_text(options->population));
+    cli_json_set(object, "data", cli_json_text(call->argument[0]));
+    cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
+    cli_json_set(object, "seed", json_integer(options->fit.seed));
+    cli_json_set(object, "seconds", cli_json_real(seconds));
+    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
+    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    cli_json_set(object, "warnings", cli_json_warnings(call));
+    cli_json_print(object);
+}
+
+static void print_metric(const pv_metrics *metrics, const char *name) {
+    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+        if (strcmp(m->name, name) == 0) {
+            double value = pv_metric_get(metrics, m);
+            char text[16];
+            printf("  %9s", cli_metric_text(value, text, sizeof text));
+        }
+}
+
+static void print_title(const char *name, const char *title, int classes) {
+    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+        if (strcmp(m->name, name) == 0)
+            printf("  %*s%s", pv_metric_depends(m, classes) ? 8 : 9, title, pv_metric_depends(m, classes) ? "*" : "");
+}
+
+static bool has_plain(const sweep_work *w) {
+    for (size_t l = 0; l < w->n_losses; l++)
+        if (w->losses[l] == PV_LOSS_PLAIN)
+            return true;
+    return false;
+}
+
+static void print_footer(const sweep_work *w) {
+    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
+    for (size_t i = 0; i < w->n_rows; i++)
+        each[i] = w->rows[i].v;
+    printf("\n\n  nell: log-loss; gain: information_gain; E/O: calibration_ratio; precision: average_precision\n"
+           "  %spositive: label %s; -: undefined\n",
+           has_plain(w) ? "plain is prior-corrected; " : "", w->training.schema->labels[w->training.data->classes - 1]);
+    cli_print_stated(w->n_rows, each);
+    if (each[0]->stated && w->prevalences > 1 && strcmp(w->options->population, "true") == 0)
+        printf(
+            "  Compare losses at one prevalence: those at another are of other people. --population design compares\n"
+            "  all, where the data were drawn.\n");
+    free(each);
+}
+
+void sweep_print_table(cli_call *call, const sweep_work *w) {
+    static const char *const shown[] = {"nell", "information_gain", "brier", "calibration_ratio", "average_precision",
+                                        "auc"};
+    static const char *const titles[] = {"nell", "gain", "brier", "E/O", "precision", "auc"};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    const sweep_options *options = w->options;
+    printf("%zu rows of %s, ", w->rows[0].v->data->rows, options->holdout ? options->holdout : call->argument[0]);
+    if (options->holdout)
+        printf("models of %s", call->argument[0]);
+    else
+        printf("%lld folds, %lld repeat%s", (long long)options->folds, (long long)options->repeats,
+               options->repeats == 1 ? "" : "s");
+    int width = 10;
+    for (size_t i = 0; i < w->n_rows; i++)
+        if (strlen(w->rows[i].prevalence) > (size_t)width)
+            width = (int)strlen(w->rows[i].prevalence);
+    printf("; population %s\n\n", options->population);
+    const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
+    for (size_t i = 0; i < w->n_rows; i++)
+        each[i] = w->rows[i].v;
+    cli_print_misleading(w->n_rows, each, w->training.schema->labels);
+    free(each);
+    printf("  %-5s  %-*s", "loss", width, "prevalence");
+    for (size_t m = 0; m < SHOWN; m++)
+        print_title(shown[m], titles[m], w->training.data->classes);
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const sweep_row *r = &w->rows[i];
+        pv_metrics pooled;
+        pv_validation_summary(r->v, NULL, NULL, NULL, &pooled);
+        printf("\n%s  %-5s  %-*s", i && r->loss != r[-1].loss ? "\n" : "", pv_loss_name(r->loss), width, r->prevalence);
+        for (size_t m = 0; m < SHOWN; m++)
+            print_metric(&pooled, shown[m]);
+    }
+    print_footer(w);
+    for (size_t i = 0; i < call->warnings; i++)
+        printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
+    if (options->output)
+        printf("\nall metrics in %s\n", options->output);
+}
+
+static void write_value(FILE *out, double value) {
+    char number[32];
+    fputc(',', out);
+    if (!isnan(value)) {
+        pv_format_double(value, number, sizeof number);
+        fputs(number, out);
+    }
+}
+
+int sweep_write_csv(cli_call *call, const sweep_work *w) {
+    pv_output output = {0};
+    pv_status status = pv_output_open(call->ctx, w->options->output, &output);
+    if (status == PV_OK) {
+        fputs("loss,prevalence", output.stream);
+        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+            fprintf(output.stream, ",%s", m->name);
+        for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+            fprintf(output.stream, ",sd__%s", m->name);
+        fputc('\n', output.stream);
+        for (size_t i = 0; i < w->n_rows; i++) {
+            pv_metrics pooled, sd;
+            pv_validation_summary(w->rows[i].v, NULL, &sd, NULL, &pooled);
+            fprintf(output.stream, "%s,", pv_loss_name(w->rows[i].loss));
+            pv_csv_field(output.stream, w->rows[i].prevalence);
+            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+                write_value(output.stream, pv_metric_get(&pooled, m));
+            for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+                write_value(output.stream, pv_metric_get(&sd, m));
+            fputc('\n', output.stream);
+        }
+        status = pv_output_commit(call->ctx, &output);
+    }
+    pv_output_discard(call->ctx, &output);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+static int fill_report(cli_call *call, const sweep_work *w, pv_report *report, const report_sweep_row *rows) {
+    const sweep_options *options = w->options;
+    int classes = w->training.data->classes;
+    const report_sweep_row *best = &rows[report_best(rows, w->n_rows)];
+    pv_report_section(report, "fit", "What was judged");
+    report_say(
+        report,
+        "A %.60s model was fitted with each loss at each assumed prevalence, and judged %s. Probabilities are for "
+        "the population %.60s.",
+        options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
+    report_put_warnings(call, report);
+    int code = report_put_sweep(call, report, rows, w->n_rows, classes);
+    report_validated validated = {
+        .labels = w->training.schema->labels, .target = options->roles.roles.target, .validation = best->validation};
+    if (code == CLI_OK)
+        code = report_put_validated(call, report, &validated, options->fit.seed);
+    if (code == CLI_OK)
+        report_put_source(call, report, w->training.table, options->holdout, options->fit.seed);
+    return code;
+}
+
+int sweep_write_report(cli_call *call, const sweep_work *w) {
+    pv_report *report = NULL;
+    char data[200], title[300], lead[300];
+    pv_text_short(call->argument[0], 60, data, sizeof data);
+    snprintf(title, sizeof title, "Assumed prevalences and losses on %s", data);
+    snprintf(lead, sizeof lead, "%zu rows judged. prevail " PV_VERSION, w->rows[0].v->data->rows);
+    report_sweep_row *rows = cli_alloc(w->n_rows, sizeof *rows);
+    for (size_t i = 0; i < w->n_rows; i++)
+        rows[i] = (report_sweep_row){.loss = w->rows[i].loss,
+                                     .prevalence = w->rows[i].prevalence,
+                                     .odds = w->odds != NULL,
+                                     .validation = w->rows[i].v};
+    int code = report_begin(call, &w->options->report, title, lead, &report);
+    if (code == CLI_OK)
+        code = report_end(call, &w->options->report, report, fill_report(call, w, report, rows));
+    free(rows);
+    return code;
+}

@@ -47,12 +47,12 @@ void pv_diagnosis_free(pv_ctx *ctx, pv_diagnosis *diagnosis); /* NULL is fine */
 typedef struct pv_column_risk {
     size_t source;              /* of the schema */
     size_t bins;                /* at most 12; of a text column with more levels the heaviest */
-    size_t left_out;            /* levels of a text column that have rows and no bin */
     double *x;                  /* [bins], weighted means of a number; 0, 1, ... of a text column */
     int32_t *level;             /* [bins], TEXT: the level, -1 for rows that lack it; NULL: a number */
     double *predicted;          /* [bins], mean risk of the positive label */
     double *observed, *lo, *hi; /* [bins], its weighted share, NaN where no row has it, and the interval */
-    double away; /* mean square of the distance between the two in log odds, in half widths of the interval */
+    double away;     /* mean square of the distance between the two in log odds, in half widths of the interval */
+    size_t left_out; /* levels of a text column that have rows and no bin */
 } pv_column_risk;
 
 typedef struct pv_column_risks {

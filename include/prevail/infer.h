@@ -114,14 +114,14 @@ typedef struct pv_fit_options {
     /* Not in the table: */
     const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
     const pv_table *known;     /* what is in the file of these two that is named, which is then not read; NULL: it is */
-    double prevalence_odds;   /* what the odds of every prevalence in the file of prevalence_by are multiplied by, those
-                                 against the first label; 0: nothing */
-    bool trace;               /* minibatches: keep a pv_trace with the classifier */
-    const pv_dataset *sample; /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
-                                 none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
-                                 model's estimate of it */
-    const char *command;      /* what is kept in the classifier's record as the command; NULL: none */
-    bool bare;                /* without standard errors: a fit that is only to predict */
+    bool trace;                /* minibatches: keep a pv_trace with the classifier */
+    const pv_dataset *sample;  /* ig, full batch: rows of the true population by the same schema, labels not read; NULL:
+                                  none. They stand for p(x), and prevalence may then be NULL: the classifier's is the
+                                  model's estimate of it */
+    const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
+    bool bare;                 /* without standard errors: a fit that is only to predict */
+    double prevalence_odds; /* what the odds of every prevalence in the file of prevalence_by are multiplied by, those
+                               against the first label; 0: nothing */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
@@ -278,14 +278,14 @@ typedef struct pv_classifier {
     pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
     double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. NULL
                                   where there are none */
-    double *covariance;        /* [pv_model_params][pv_model_params], of which these are the roots of the diagonal. Not
-                                  kept in model files */
     const char *no_errors;     /* why there are none, in words; NULL: bare, or a posterior. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
     pv_reference
-        *reference; /* logistic models of two labels: the training rows', each by a model without it; or NULL */
+        *reference;     /* logistic models of two labels: the training rows', each by a model without it; or NULL */
+    double *covariance; /* [pv_model_params][pv_model_params], of the coefficients: standard_error is the root of its
+                           diagonal. NULL: not known. Not kept in model files */
 } pv_classifier;
 
 /* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.

@@ -153,10 +153,10 @@ typedef struct pv_column_importance {
 typedef struct pv_importance {
     size_t columns;
     pv_column_importance *column; /* [columns], the greatest loss first */
-    double *stated;               /* [classes], the population that the losses are for */
     double information;           /* what the model has: the entropy of the labels less its own mean -log p(y|x) */
     size_t rows;                  /* looked at */
     int64_t permutations;
+    double *stated; /* [classes], the population that the losses are for */
 } pv_importance;
 
 /* table, and roles by which the rows judged were made of it, as for pv_schema_apply. population: of the predictions;

@@ -190,28 +190,43 @@ static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w
     return PV_OK;
 }
 
-/* The covariance of coefficients a and b, of that of the parameters. */
-static double covariance_of(size_t P, const double *map, const double *covariance, size_t a, size_t b) {
-    double sum = 0;
+/* sum_j map[j][i] rows[j], for each i. A column moves its own coefficient and the intercepts, so that most of the map
+ * is zero; what has no part in a sum may be NaN. */
+static void combine(size_t P, const double *map, const double *rows, double *sums) {
+    memset(sums, 0, P * P * sizeof *sums);
+    for (size_t j = 0; j < P; j++)
+        for (size_t i = 0; i < P; i++) {
+            double share = map[j * P + i];
+            for (size_t l = 0; share != 0 && l < P; l++)
+                sums[i * P + l] += share * rows[j * P + l];
+        }
+}
+
+static void transpose(size_t P, double *square) {
     for (size_t i = 0; i < P; i++)
-        for (size_t j = 0; map[i * P + a] != 0 && j < P; j++) /* what has no part in it may be NaN */
-            if (map[j * P + b] != 0)
-                sum += map[i * P + a] * map[j * P + b] * covariance[i * P + j];
-    return sum;
+        for (size_t j = 0; j < i; j++) {
+            double kept = square[i * P + j];
+            square[i * P + j] = square[j * P + i];
+            square[j * P + i] = kept;
+        }
 }
 
 static pv_status set_errors(pv_ctx *ctx, const double *covariance, const double *w, pv_classifier *c) {
     size_t P = pv_model_params(c->model);
     double *map = NULL;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, P + 2, P * sizeof *map, &map));
+    PV_GOTO(done, pv__alloc(ctx, 2 * P + 2, P * sizeof *map, &map));
     PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &c->standard_error));
     PV_GOTO(done, pv__alloc(ctx, P * P, sizeof(double), &c->covariance));
     for (size_t i = 0; i < P; i++)
         PV_GOTO(done, weights_of(ctx, c, w, i, map + P * P, map + i * P));
+    double *half = map + (P + 2) * P;
+    combine(P, map, covariance, half);
+    transpose(P, half);
+    combine(P, map, half, c->covariance);
     for (size_t a = 0; a < P; a++) {
-        for (size_t b = 0; b <= a; b++)
-            c->covariance[a * P + b] = c->covariance[b * P + a] = covariance_of(P, map, covariance, a, b);
+        for (size_t b = 0; b < a; b++) /* rounding may differ */
+            c->covariance[b * P + a] = c->covariance[a * P + b];
         c->standard_error[a] = sqrt(c->covariance[a * P + a]);
     }
 done:

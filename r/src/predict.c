@@ -85,8 +85,9 @@ SEXP call_probs(SEXP session, SEXP p, SEXP labels, SEXP label, SEXP weight) {
     return handle;
 }
 
-/* level: of what is inferred. from: shares, or NULL. to: shares, the text of a population, or NULL: where they are. known: labels that
- * are known, codes from 0, -1 where not, or NULL. reference: probabilities of labelled rows, a handle, or NULL. */
+/* level: of what is inferred. from: shares, or NULL. to: shares, the text of a population, or NULL: where they are.
+ * known: labels that are known, codes from 0, -1 where not, or NULL. reference: probabilities of labelled rows, a
+ * handle, or NULL. */
 SEXP call_predict_probs(SEXP session, SEXP handle, SEXP from, SEXP to, SEXP level, SEXP names, SEXP texts, SEXP known,
                         SEXP reference) {
     pv_ctx *ctx = session_ctx(session);

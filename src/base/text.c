@@ -319,3 +319,22 @@ void pv_csv_field(void *stream, const char *text) {
     }
     fputc('"', stream);
 }
+
+bool pv__text_begins(const char *text, const char *with) {
+    for (; *with; text++, with++)
+        if (pv__lower(*text) != pv__lower(*with))
+            return false;
+    return true;
+}
+
+bool pv__text_ends(const char *text, const char *with) {
+    size_t length = strlen(text), tail = strlen(with);
+    return length > tail && pv__text_begins(text + length - tail, with);
+}
+
+bool pv__text_contains(const char *text, const char *part) {
+    for (; *text; text++)
+        if (pv__text_begins(text, part))
+            return true;
+    return false;
+}

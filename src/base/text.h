@@ -15,6 +15,11 @@ pv__shown pv__show_n(const char *text, size_t n);
 /* A name as a shell takes it for an option that lists names: --exclude 'blood pressure'. */
 pv__shown pv__show_word(const char *name);
 
+/* Whatever the case of letters A to Z, in any locale. */
+bool pv__text_begins(const char *text, const char *with);
+bool pv__text_ends(const char *text, const char *with); /* and has something before that */
+bool pv__text_contains(const char *text, const char *part);
+
 /* "a, b, c and 4 more" of at most size bytes. */
 void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size);
 

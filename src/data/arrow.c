@@ -119,6 +119,8 @@ static pv_status fail_column(const reader *r, size_t c, const char *what) {
 
 static pv_status fail_stream(const reader *r, int code) {
     const char *text = r->stream->get_last_error ? r->stream->get_last_error(r->stream) : NULL;
+    if (pv__interrupted(r->ctx))
+        return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", r->source);
     if (code == ENOMEM)
         return pv__fail_at(r->ctx, PV_ERR_MEMORY, r->source, 0, 0, "out of memory");
     return pv__engine_fail(r->ctx, r->source, text && *text ? text : strerror(code));

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/text.h"
 #include "data/query.h"
 
 typedef uint64_t idx_t;
@@ -162,6 +162,7 @@ static pv_status open_database(running *q, const pv__query *query) {
         return pv__fail(q->ctx, PV_ERR_MEMORY, "out of memory");
     bool set = q->f.set_config(config, "threads", threads) == SUCCESS &&
                q->f.set_config(config, "autoinstall_known_extensions", "false") == SUCCESS &&
+               q->f.set_config(config, "autoload_known_extensions", "false") == SUCCESS &&
                (!query->database || q->f.set_config(config, "access_mode", "READ_ONLY") == SUCCESS);
     pv_status status = PV_OK;
     if (!set || q->f.open_ext(query->database, &q->database, config, &error) != SUCCESS ||
@@ -180,10 +181,10 @@ static pv_status prepare(running *q, const pv__query *query, const char *text) {
 }
 
 /* Of the columns that the query has, those that are wanted: what is not, a file of columns need not read. */
-static pv_status project(running *q, const pv__query *query, const char *const *keep, size_t n_keep) {
+static pv_status project(running *q, const pv__query *query, const pv_csv_options *options) {
     static const char head[] = "SELECT ", tail[] = " FROM (";
     idx_t columns = q->f.prepared_statement_column_count(q->statement);
-    size_t room = sizeof head + sizeof tail + strlen(query->text) + 2, found = 0;
+    size_t room = sizeof head + sizeof tail + strlen(query->text) + 3, found = 0;
     for (idx_t c = 0; c < columns; c++) {
         char *name = q->f.prepared_statement_column_name(q->statement, c);
         room += name ? 2 * strlen(name) + 4 : 0;
@@ -194,14 +195,14 @@ static pv_status project(running *q, const pv__query *query, const char *const *
     char *at = stpcpy(text, head);
     for (idx_t c = 0; c < columns; c++) {
         char *name = q->f.prepared_statement_column_name(q->statement, c);
-        if (name && pv__listed(keep, n_keep, name)) {
+        if (name && pv__listed(options->keep, options->n_keep, name)) {
             if (found++)
                 at = stpcpy(at, ", ");
             at = pv__sql_quote(at, name, strlen(name), '"');
         }
         q->f.free(name);
     }
-    at = stpcpy(stpcpy(stpcpy(at, tail), query->text), ")");
+    at = stpcpy(stpcpy(stpcpy(at, tail), query->text), "\n)"); /* it may end with a comment */
     (void)at;
     pv_status status = found > 0 && found < columns ? prepare(q, query, text) : PV_OK;
     pv__free(q->ctx, text);
@@ -227,7 +228,7 @@ static pv_status execute(running *q, const pv__query *query) {
     return PV_OK;
 }
 
-pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const char *const *keep, size_t n_keep,
+pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                             struct ArrowArrayStream *stream) {
     running *q;
     functions f;
@@ -238,8 +239,8 @@ pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const char *con
     pv_status status;
     PV_GOTO(failed, open_database(q, query));
     PV_GOTO(failed, prepare(q, query, query->text));
-    if (keep)
-        PV_GOTO(failed, project(q, query, keep, n_keep));
+    if (options->keep)
+        PV_GOTO(failed, project(q, query, options));
     PV_GOTO(failed, execute(q, query));
     *stream = (struct ArrowArrayStream){get_schema, get_next, last_error, release, q};
     return PV_OK;
@@ -266,7 +267,7 @@ static char *copy_text(pv_ctx *ctx, const char *from, const char *to, size_t col
         at = stpcpy(at, column[c].type == PV_COLUMN_NUMBER ? ": 'DOUBLE'" : ": 'VARCHAR'");
     }
     at = pv__sql_quote(stpcpy(at, "})) TO "), to, strlen(to), '\'');
-    stpcpy(at, " (FORMAT parquet)");
+    stpcpy(at, " (FORMAT parquet, USE_TMP_FILE false)");
     return text;
 }
 
@@ -288,8 +289,7 @@ static pv_status run(pv_ctx *ctx, char *name, char *text) {
 }
 
 bool pv_output_is_parquet(const char *path) {
-    size_t length = strlen(path);
-    return length > 8 && strcasecmp(path + length - 8, ".parquet") == 0;
+    return pv__text_ends(path, ".parquet");
 }
 
 pv_status pv_output_check_parquet(pv_ctx *ctx, const char *path) {

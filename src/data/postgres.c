@@ -1,5 +1,6 @@
 /* Queries of PostgreSQL servers, through libpq in single-row mode: the result is never in memory as a whole. Who and
  * where, and any password, are libpq's business: its variables (PGUSER, PGPASSFILE, ...) hold. */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,14 @@ enum { COMMAND_OK = 1, TUPLES_OK = 2, SINGLE_TUPLE = 9 };
     F(const char *, errorMessage, (const void *connection))                                                            \
     F(void, finish, (void *connection))                                                                                \
     F(void *, exec, (void *connection, const char *text))                                                              \
-    F(int, sendQuery, (void *connection, const char *text))                                                            \
+    F(int, sendQueryParams,                                                                                            \
+      (void *connection, const char *text, int n, const unsigned *types, const char *const *values,                    \
+       const int *lengths, const int *formats, int format))                                                            \
+    F(int, isBusy, (void *connection))                                                                                 \
+    F(int, consumeInput, (void *connection))                                                                           \
+    F(int, socket, (const void *connection))                                                                           \
+    F(int, requestCancel, (void *connection))                                                                          \
+    F(void *, setNoticeProcessor, (void *connection, void (*take)(void *, const char *), void *state))                 \
     F(int, setSingleRowMode, (void *connection))                                                                       \
     F(void *, getResult, (void *connection))                                                                           \
     F(int, resultStatus, (const void *result))                                                                         \
@@ -79,6 +87,21 @@ static pv__cell_kind declared(void *state, size_t c) {
     return kind_of(s->f.ftype(s->row, (int)c));
 }
 
+/* The next result, unless it is interrupted: NULL, as at the end. */
+static void *wait_for_result(server *s) {
+    enum { MILLISECONDS = 100 };
+    while (s->f.isBusy(s->connection)) {
+        struct pollfd socket = {.fd = s->f.socket(s->connection), .events = POLLIN};
+        if (pv__interrupted(s->ctx)) {
+            s->f.requestCancel(s->connection);
+            return NULL;
+        }
+        if (poll(&socket, 1, MILLISECONDS) > 0 && !s->f.consumeInput(s->connection))
+            break; /* what is gone shows in the result */
+    }
+    return s->f.getResult(s->connection);
+}
+
 /* The next result: one row, or the end, which has the columns and no row. */
 static int next(void *state) {
     server *s = state;
@@ -88,7 +111,7 @@ static int next(void *state) {
         if (s->f.resultStatus(s->row) != SINGLE_TUPLE)
             return 0;
         s->f.clear(s->row);
-        s->row = s->f.getResult(s->connection);
+        s->row = wait_for_result(s);
     }
     int status = s->f.resultStatus(s->row);
     return status == SINGLE_TUPLE ? 1 : status == TUPLES_OK ? 0 : -1;
@@ -127,20 +150,27 @@ static void close_all(void *state) {
     pv__free(s->ctx, s);
 }
 
-/* Whatever the query says, nothing is written. */
+static void take_notice(void *state, const char *text) {
+    const server *s = state;
+    pv__log(s->ctx, PV_LOG_INFO, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Nothing is written: the transaction is one to read only, and the query one statement, as parameters demand. */
 static bool begin(server *s, const char *text) {
     void *only = s->f.exec(s->connection, "SET default_transaction_read_only = on");
     bool set = s->f.resultStatus(only) == COMMAND_OK;
     s->f.clear(only);
-    if (!set || !s->f.sendQuery(s->connection, text) || !s->f.setSingleRowMode(s->connection))
+    if (!set || !s->f.sendQueryParams(s->connection, text, 0, NULL, NULL, NULL, NULL, 0) ||
+        !s->f.setSingleRowMode(s->connection))
         return false;
-    s->row = s->f.getResult(s->connection);
+    s->row = wait_for_result(s);
     s->looked = true;
     int status = s->f.resultStatus(s->row);
     return status == SINGLE_TUPLE || status == TUPLES_OK;
 }
 
-pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream) {
+pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                              struct ArrowArrayStream *stream) {
     server *s;
     functions f;
     PV_TRY(load(ctx, query->name, &f));
@@ -149,13 +179,17 @@ pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, struct ArrowA
     s->f = f;
     s->connection = f.connectdb(query->database);
     pv_status status;
-    if (f.status(s->connection) != CONNECTION_OK || !begin(s, query->text))
+    f.setNoticeProcessor(s->connection, take_notice, s);
+    bool begun = f.status(s->connection) == CONNECTION_OK && begin(s, query->text);
+    if (!begun && pv__interrupted(ctx))
+        PV_GOTO(fail, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name));
+    if (!begun)
         PV_GOTO(fail, pv__engine_fail(ctx, query->name, error(s)));
     int columns = f.nfields(s->row);
     if (columns < 1)
         PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give a query that has a result"));
     const pv__rows rows = {s, (size_t)columns, name, declared, next, cell, error, close_all};
-    return pv__rows_stream(ctx, query->name, &rows, stream);
+    return pv__rows_stream(ctx, query->name, &rows, options, stream);
 fail:
     close_all(s);
     return status;

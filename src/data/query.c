@@ -9,36 +9,32 @@
 #include "data/query.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "data/csv.h"
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
-
-static bool begins(const char *text, const char *with) {
-    return strncasecmp(text, with, strlen(with)) == 0;
-}
-
-static bool ends(const char *text, const char *with) {
-    size_t length = strlen(text), tail = strlen(with);
-    return length > tail && strcasecmp(text + length - tail, with) == 0;
-}
 
 /* A word of SQL that a query begins with, and something behind it. */
 static bool is_query(const char *text) {
     static const char *const words[] = {"select", "from", "with"};
     text += strspn(text, " \t\r\n(");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (begins(text, words[i]) && text[strlen(words[i])] && strchr(" \t\r\n(*\"'", text[strlen(words[i])]))
+        if (pv__text_begins(text, words[i]) && text[strlen(words[i])] && strchr(" \t\r\n(*\"'", text[strlen(words[i])]))
             return true;
     return false;
 }
 
 static bool has_magic(const char *path) {
     char first[4] = {0};
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* what is read from a pipe is gone */
+        return false;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return false;
@@ -51,10 +47,10 @@ static bool has_magic(const char *path) {
 static const char *reader_of(const char *path) {
     static const char *const tables[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"};
     bool file = access(path, F_OK) == 0, many = !file && strchr(path, '*');
-    if (ends(path, ".parquet") || ends(path, ".pq") || (file && has_magic(path)))
+    if (pv__text_ends(path, ".parquet") || pv__text_ends(path, ".pq") || (file && has_magic(path)))
         return "read_parquet";
     for (size_t i = 0; many && i < sizeof tables / sizeof *tables; i++)
-        if (ends(path, tables[i]))
+        if (pv__text_ends(path, tables[i]))
             return "read_csv";
     return NULL;
 }
@@ -107,14 +103,17 @@ static pv_status split(pv_ctx *ctx, const char *rest, char mark, pv__query *quer
     return query_of(ctx, at + 1, &query->text);
 }
 
-/* user:password@host. Names of sources are kept in models, shown in reports and seen by whoever lists processes. */
+/* user:password@host, or one that is cut off by a character of its own: a port has digits alone. Names of sources are
+ * kept in models, shown in reports and seen by whoever lists processes. */
 static bool has_password(const char *name) {
     const char *host = strstr(name, "://");
     if (!host)
         return false;
     host += 3;
-    size_t length = strcspn(host, "@/?#");
-    return (host[length] == '@' && memchr(host, ':', length)) || strstr(host, "password=");
+    const char *end = host + strcspn(host, "/?#"), *at = memrchr(host, '@', (size_t)(end - host));
+    const char *colon = memchr(host, ':', (size_t)((at ? at : end) - host));
+    const char *options = end + strcspn(end, "#"), *given = strstr(end, "password=");
+    return (colon && (at || colon + 1 + strspn(colon + 1, "0123456789") < end)) || (given && given < options);
 }
 
 static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
@@ -129,7 +128,7 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
                      {"postgres://", PV__ENGINE_POSTGRES, 11, '#'}};
     PV_TRY(pv__strdup(ctx, source, &query->name));
     for (size_t i = 0; i < sizeof databases / sizeof *databases; i++)
-        if (begins(source, databases[i].prefix)) {
+        if (pv__text_begins(source, databases[i].prefix)) {
             query->engine = databases[i].engine;
             if (has_password(source))
                 return pv__fail(ctx, PV_ERR_USAGE,
@@ -167,6 +166,47 @@ void pv__query_free(pv_ctx *ctx, pv__query *query) {
     *query = (pv__query){0};
 }
 
+/* ---- which files it reads ---------------------------------------------------------------------------------------- */
+
+/* One name, or all that its stars stand for. */
+static pv_status name_files(pv_ctx *ctx, const char *path) {
+    glob_t found;
+    if (!strchr(path, '*'))
+        return access(path, F_OK) == 0 ? pv_files_read(ctx, "the source", path) : PV_OK;
+    if (glob(path, 0, NULL, &found) != 0)
+        return PV_OK;
+    pv_status status = PV_OK;
+    for (size_t i = 0; i < found.gl_pathc && status == PV_OK; i++)
+        status = pv_files_read(ctx, "the source", found.gl_pathv[i]);
+    globfree(&found);
+    return status;
+}
+
+/* Every text between quotes that may be one: an output that is among them is refused. */
+static pv_status name_quoted(pv_ctx *ctx, const char *query) {
+    char *path;
+    PV_TRY(pv__alloc(ctx, strlen(query) + 1, 1, &path));
+    pv_status status = PV_OK;
+    while (status == PV_OK && (query = strchr(query, '\''))) {
+        size_t length = 0;
+        for (query++; *query && !(*query == '\'' && query[1] != '\''); query++) {
+            query += *query == '\'';
+            path[length++] = *query;
+        }
+        path[length] = '\0';
+        query += *query == '\'';
+        status = name_files(ctx, path);
+    }
+    pv__free(ctx, path);
+    return status;
+}
+
+static pv_status name_sources(pv_ctx *ctx, const pv__query *query) {
+    if (query->database && query->engine != PV__ENGINE_POSTGRES)
+        PV_TRY(name_files(ctx, query->database));
+    return query->engine == PV__ENGINE_DUCKDB ? name_quoted(ctx, query->text) : PV_OK;
+}
+
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static pv_status check_options(pv_ctx *ctx, const pv_csv_options *options, const pv__csv_form *form) {
@@ -198,14 +238,14 @@ static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_o
                              struct ArrowArrayStream *stream) {
     switch (query->engine) {
     case PV__ENGINE_SQLITE:
-        return pv__sqlite_stream(ctx, query, stream);
+        return pv__sqlite_stream(ctx, query, options, stream);
     case PV__ENGINE_POSTGRES:
-        return pv__postgres_stream(ctx, query, stream);
+        return pv__postgres_stream(ctx, query, options, stream);
     case PV__ENGINE_DUCKDB:
     case PV__ENGINE_NONE:
         break;
     }
-    return pv__duckdb_stream(ctx, query, options->keep, options->n_keep, stream);
+    return pv__duckdb_stream(ctx, query, options, stream);
 }
 
 pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options, pv_table **table) {
@@ -214,6 +254,7 @@ pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_optio
     pv_status status;
     PV_GOTO(done, pv__csv_form_parse(ctx, options, &form));
     PV_GOTO(done, check_options(ctx, options, &form));
+    PV_GOTO(done, name_sources(ctx, query));
     PV_GOTO(done, open_stream(ctx, query, options, &stream));
     PV_GOTO(done, pv__table_of_stream(ctx, query->name, options, &stream, table));
     drop_cells(&form, *table);

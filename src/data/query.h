@@ -19,12 +19,10 @@ typedef struct pv__query {
 PV_MUST_USE pv_status pv__query_parse(pv_ctx *ctx, const char *source, pv__query *query);
 void pv__query_free(pv_ctx *ctx, pv__query *query);
 
-/* The engine's stream. keep [n] (NULL: all): columns that are wanted, if there are any of the name. The caller releases
- * the stream. */
-PV_MUST_USE pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const char *const *keep, size_t n_keep,
-                                        struct ArrowArrayStream *stream);
-PV_MUST_USE pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream);
-PV_MUST_USE pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream);
+/* The engine's stream. What options do not keep need not be read. The caller releases the stream. */
+typedef pv_status pv__stream_open(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                                  struct ArrowArrayStream *stream);
+PV_MUST_USE pv__stream_open pv__duckdb_stream, pv__sqlite_stream, pv__postgres_stream;
 
 /* text between quotes, those in it doubled; takes up to twice its length and three. Returns where it ends. */
 char *pv__sql_quote(char *to, const char *text, size_t length, char quote);

@@ -7,13 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum { BATCH = 1024, BYTES = (BATCH + 7) / 8 };
 
 typedef struct column {
     pv__cell_kind kind; /* NUMBER or TEXT, once it is decided */
-    bool text;          /* one was seen in this batch */
+    bool over;          /* nobody asked for it */
+    bool text, number;  /* one was seen */
+    bool words;         /* a text that is no number was seen */
     pv__cell_kind cell[BATCH];
-    double number[BATCH];
+    double value[BATCH];
     size_t from[BATCH], length[BATCH]; /* of texts, in bytes */
     char *bytes;
     size_t used, room;
@@ -64,8 +68,12 @@ static pv_status make_room(pv_ctx *ctx, size_t wanted, size_t *room, char **byte
 
 static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
     column *to = &s->column[c];
+    double number;
+    if (to->over || (cell.kind == PV__CELL_TEXT && pv__text_missing(cell.text, cell.length)))
+        cell.kind = PV__CELL_MISSING;
     to->cell[s->n] = cell.kind;
-    to->number[s->n] = cell.kind == PV__CELL_NUMBER ? cell.number : (double)NAN;
+    to->value[s->n] = cell.kind == PV__CELL_NUMBER ? cell.number : (double)NAN;
+    to->number = to->number || cell.kind == PV__CELL_NUMBER;
     to->from[s->n] = to->used;
     to->length[s->n] = 0;
     if (cell.kind == PV__CELL_OTHER)
@@ -76,13 +84,14 @@ static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
         return PV_OK;
     if (to->kind == PV__CELL_NUMBER)
         return pv__fail(s->ctx, PV_ERR_INPUT,
-                        "column '%s': '%s' is not a number, but the cells above are; make texts of all (CAST) or "
-                        "leave those rows out",
-                        pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text);
+                        "column '%s': '%s' is not a number, but %s; make texts of all (CAST) or leave those rows out",
+                        pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text,
+                        to->number ? "the cells above are" : "nothing above it has a value, and numbers were expected");
     PV_TRY(make_room(s->ctx, to->used + cell.length, &to->room, &to->bytes));
     memcpy(to->bytes + to->used, cell.text, cell.length);
     to->used += to->length[s->n] = cell.length;
     to->text = true;
+    to->words = to->words || !pv__number_parse(cell.text, cell.length, &number);
     return PV_OK;
 }
 
@@ -91,6 +100,8 @@ static pv_status read_batch(row_stream *s) {
         s->column[c].used = 0;
     for (s->n = 0; s->n < BATCH && !s->ended; s->n++) {
         int code = s->rows.next(s->rows.state);
+        if (pv__interrupted(s->ctx))
+            return pv__fail(s->ctx, PV_ERR_INTERRUPTED, "stopped while reading");
         if (code < 0)
             return pv__fail(s->ctx, PV_ERR_INPUT, "%s", s->rows.error(s->rows.state));
         s->ended = code == 0;
@@ -106,12 +117,26 @@ static pv_status read_batch(row_stream *s) {
 /* The first batch is in. */
 static void decide(row_stream *s, size_t c) {
     column *of = &s->column[c];
-    bool number = false;
-    for (size_t i = 0; i < s->n; i++)
-        number = number || of->cell[i] == PV__CELL_NUMBER;
-    of->kind = of->text                                                        ? PV__CELL_TEXT
-               : number || s->rows.declared(s->rows.state, c) != PV__CELL_TEXT ? PV__CELL_NUMBER
-                                                                               : PV__CELL_TEXT;
+    bool text = of->text || (!of->number && s->rows.declared(s->rows.state, c) == PV__CELL_TEXT);
+    of->kind = text && !of->over ? PV__CELL_TEXT : PV__CELL_NUMBER;
+}
+
+/* As SQLite's .import makes them of a CSV file. */
+static void tell_of_texts(const row_stream *s, const char *source) {
+    size_t count = 0, first = 0;
+    for (size_t c = s->rows.columns; c-- > 0;)
+        if (s->column[c].text && !s->column[c].words) {
+            count++;
+            first = c;
+        }
+    char more[48] = "";
+    if (count > 1)
+        pv__format(more, sizeof more, " and %zu more column%s", count - 1, count == 2 ? "" : "s");
+    if (count > 0)
+        pv__log(s->ctx, PV_LOG_WARNING,
+                "%s: column '%s'%s holds numbers as texts, which are categories; CAST(... AS REAL) in a query makes "
+                "numbers of them",
+                source, pv__show(s->rows.name(s->rows.state, first)).text, more);
 }
 
 static pv_status join_texts(row_stream *s, column *of) {
@@ -122,7 +147,7 @@ static pv_status join_texts(row_stream *s, column *of) {
         size_t length = of->length[i];
         of->offset[i] = (int64_t)used;
         if (of->cell[i] == PV__CELL_NUMBER) {
-            length = (size_t)pv_format_double(of->number[i], number, sizeof number);
+            length = (size_t)pv_format_double(of->value[i], number, sizeof number);
             text = number;
         }
         PV_TRY(make_room(s->ctx, used + length, &of->joined_room, &of->joined));
@@ -163,7 +188,7 @@ static pv_status fill_array(row_stream *s, column *of) {
         if (of->cell[i] != PV__CELL_MISSING)
             of->valid[i / 8] |= (unsigned char)(1U << i % 8);
     of->buffers[0] = of->valid;
-    of->buffers[1] = of->number;
+    of->buffers[1] = of->value;
     if (of->kind == PV__CELL_TEXT) {
         PV_TRY(join_texts(s, of));
         of->buffers[1] = of->offset;
@@ -211,7 +236,8 @@ static void release(struct ArrowArrayStream *stream) {
     stream->release = NULL;
 }
 
-pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows, struct ArrowArrayStream *stream) {
+pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows, const pv_csv_options *options,
+                          struct ArrowArrayStream *stream) {
     row_stream *s;
     pv_status status = pv__alloc(ctx, 1, sizeof *s, &s);
     if (status != PV_OK) {
@@ -223,6 +249,8 @@ pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof *s->column, &s->column));
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowSchema *), &s->schemas));
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowArray *), &s->arrays));
+    for (size_t c = 0; options && options->keep && c < rows->columns; c++)
+        s->column[c].over = !pv__listed(options->keep, options->n_keep, rows->name(rows->state, c));
     status = read_batch(s);
     if (status == PV_ERR_INPUT) { /* where it is */
         failed(s);
@@ -232,6 +260,7 @@ pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
         goto fail;
     for (size_t c = 0; c < rows->columns; c++)
         decide(s, c);
+    tell_of_texts(s, source);
     *stream = (struct ArrowArrayStream){get_schema, get_next, last_error, release, s};
     return PV_OK;
 fail:

@@ -20,15 +20,15 @@ typedef struct pv__rows {
     const char *(*name)(void *state, size_t column);
     /* What a column without a value in its first rows holds, as far as the database knows. */
     pv__cell_kind (*declared)(void *state, size_t column);
-    int (*next)(void *state); /* 1: there is a row; 0: there is none; -1: failed */
+    int (*next)(void *state); /* 1: there is a row; 0: there is none; -1: failed, or interrupted */
     pv__cell (*cell)(void *state, size_t column);
     const char *(*error)(void *state);
     void (*close)(void *state);
 } pv__rows;
 
-/* Takes over rows, which are closed with the stream, or here where it fails. source: for messages. A batch is valid
- * until the next one is asked for. */
+/* Takes over rows, which are closed with the stream, or here where it fails. source: for messages. Columns that options
+ * do not keep are missing, whatever they hold. A batch is valid until the next one is asked for. */
 PV_MUST_USE pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
-                                      struct ArrowArrayStream *stream);
+                                      const pv_csv_options *options, struct ArrowArrayStream *stream);
 
 #endif

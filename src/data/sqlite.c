@@ -1,6 +1,7 @@
 /* Queries of SQLite databases, which are opened to be read only. */
 #include <string.h>
 
+#include "base/text.h"
 #include "data/query.h"
 #include "data/row_stream.h"
 
@@ -21,7 +22,8 @@ enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
     F(int, column_type, (void *statement, int column))                                                                 \
     F(double, column_double, (void *statement, int column))                                                            \
     F(const unsigned char *, column_text, (void *statement, int column))                                               \
-    F(int, column_bytes, (void *statement, int column))
+    F(int, column_bytes, (void *statement, int column))                                                                \
+    F(void, progress_handler, (void *database, int steps, int (*stop)(void *), void *state))
 
 typedef struct functions {
 #define FIELD(result, name, arguments) result(*name) arguments;
@@ -52,7 +54,8 @@ static const char *name(void *state, size_t c) {
 static pv__cell_kind declared(void *state, size_t c) {
     result *r = state;
     const char *type = r->f.column_decltype(r->statement, (int)c);
-    bool text = type && (strcasestr(type, "CHAR") || strcasestr(type, "CLOB") || strcasestr(type, "TEXT"));
+    bool text =
+        type && (pv__text_contains(type, "CHAR") || pv__text_contains(type, "CLOB") || pv__text_contains(type, "TEXT"));
     return text ? PV__CELL_TEXT : PV__CELL_NUMBER;
 }
 
@@ -94,7 +97,13 @@ static void close_all(void *state) {
     pv__free(r->ctx, r);
 }
 
-pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArrayStream *stream) {
+/* Asked every so many steps of SQLite's machine. */
+static int stop(void *state) {
+    return pv__interrupted(((result *)state)->ctx);
+}
+
+pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                            struct ArrowArrayStream *stream) {
     result *r;
     const char *rest = "";
     functions f;
@@ -109,8 +118,9 @@ pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, struct ArrowArr
     int columns = r->statement ? f.column_count(r->statement) : 0;
     if (columns < 1 || rest[strspn(rest, "; \t\r\n")])
         PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give one query that has a result"));
+    f.progress_handler(r->database, 100000, stop, r);
     const pv__rows rows = {r, (size_t)columns, name, declared, next, cell, error, close_all};
-    return pv__rows_stream(ctx, query->name, &rows, stream);
+    return pv__rows_stream(ctx, query->name, &rows, options, stream);
 fail:
     close_all(r);
     return status;

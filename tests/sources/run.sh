@@ -32,6 +32,10 @@ awk -F, 'NR == 1 {print $0 ",town,code,note"; next} {print $0 "," (NR % 7 ? (NR 
 fit all.csv csv.model --categorical code >csv.json
 p predict csv.model all.csv --interval 0.9 >csv.risks
 
+# A pipe is read once, from its beginning.
+fit <(cat plain.csv) pipe.model >pipe.json; fit plain.csv file.model >file.json
+same "a pipe is as its file" pipe.json file.json
+
 # ---- DuckDB
 install_duckdb() {
     command -v npm >/dev/null || { skip "DuckDB: npm is missing"; return 1; }
@@ -77,7 +81,14 @@ if install_duckdb; then
         grep -q up=True types.out && grep -q 'town=south' types.out && grep -q ' money ' types.out && grep -q ' day ' types.out && ok || bad "types"
     refused "a nested column" "column 'l' is of Arrow's type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --target y --prevalence 0.1
     refused "a time of day" "column 't' is of Arrow's type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --target y --prevalence 0.1
+    p predict csv.model "$query -- as it is" >comment.risks; p predict csv.model all.csv >plain.risks
+    same "a query that ends with a comment" comment.risks plain.risks
+    p predict b.model plain.csv -o kept.parquet; chmod 600 kept.parquet; p predict b.model plain.csv -o kept.parquet
+    [ "$(stat -c %a kept.parquet)" = 600 ] && ok || bad "the mode of a Parquet file is not kept"
+    ls | grep -q partial && bad "something is left behind: $(ls | grep partial)" || ok
     # mistakes
+    refused "an output that a query reads" "plain.csv" "$prevail" predict b.model "SELECT * FROM 'plain.csv'" -o plain.csv
+    refused "an output among many" "parts/1.csv" "$prevail" predict b.model 'parts/*.csv' -o parts/1.csv
     head -c 2000 plain.parquet >cut.parquet
     refused "cut short" "cut.parquet: " "$prevail" fit cut.parquet --target y --prevalence 0.1
     refused "no such file" "No files found" "$prevail" fit none.parquet --target y --prevalence 0.1
@@ -97,11 +108,23 @@ if command -v sqlite3 >/dev/null; then
         '.mode csv' '.import --skip 1 all.csv t' "UPDATE t SET town = NULL WHERE town = ''" "UPDATE t SET note = NULL WHERE note = ''" \
         'CREATE TABLE mixed (x1, y); ' 'INSERT INTO mixed SELECT x1, y FROM t' "INSERT INTO mixed VALUES ('high', 1)" \
         'CREATE TABLE late AS SELECT a.x1, b.y FROM t a, t b LIMIT 5000' "INSERT INTO late VALUES ('high', 1)" \
+        'CREATE TABLE empty AS SELECT * FROM t' "UPDATE empty SET x1 = '' WHERE rowid % 9 = 0" \
+        'CREATE TABLE unused AS SELECT *, 3 AS b FROM t' "UPDATE unused SET b = x'00ff'" \
+        'CREATE TABLE words AS SELECT y, CAST(code AS TEXT) AS code FROM t' \
         "CREATE TABLE bytes AS SELECT y, x'00ff' AS b FROM t" </dev/null >/dev/null
     fit 'sqlite:s.db?t' s.model --categorical code >s.json
     same "SQLite is as its file" csv.json s.json
     fit 'sqlite:s.db?SELECT * FROM t;' s.model --categorical code >s.json
     same "a query of SQLite" csv.json s.json
+    awk -F, -v OFS=, 'NR > 1 && (NR - 1) % 9 == 0 {$1 = ""} {print}' plain.csv >gaps.csv
+    fit gaps.csv gaps.model >gaps.json; fit 'sqlite:s.db?SELECT x1, x2, x3, y FROM empty' s.model >s.json
+    same "empty texts are missing" gaps.json s.json
+    p predict csv.model 'sqlite:s.db?unused' --interval 0.9 >unused.risks
+    same "columns that nobody asks for" csv.risks unused.risks
+    p fit 'sqlite:s.db?words' --target y --prevalence 0.1 >words.out; cat words.out said | grep -q "holds numbers as texts" && ok || bad "texts that are numbers are not told of"
+    cp s.db kept.db
+    refused "an output that is the database" "s.db" "$prevail" predict csv.model 'sqlite:s.db?t' -o s.db
+    same "the database is unharmed" s.db kept.db
     refused "no such table" "no such table: none" "$prevail" fit 'sqlite:s.db?none' --target y --prevalence 0.1
     refused "no table" "names no table" "$prevail" fit sqlite:s.db --target y --prevalence 0.1
     refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --target y --prevalence 0.1
@@ -135,6 +158,9 @@ if [ -n "$bin" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1; then
     refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --target y --prevalence 0.1
     refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --target y --prevalence 0.1
     refused "nothing is written" "read-only" "$prevail" fit "$url#WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a" --target y --prevalence 0.1
+    refused "two statements" "multiple commands" "$prevail" fit "$url#SELECT x1, y FROM t; DELETE FROM t" --target y --prevalence 0.1
+    (timeout -s INT 2 "$prevail" fit "$url#SELECT x1, y FROM t, pg_sleep(20)" --target y --prevalence 0.1 >/dev/null 2>said
+     [ $? = 124 ] && grep -q -i stopped said) && ok || bad "a query is not stopped: $(cat said)"
     refused "no server" "No such file" "$prevail" fit "postgresql://u@/db?host=$work/none#t" --target y --prevalence 0.1
 else
     skip "PostgreSQL: there is no server here, or no right to start one"

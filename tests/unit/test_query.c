@@ -43,6 +43,8 @@ static void test_names(void **state) {
     means("sqlite:a.db?SELECT 1 AS a", PV__ENGINE_SQLITE, "a.db", "SELECT 1 AS a");
     means("postgresql://u@h:5/d?sslmode=require#s.t", PV__ENGINE_POSTGRES, "postgresql://u@h:5/d?sslmode=require",
           "SELECT * FROM \"s\".\"t\"");
+    means("postgresql://h:5/d#SELECT 'password=' AS a", PV__ENGINE_POSTGRES, "postgresql://h:5/d",
+          "SELECT 'password=' AS a");
 }
 
 static void refused(const char *source, const char *part) {
@@ -60,6 +62,8 @@ static void test_bad_names(void **state) {
     refused("postgres://h/d", "names no table");
     refused("postgres://u:p@h/d#t", "no password");
     refused("postgresql:///d?password=p#t", "no password");
+    refused("postgresql://u:se#cret@h/d#t", "no password");
+    refused("postgresql://u:se/cret@h/d#t", "no password");
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -121,7 +125,7 @@ static pv_status take(pv_ctx *own, database *d, pv_table **table) {
     const pv__rows rows = {d, 3, name_of, declared, next, cell, error, close_it};
     struct ArrowArrayStream stream;
     *table = NULL;
-    pv_status status = pv__rows_stream(own, "base", &rows, &stream);
+    pv_status status = pv__rows_stream(own, "base", &rows, NULL, &stream);
     if (status == PV_OK)
         status = pv__table_of_stream(own, "base", NULL, &stream, table);
     assert_int_equal(d->closed, 1);

@@ -141,6 +141,16 @@ static void print_no_errors(const char *why) {
     printf("  (no standard errors: %s)\n", text);
 }
 
+static void print_strata(const pv_fit_options *fit, int strata) {
+    printf("%d strata, their prevalences from %s", strata,
+           fit->phase_one       ? fit->phase_one
+           : fit->prevalence_by ? fit->prevalence_by
+                                : "--subcohort");
+    if (fit->prevalence_by && fit->prevalence_odds != 1)
+        printf(", odds x %.6g", fit->prevalence_odds);
+    printf("\n");
+}
+
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
     if (c->schema->image)
@@ -170,10 +180,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     free(prior);
     if (c->stratified)
-        printf("%d strata, their prevalences from %s\n", c->stratified->strata,
-               options->fit.phase_one       ? options->fit.phase_one
-               : options->fit.prevalence_by ? options->fit.prevalence_by
-                                            : "--subcohort");
+        print_strata(&options->fit, c->stratified->strata);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)

@@ -195,7 +195,7 @@ static pv_status validate(cli_call *call, const sweep_work *w, pv_loss loss, siz
     fit.command = call->line;
     fit.loss = (int)loss;
     fit.prevalence = w->odds ? NULL : w->prevalence[assumption];
-    fit.prevalence_odds = w->odds ? w->odds[assumption] : 0;
+    fit.prevalence_odds = w->odds ? w->odds[assumption] : 1;
     fit = pv_fit_options_used(&fit, w->training.data->images != NULL); /* others would be refused */
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,

@@ -108,9 +108,11 @@ typedef struct pv_fit_options {
     int64_t warmup;     /* hmc: of each chain */
     int64_t seed;
     const char *prevalence_by; /* with strata: file of each one's prevalence and share; NULL: none */
-    double subcohort;      /* a case-cohort sample: all cases and this share of the others are rows; 0: it is none */
-    const char *phase_one; /* with strata: file of the cohort's counts by stratum and label, or of its people; NULL:
-                              none */
+    double subcohort;       /* a case-cohort sample: all cases and this share of the others are rows; 0: it is none */
+    const char *phase_one;  /* with strata: file of the cohort's counts by stratum and label, or of its people; NULL:
+                               none */
+    double prevalence_odds; /* with prevalence_by: what the odds of every prevalence in that file are multiplied by,
+                               those against the first label; 1 (and 0): nothing */
     /* Not in the table: */
     const pv_csv_options *csv; /* how these two files are written; NULL: as usual */
     const pv_table *known;     /* what is in the file of these two that is named, which is then not read; NULL: it is */
@@ -120,8 +122,6 @@ typedef struct pv_fit_options {
                                   model's estimate of it */
     const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
     bool bare;                 /* without standard errors: a fit that is only to predict */
-    double prevalence_odds; /* what the odds of every prevalence in the file of prevalence_by are multiplied by, those
-                               against the first label; 0: nothing */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */

@@ -50,6 +50,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         Columns of X that play such a part.
     prevalence_by, phase_one : data frame or path, optional
         With strata: the prevalence and share of each, or the counts of the cohort.
+    prevalence_odds : float
+        What the odds of every prevalence in `prevalence_by` are multiplied by.
     seed : int
         Of every random stream.
     threads : int, optional
@@ -118,6 +120,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         matched=None,
         strata=None,
         prevalence_by=None,
+        prevalence_odds=1.0,
         phase_one=None,
         subcohort=0.0,
         marginal="profile",
@@ -186,6 +189,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.matched = matched
         self.strata = strata
         self.prevalence_by = prevalence_by
+        self.prevalence_odds = prevalence_odds
         self.phase_one = phase_one
         self.subcohort = subcohort
         self.marginal = marginal

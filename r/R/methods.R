@@ -234,7 +234,7 @@ extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
 
 # Options that say what a likelihood is of, beside the formula.
 likelihood_options <- c("marginal", "match", "robust", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
-  "subcohort")
+  "subcohort", "prevalence_odds")
 
 # What two fits differ in that makes their likelihoods of different things; NULL: nothing.
 other_likelihood <- function(a, b) {

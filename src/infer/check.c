@@ -22,6 +22,7 @@ typedef enum part {
     NETWORK,
     MARGINAL,
     STATED,
+    BY_FILE,
     IMPORTANCE,
     AUXILIARY,
     LINEAR,
@@ -38,6 +39,7 @@ static const char *const needs[] = {
     [NETWORK] = "`model` convnet and inception",
     [MARGINAL] = "a loss with a marginal, as ig",
     [STATED] = "a loss that is told the prevalence, ig or iw",
+    [BY_FILE] = "strata whose prevalences are in a file (`prevalence-by`)",
     [IMPORTANCE] = "`loss` iw",
     [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
     [LINEAR] = "`marginal` auxiliary:linear",
@@ -55,6 +57,7 @@ static const struct {
 } parts[] = {{"prevalence-n", MARGINAL},
              {"marginal", MARGINAL},
              {"match", STATED},
+             {"prevalence-odds", BY_FILE},
              {"iw-total", IMPORTANCE},
              {"robust", MARGINAL},
              {"robust", FULL_BATCH},
@@ -104,6 +107,8 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return pv_loss_has_marginal((pv_loss)o->loss);
     case STATED:
         return pv_loss_needs_prevalence((pv_loss)o->loss);
+    case BY_FILE:
+        return o->prevalence_by != NULL;
     case IMPORTANCE:
         return pv__loss((pv_loss)o->loss)->class_factor != NULL;
     case AUXILIARY:

@@ -24,6 +24,9 @@ const pv_option pv_fit_option_table[] = {
     {"prevalence-by", PV_OPTION_TEXT, AT(prevalence_by), NULL, 0, 0, NULL, "FILE",
      "With `strata`, in the place of `prevalence`: a CSV file with a row for each stratum. Its columns are those of "
      "`strata`, prevalence (written as in `prevalence`) and share, the stratum's part of the population."},
+    {"prevalence-odds", PV_OPTION_REAL, AT(prevalence_odds), "1", 1e-6, 1e6, NULL, "F",
+     "With `prevalence-by`: the odds of every stratum's prevalence are those of the file times this factor, odds of a "
+     "label against the first one. 1: as in the file."},
     {"phase-one", PV_OPTION_TEXT, AT(phase_one), NULL, 0, 0, NULL, "FILE",
      "With `strata`, in the place of `prevalence`: a CSV file of the cohort that the rows were drawn from, with the "
      "columns of `strata`, the target and count, the people of that stratum and label; without count, a row for each "

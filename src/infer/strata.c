@@ -205,7 +205,7 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                 options->phase_one
                     ? pv__phase_one_read(ctx, options->phase_one, options->known, options->csv, schema, mass, *made)
                     : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
-    if (options->prevalence_by && options->prevalence_odds > 0)
+    if (options->prevalence_by && options->prevalence_odds > 0 && options->prevalence_odds != 1)
         scale_odds(options->prevalence_odds, *made);
     hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {

@@ -10,15 +10,15 @@ pv_status pv__unmatched(pv_ctx *ctx, const pv_classifier *c, pv__unmatched_view 
                         const pv_classifier **unmatched) {
     const pv_agreement *a = c->agreement;
     size_t k = (size_t)c->schema->classes, params = pv_model_params(c->model),
-           count = c->posterior ? c->posterior->count : 0;
+           count = c->posterior ? c->posterior->count : 0, dims = count ? c->posterior->dims : 0;
     bool moved = false;
     *unmatched = c;
     for (size_t y = 0; a && y < k; y++)
         moved |= a->shift[y] != 0;
     if (!moved)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, (count + 1) * params + k, sizeof *view->block, &view->block));
-    double *w = view->block, *draws = w + params, *back = draws + count * params;
+    PV_TRY(pv__alloc(ctx, params + count * dims + k, sizeof *view->block, &view->block));
+    double *w = view->block, *draws = w + params, *back = draws + count * dims;
     for (size_t y = 0; y < k; y++)
         back[y] = -a->shift[y];
     memcpy(w, c->w, params * sizeof *w);
@@ -26,9 +26,9 @@ pv_status pv__unmatched(pv_ctx *ctx, const pv_classifier *c, pv__unmatched_view 
     view->classifier = *c;
     view->classifier.w = w;
     if (count) {
-        memcpy(draws, c->posterior->draws, count * params * sizeof *draws);
+        memcpy(draws, c->posterior->draws, count * dims * sizeof *draws);
         for (size_t i = 0; i < count; i++)
-            pv_model_shift(c->model, back, draws + i * params);
+            pv__model_shift_draw(c->model, back, dims, draws + i * dims);
         view->posterior = *c->posterior;
         view->posterior.draws = draws;
         view->classifier.posterior = &view->posterior;

@@ -28,7 +28,9 @@ struct pv_ctx {
         uint64_t number;           /* of the next exchange */
         bool stop;                 /* one of them was asked to, and all know */
         bool ended;                /* there are no more exchanges */
+        bool told;                 /* one has ended or gone astray, and all know: there are no more either */
         bool lost;                 /* the others may be anywhere */
+        void *room;                /* for what ends the work (ranks.c) */
         const struct pv__mpi *mpi; /* who made them; NULL: the caller */
     } ranks;                       /* of the root (ranks.c) */
     pv__spill *spill;              /* blocks that lie in files; NULL: none do; of the root */

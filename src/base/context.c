@@ -61,6 +61,7 @@ void pv_ctx_free(pv_ctx *ctx) {
     pv__temporaries_free(ctx);
     if (ctx->root == ctx)
         pv_files_end(ctx);
+    pv__ranks_free(ctx);
     pv__spill_end(ctx);
     ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }

@@ -2,7 +2,8 @@
  *
  * Every exchange begins with a header of one size. It says what the process is about to exchange, as which of its
  * exchanges, and whether it was asked to stop: all then stop at the same point. A process that has failed ends with a
- * header as well (pv_ranks_end), which reaches the others wherever they are, and its message after it.
+ * header as well (pv_ranks_end), which reaches the others wherever they are, and its message after it. What that takes
+ * is set aside at the start: a process without memory can still say so.
  */
 #include <string.h>
 #include <xxhash.h>
@@ -18,7 +19,20 @@ typedef struct header {
     uint64_t interrupted;
 } header;
 
-enum { STACK_RANKS = 64 };
+enum { TEXT = sizeof((pv_error *)0)->message };
+
+/* Set aside: headers [size], and messages [size + 1][TEXT], the own one first. */
+static header *headers_of(const pv_ctx *ctx) {
+    return ctx->ranks.room;
+}
+
+static char *texts_of(const pv_ctx *ctx) {
+    return (char *)(headers_of(ctx) + ctx->ranks.calls.size);
+}
+
+static pv_status set_room_aside(pv_ctx *ctx, size_t size) {
+    return pv__alloc(ctx, size + 1, sizeof(header) + TEXT, &ctx->ranks.room);
+}
 
 static pv_status lost(pv_ctx *ctx) {
     ctx->ranks.lost = true;
@@ -34,10 +48,8 @@ static bool call(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
 /* Some have ended, others not; their messages tell why. The first that failed is named, or else the first that ended
  * before the others. */
 static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
-    enum { TEXT = sizeof((pv_error *)0)->message };
     int size = ctx->ranks.calls.size, at = -1;
-    char *text;
-    PV_TRY(pv__alloc(ctx, (size_t)size + 1, TEXT, &text));
+    char *text = texts_of(ctx);
     pv__format(text, TEXT, "%s", own);
     pv_status status = call(ctx, text, TEXT, text + TEXT) ? PV_OK : lost(ctx);
     for (int r = 0; r < size; r++) {
@@ -52,16 +64,13 @@ static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
         status = pv__fail(ctx, told, "rank %d has ended while others were at work: run all with the same options", at);
     else if (status == PV_OK)
         status = pv__fail(ctx, told, "rank %d: %s", at, message[0] ? message : pv_status_text(told));
-    pv__free(ctx, text);
     return status;
 }
 
 /* Exchanges headers; *ended: all have. own: the message of one that ends. */
 static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *ended) {
     int size = ctx->ranks.calls.size, ends = 0, failed = 0;
-    header some[STACK_RANKS], *all = some;
-    if (size > STACK_RANKS)
-        PV_TRY(pv__alloc(ctx, (size_t)size, sizeof *all, &all));
+    header *all = headers_of(ctx);
     pv_status status = call(ctx, mine, sizeof *mine, all) ? PV_OK : lost(ctx);
     for (int r = 0; status == PV_OK && r < size; r++) {
         ends += all[r].kind == KIND_END;
@@ -69,16 +78,17 @@ static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *en
         ctx->ranks.stop |= all[r].interrupted != 0;
     }
     *ended = ends == size;
+    ctx->ranks.told |= ends > 0;
     if (status == PV_OK && ends > 0 && (failed > 0 || ends < size))
         status = tell_end(ctx, all, own);
     for (int r = 1; status == PV_OK && ends == 0 && r < size; r++)
-        if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind)
+        if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind) {
+            ctx->ranks.told = true;
             status = pv__fail(ctx, PV_ERR_INTERNAL,
                               "rank %d is at another point of the work than rank 0; do all have the same data, options "
                               "and machines?",
                               r);
-    if (all != some)
-        pv__free(ctx, all);
+        }
     return status;
 }
 
@@ -91,17 +101,19 @@ pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
         status = meet(ctx, &own, "", &ended);
     if (status == PV_OK && !call(ctx, mine, bytes, all))
         status = lost(ctx);
-    ctx->reduced = status; /* after a failure nobody listens any more */
+    ctx->reduced = status; /* after a failure there are no more but the end */
     return status;
 }
 
 static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
+    if (status == PV_OK)
+        status = ctx->reduced;
+    if (ctx->ranks.told || ctx->ranks.lost) /* nobody listens any more */
+        return status;
     header own = {.kind = KIND_END, .status = (uint32_t)status, .number = ctx->ranks.number};
-    char message[sizeof ctx->error.message];
+    char message[TEXT];
     pv__format(message, sizeof message, "%s", status == PV_OK ? "" : pv_ctx_message(ctx));
-    if (ctx->reduced != PV_OK) /* they know */
-        return status == PV_OK ? ctx->reduced : status;
     pv_status met = meet(ctx, &own, message, &ended);
     ctx->reduced = met;
     return met;
@@ -182,19 +194,31 @@ done:
 
 /* ---- the context's ----------------------------------------------------------------------------------------------- */
 
+static void leave(pv_ctx *ctx) {
+    pv__ranks_free(ctx);
+    memset(&ctx->ranks, 0, sizeof ctx->ranks);
+    ctx->reduced = PV_OK;
+}
+
+void pv__ranks_free(pv_ctx *ctx) {
+    pv__free(ctx, ctx->ranks.room);
+    ctx->ranks.room = NULL;
+}
+
 pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks) {
     if (ctx->root != ctx)
         return pv__fail(ctx, PV_ERR_USAGE, "a context of a job cannot be one of several ranks");
     if (!ranks || ranks->size <= 1) {
-        memset(&ctx->ranks, 0, sizeof ctx->ranks);
-        ctx->reduced = PV_OK;
+        leave(ctx);
         return PV_OK;
     }
     if (ranks->rank < 0 || ranks->rank >= ranks->size || !ranks->gather)
         return pv__fail(ctx, PV_ERR_USAGE, "rank %d of %d: ranks count from 0, and need a way to gather", ranks->rank,
                         ranks->size);
-    memset(&ctx->ranks, 0, sizeof ctx->ranks);
-    ctx->reduced = PV_OK;
+    leave(ctx);
+    ctx->ranks.lost = true; /* to the others, should there be no room */
+    PV_TRY(set_room_aside(ctx, (size_t)ranks->size));
+    ctx->ranks.lost = false;
     ctx->ranks.calls = *ranks;
     /* Two instruction sets round differently: the ranks would part company. */
     char lines[160];

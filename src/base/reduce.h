@@ -47,5 +47,6 @@ static inline bool pv__shares(const pv_ctx *ctx) {
 PV_MUST_USE pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all);
 /* Refuses, naming rank and line, where the lines NAME=VALUE of another process are not those of rank 0. */
 PV_MUST_USE pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines);
+void pv__ranks_free(pv_ctx *ctx); /* what they hold in the context */
 
 #endif

@@ -1,7 +1,9 @@
 /* Fits whose rows several processes share: threads stand for them, each with a context of its own. Every one of them
  * must end with the bytes of a process that is alone. */
 #include <pthread.h>
+#include <stdlib.h>
 
+#include "base/reduce.h"
 #include "fixture.h"
 
 enum { RANKS_MAX = 4, ROWS = 5 * 4096 - 100, COLUMNS = 3 };
@@ -294,6 +296,76 @@ static void a_failure_is_told(void **state) {
     clear(&s);
 }
 
+/* ---- memory that runs out in the midst of an exchange ------------------------------------------------------------ */
+
+typedef struct adder {
+    member who;
+    bool least, poor; /* what is found; whose memory runs out */
+    bool failing;
+    pv_status status, ended;
+    char message[512];
+} adder;
+
+static void *poor_alloc(void *state, size_t size) {
+    const adder *a = state;
+    return a->failing ? NULL : malloc(size);
+}
+
+static void *poor_resize(void *state, void *block, size_t size) {
+    const adder *a = state;
+    return a->failing ? NULL : realloc(block, size);
+}
+
+static void poor_release(void *state, void *block) {
+    (void)state;
+    free(block);
+}
+
+static void *run_adder(void *state) {
+    enum { BLOCKS = 200, UNITS = 64 };
+    adder *a = state;
+    double sums[BLOCKS] = {1}, total = 1;
+    pv_ctx_options options = {.allocator = {poor_alloc, poor_resize, poor_release, a}, .threads = 1};
+    pv_ctx *own;
+    assert_int_equal(pv_ctx_new(&options, &own), PV_OK);
+    pv_ranks ranks = {.rank = a->who.rank, .size = a->who.all->size, .state = &a->who, .gather = gather};
+    assert_int_equal(pv_ctx_set_ranks(own, &ranks), PV_OK);
+    pv__part part = pv__part_own(own, BLOCKS, UNITS);
+    a->failing = a->poor;
+    if (a->least)
+        pv__least(own, &part, 1, &total);
+    else
+        pv__sum(own, &part, 1, sums, &total);
+    a->status = pv__reduce_check(own);
+    a->ended = pv_ranks_end(own, a->status);
+    snprintf(a->message, sizeof a->message, "%s", pv_ctx_error(own)->message);
+    pv_ctx_free(own);
+    return NULL;
+}
+
+/* The others wait for what it would have sent: they must learn that it ends. */
+static void a_lack_of_memory_is_told(void **state) {
+    (void)state;
+    for (int least = 0; least < 2; least++) {
+        cluster all = {.size = 3, .left = -1};
+        adder adders[RANKS_MAX] = {0};
+        pthread_t thread[RANKS_MAX];
+        assert_int_equal(pthread_barrier_init(&all.barrier, NULL, (unsigned)all.size), 0);
+        for (int r = 0; r < all.size; r++) {
+            adders[r] = (adder){.who = {&all, r}, .least = least, .poor = r == 1};
+            assert_int_equal(pthread_create(&thread[r], NULL, run_adder, &adders[r]), 0);
+        }
+        for (int r = 0; r < all.size; r++) {
+            assert_int_equal(pthread_join(thread[r], NULL), 0);
+            assert_int_equal(adders[r].status, PV_ERR_MEMORY);
+            assert_int_equal(adders[r].ended, PV_ERR_MEMORY);
+            if (!strstr(adders[r].message, "rank 1: out of memory"))
+                fail_msg("'%s'", adders[r].message);
+        }
+        pthread_barrier_destroy(&all.barrier);
+    }
+}
+
 /* At whichever exchange the connection is lost, all end with an error. */
 static void a_lost_connection_is_told(void **state) {
     (void)state;
@@ -326,6 +398,7 @@ int main(void) {
                                        cmocka_unit_test(other_work_is_refused),
                                        cmocka_unit_test(what_is_not_shared_is_refused),
                                        cmocka_unit_test(a_failure_is_told),
+                                       cmocka_unit_test(a_lack_of_memory_is_told),
                                        cmocka_unit_test(a_lost_connection_is_told)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

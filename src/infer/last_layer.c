@@ -150,7 +150,8 @@ static bool is_bias(const head *h, size_t i) {
     return i % (h->width + 1) == 0;
 }
 
-/* Laplace's evidence of a prior scale, up to a constant; factor is left as the root of I + P. */
+/* Laplace's evidence of a prior scale, up to a constant, -infinity where it has none; factor is left as the root of
+ * I + P. */
 static double evidence(head *h, double scale) {
     size_t P = h->params;
     double sum = 0;
@@ -160,10 +161,11 @@ static double evidence(head *h, double scale) {
             h->factor[i * P + i] += 1 / (scale * scale);
             sum -= 0.5 * h->u[i] * h->u[i] / (scale * scale) + log(scale);
         }
-    pv__cholesky(P, h->factor, 1e-12);
+    if (!pv__cholesky(P, h->factor, 1e-12))
+        return -(double)INFINITY;
     for (size_t i = 0; i < P; i++)
         sum -= log(h->factor[i * P + i]);
-    return sum;
+    return isnan(sum) ? -(double)INFINITY : sum;
 }
 
 /* Golden section in log s; a few per cent are enough. */
@@ -189,16 +191,18 @@ static double choose_scale(head *h) {
     return exp(0.5 * (low + high));
 }
 
-/* factor becomes a root of the covariance. */
-static void set_covariance(head *h) {
+/* factor becomes a root of the covariance. False: it has none, as where the layer is so far from its maximum that the
+ * labels held fixed take more variance from the intercepts than these have. */
+static bool set_covariance(head *h) {
     size_t P = h->params;
     h->scale = choose_scale(h);
-    evidence(h, h->scale);
+    if (isinf(evidence(h, h->scale)))
+        return false;
     pv__factor_invert(P, h->factor, h->H);
     if (pv__is_profile(&h->problem))
         pv__hold_labels(&h->problem, P, (double)INFINITY, h->H);
     memcpy(h->factor, h->H, P * P * sizeof *h->H);
-    pv__cholesky(P, h->factor, 1e-12);
+    return pv__cholesky(P, h->factor, 1e-12);
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
@@ -257,7 +261,13 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     pv_posterior *p = NULL;
     pv_status status;
     PV_GOTO(done, head_new(ctx, problem, solution->w, &h));
-    set_covariance(&h);
+    if (!set_covariance(&h)) {
+        pv__log(ctx, PV_LOG_WARNING,
+                "`infer` laplace: the last layer is too far from its maximum, or what it takes too much alike, to have "
+                "a covariance: the model has no posterior, and so no intervals; train it longer (`epochs`), or with a "
+                "smaller `rate`");
+        goto done;
+    }
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *p, &p));
     *p = (pv_posterior){.kind = PV_POSTERIOR_LAPLACE,
                         .dims = dims,

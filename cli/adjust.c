@@ -144,11 +144,8 @@ static int read_strata(cli_call *call, const adjust_options *options, work *held
                          "--to %s: with --strata give the name of a CSV file that can be read, with a prevalence for "
                          "each stratum (columns %s and prevalence), or unknown",
                          options->to, options->strata);
-    size_t size = strlen(options->to) + 8;
-    char *text = cli_alloc(size, 1);
-    snprintf(text, size, "%s%s", unknown ? "" : "known:", options->to);
-    status = pv_population_of_probs(call->ctx, held->probs, NULL, text, &options->target, &held->to);
-    free(text);
+    status = unknown ? pv_population_of_probs(call->ctx, held->probs, NULL, options->to, &options->target, &held->to)
+                     : pv_population_strata_read(call->ctx, held->probs, options->to, &csv, &held->to);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -377,6 +374,8 @@ static const cli_example examples[] = {
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
+static const cli_hint renamed[] = {{"population", "to", NULL}, {NULL, NULL, NULL}};
+
 const cli_command cli_adjust = {
     .name = "adjust",
     .summary = "another model's probabilities in another population",
@@ -394,6 +393,8 @@ const cli_command cli_adjust = {
     .arguments = arguments,
     .groups = groups,
     .common = common,
+    .hints = renamed,
+    .renamed = renamed,
     .options_size = sizeof(adjust_options),
     .output =
         "CSV, one line for each row of PROBS in its order. Columns:\n"

@@ -51,6 +51,7 @@ struct cli_command {
     const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
     const cli_common *common;   /* what --help shows and the manual begins with; NULL: all options are */
     const cli_hint *hints;      /* NULL: none */
+    const cli_hint *renamed;    /* options that the library's messages know by another, longer word; NULL: none */
     size_t options_size;
     const char *output; /* what is written, and the columns; paragraphs as in text */
     const cli_example *examples;

@@ -71,6 +71,19 @@ void cli_dashes(char *text) {
     }
 }
 
+/* The library's words for options become the command's own. */
+static void name_options(const cli_call *call, char *text) {
+    for (const cli_hint *hint = call->command ? call->command->renamed : NULL; hint && hint->word; hint++) {
+        size_t before = strlen(hint->word), after = strlen(hint->option);
+        for (char *tick = strchr(text, '`'); tick; tick = strchr(tick + 1, '`'))
+            if (after <= before && strncmp(tick + 1, hint->word, before) == 0 && tick[before + 1] == '`') {
+                memcpy(tick + 1, hint->option, after);
+                memmove(tick + 1 + after, tick + 1 + before, strlen(tick + 1 + before) + 1);
+            }
+    }
+    cli_dashes(text);
+}
+
 pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const pv_diagnose_options *options,
                         pv_diagnosis **diagnosis) {
     pv_status status = pv_diagnose(call->ctx, classifier, options, diagnosis);
@@ -102,7 +115,7 @@ int cli_fail(cli_call *call, pv_status status) {
         fputc(' ', stderr);
     char message[sizeof error->message];
     memcpy(message, error->message, sizeof message);
-    cli_dashes(message);
+    name_options(call, message);
     print_line(message);
     return cli_exit_code(status);
 }
@@ -179,7 +192,7 @@ void cli_warn(cli_call *call, const char *format, ...) {
 static void on_log(void *state, pv_log_level level, const char *message) {
     cli_call *call = state;
     char *text = cli_copy(message);
-    cli_dashes(text);
+    name_options(call, text);
     if (level == PV_LOG_WARNING)
         add_warning(call, text);
     else

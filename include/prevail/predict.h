@@ -94,6 +94,9 @@ PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double
 /* Of probabilities with strata: prevalence [strata][classes], of each stratum. */
 PV_MUST_USE pv_status pv_population_known_strata(pv_ctx *ctx, const pv_probs *probs, const double *prevalence,
                                                  pv_population **population);
+/* The same of a file, as "known:FILE" names one. csv: how it is written, NULL: as usual. */
+PV_MUST_USE pv_status pv_population_strata_read(pv_ctx *ctx, const pv_probs *probs, const char *path,
+                                                const pv_csv_options *csv, pv_population **population);
 void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is fine */
 
 /* For probabilities whose rows are of strata: what those of each stratum were made for. from: a file with a row for

@@ -158,6 +158,7 @@ pv_status pv__joint_shares(pv_ctx *ctx, const pv_classifier *c, const pv_dataset
 /* ---- known label counts ------------------------------------------------------------------------------------------ */
 
 typedef struct counted {
+    const pv_ctx *caller; /* of all workers */
     const pv_classifier *classifier;
     const pv_dataset *data;
     const size_t *count;
@@ -168,7 +169,10 @@ typedef struct counted {
 static pv_status open_counts(pv_ctx *ctx, void *state, void *own) {
     const counted *j = state;
     const pv_schema *schema = j->classifier->schema;
-    return pv__label_counts_new(ctx, j->data->rows, schema->classes, j->count, schema->labels, own);
+    pv__label_counts *counts = own;
+    PV_TRY(pv__label_counts_new(ctx, j->data->rows, schema->classes, j->count, schema->labels, counts));
+    counts->heed = j->caller;
+    return PV_OK;
 }
 
 static void close_counts(pv_ctx *ctx, void *own) {
@@ -186,7 +190,7 @@ pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *c, const pv_d
                                  double **log_p, double **evidence) {
     static const size_t MOST = (size_t)1 << 27; /* numbers: a GiB */
     size_t draws = c->posterior->count, k = (size_t)c->schema->classes;
-    counted state = {.classifier = c, .data = data, .count = count};
+    counted state = {.caller = ctx, .classifier = c, .data = data, .count = count};
     *log_p = *evidence = NULL;
     if (data->rows > MOST / (draws * k))
         return pv__fail(ctx, PV_ERR_USAGE,

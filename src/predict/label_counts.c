@@ -29,12 +29,12 @@
 pv_status pv__label_counts_new(pv_ctx *ctx, size_t rows, int classes, const size_t *count, char *const *labels,
                                pv__label_counts *c) {
     size_t k = (size_t)classes, total = 0;
-    *c = (pv__label_counts){.rows = rows, .classes = classes, .count = count, .labels = labels};
+    *c = (pv__label_counts){.rows = rows, .classes = classes, .count = count, .labels = labels, .heed = ctx};
     for (size_t y = 0; y < k; y++)
         total += count[y];
     if (total != rows)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "the label counts (`population` counts, `to` counts) add up to %zu, and there are %zu rows: "
+                        "the label counts (`population` counts) add up to %zu, and there are %zu rows: "
                         "give the number of each label among these very rows, or a prevalence",
                         total, rows);
     PV_TRY(pv__alloc(ctx, rows, k * sizeof *c->work, &c->work));
@@ -60,6 +60,15 @@ static pv_status ruled_out(pv_ctx *ctx, const pv__label_counts *c) {
                     "`population` counts: the model gives some rows no chance of being what these counts of %s ask "
                     "for; check their order, or use `population` unknown",
                     joined);
+}
+
+bool pv__label_counts_stopped(const pv__label_counts *c, size_t row) {
+    enum { LOOK = 64 }; /* rows, each of which takes a band of sums */
+    return row % LOOK == 0 && pv__interrupted(c->heed);
+}
+
+static pv_status go_on(pv_ctx *ctx, const pv__label_counts *c) {
+    return pv__interrupted(c->heed) ? pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request") : PV_OK;
 }
 
 /* log N!/prod c_y! */
@@ -92,7 +101,7 @@ static double expected(const coins *c, double theta, double *variance) {
 }
 
 /* Newton's steps in a bracket, until as many heads are expected as are chosen, but for a tenth of their deviation. */
-static double fair(const coins *c, double *variance) {
+static double fair(const pv__label_counts *k, const coins *c, double *variance) {
     double low = HUGE_VAL, high = -HUGE_VAL, spread = log((double)c->n) + 1;
     for (size_t i = 0; i < c->n; i++) {
         low = fmin(low, -c->z[i]);
@@ -101,7 +110,7 @@ static double fair(const coins *c, double *variance) {
     low -= spread;
     high += spread;
     double theta = fmin(fmax(0, low), high);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200 && !pv__interrupted(k->heed); i++) {
         double off = expected(c, theta, variance) - (double)c->chosen;
         if (fabs(off) <= 0.1 * sqrt(*variance) || high - low < 1e-9)
             break;
@@ -112,12 +121,14 @@ static double fair(const coins *c, double *variance) {
     return theta;
 }
 
-/* P(S = j) for j from *first on, [*count]. The band follows the mean of the rows so far. */
-static void throw_coins(const coins *c, size_t half, double *p, size_t *first, size_t *count) {
+/* P(S = j) for j from *first on, [*count]. The band follows the mean of the rows so far. An interruption ends it before
+ * its time. */
+static void throw_coins(const pv__label_counts *k, const coins *c, size_t half, double *p, size_t *first,
+                        size_t *count) {
     size_t at = 0, n = 1;
     double mean = 0;
     p[0] = 1;
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < c->n && !pv__label_counts_stopped(k, i); i++) {
         double heads = pv_sigmoid(c->z[i]), tails = pv_sigmoid(-c->z[i]);
         mean += heads;
         if (mean > (double)(at + half + 1)) { /* the lowest is left behind */
@@ -161,8 +172,9 @@ static void take_out(const double *p, size_t count, size_t at, double z, double 
 
 /* log P(S = chosen) with the coins moved by theta; z becomes log odds given the count where they are wanted. */
 static pv_status choose(pv_ctx *ctx, pv__label_counts *k, coins *c, double *theta, double *log_p, bool wanted) {
-    double variance;
-    *theta = fair(c, &variance);
+    enum { PIECE = 1 << 14 }; /* rows between looks at an interruption */
+    double variance = 0;
+    *theta = fair(k, c, &variance);
     size_t half = (size_t)ceil(10 * sqrt(variance)) + 40, first, count; /* Bernstein: but for 1e-21 */
     if (2 * half + 2 > k->room) {
         PV_TRY(pv__resize(ctx, 2 * half + 2, sizeof *k->sums, &k->sums));
@@ -170,7 +182,8 @@ static pv_status choose(pv_ctx *ctx, pv__label_counts *k, coins *c, double *thet
     }
     for (size_t i = 0; i < c->n; i++)
         c->z[i] += *theta;
-    throw_coins(c, half, k->sums, &first, &count);
+    throw_coins(k, c, half, k->sums, &first, &count);
+    PV_TRY(go_on(ctx, k));
     bool held = c->chosen >= first && c->chosen - first < count; /* not so where theta has no digits left */
     size_t at = held ? c->chosen - first : 0, n = wanted ? c->n : 0;
     const double *sums = k->sums;
@@ -178,11 +191,15 @@ static pv_status choose(pv_ctx *ctx, pv__label_counts *k, coins *c, double *thet
     *log_p = held ? log(sums[at]) : -(double)INFINITY;
     if (!isfinite(*log_p))
         return PV_OK;
-#pragma omp parallel for num_threads(pv__threads_for(ctx, n *at / 100000)) schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        double rest[2];
-        take_out(sums, count, at, z[i], rest);
-        z[i] += log(rest[0]) - log(rest[1]);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        end = n - begin < PIECE ? n : begin + PIECE;
+#pragma omp parallel for num_threads(pv__threads_for(ctx, (end - begin) * at / 100000)) schedule(static)
+        for (size_t i = begin; i < end; i++) {
+            double rest[2];
+            take_out(sums, count, at, z[i], rest);
+            z[i] += log(rest[0]) - log(rest[1]);
+        }
+        PV_TRY(go_on(ctx, k));
     }
     return PV_OK;
 }
@@ -255,7 +272,7 @@ static double fair_dice(pv__label_counts *c, const double *loglik, const double 
         double most = 0, sum = throw_dice(c, loglik, marginal, expect);
         for (size_t y = 0; y < k; y++)
             most = fmax(most, fabs(expect[y] - (double)c->count[y]));
-        if (!(most > 0.1) || round == 1000)
+        if (!(most > 0.1) || round == 1000 || pv__interrupted(c->heed))
             return sum;
         for (size_t y = 0; y < k; y++)
             if (c->count[y] && expect[y] > 0)
@@ -267,6 +284,7 @@ static pv_status many_rows(pv_ctx *ctx, pv__label_counts *c, const double *logli
                            double *log_p, double *evidence) {
     size_t k = (size_t)c->classes;
     double sum = fair_dice(c, loglik, marginal), log_s = isinf(sum) ? sum : pv__label_counts_many(c, log_p != NULL);
+    PV_TRY(go_on(ctx, c));
     if (!isfinite(log_s))
         return ruled_out(ctx, c);
     for (size_t y = 0; y < k; y++)

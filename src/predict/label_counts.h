@@ -10,6 +10,7 @@ typedef struct pv__label_counts {
     int classes;
     const size_t *count; /* [classes], borrowed; they add up to rows */
     char *const *labels; /* [classes], borrowed, for messages */
+    const pv_ctx *heed;  /* whose interruption ends the work: the caller's own, unless it is set */
     double *work;        /* [rows][classes], log r, and then the coins */
     double *tilt;        /* [3][classes] */
     double *sums;        /* two labels: [room], P(S = j) */
@@ -25,6 +26,9 @@ typedef struct pv__label_counts {
 PV_MUST_USE pv_status pv__label_counts_new(pv_ctx *ctx, size_t rows, int classes, const size_t *count,
                                            char *const *labels, pv__label_counts *counts);
 void pv__label_counts_clear(pv_ctx *ctx, pv__label_counts *counts);
+
+/* Whether the work ends before its time; looked at now and then. */
+bool pv__label_counts_stopped(const pv__label_counts *counts, size_t row);
 
 /* log_p [rows][classes], log p(y_n|X*,counts,w); NULL: not wanted. *evidence: log p(X*|counts,w) up to what does not
  * depend on w. Refused: counts that the rows rule out. */

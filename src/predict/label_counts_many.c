@@ -81,14 +81,14 @@ double pv__label_counts_many(pv__label_counts *c, bool probabilities) {
     size_t k = (size_t)c->classes;
     memset(c->behind, 0, c->cells * sizeof *c->behind);
     c->behind[0] = 1;
-    for (size_t i = 0; i < c->rows; i++)
+    for (size_t i = 0; i < c->rows && !pv__label_counts_stopped(c, i); i++)
         add_row(c, c->work + i * k, c->behind + i * c->cells, c->behind + (i + 1) * c->cells);
     double all = c->behind[(c->rows + 1) * c->cells - 1], *given = c->tilt + 2 * k;
     if (!probabilities || !(all > 0))
         return log(all);
     memset(c->ahead, 0, c->cells * sizeof *c->ahead);
     c->ahead[0] = 1;
-    for (size_t i = c->rows; i-- > 0;) {
+    for (size_t i = c->rows; i-- > 0 && !pv__label_counts_stopped(c, i);) {
         double *p = c->work + i * k, sum = 0;
         for (size_t y = 0; y < k; y++)
             sum += given[y] = c->count[y] ? p[y] * without(c, y, c->behind + i * c->cells) : 0;

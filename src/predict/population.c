@@ -208,7 +208,7 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
                         "`population` %s: counts know no strata; give known:FILE, a prevalence for each, or unknown",
                         text);
     if (probs->strata && stated)
-        return pv__population_of_file(ctx, probs, stated, population);
+        return pv_population_strata_read(ctx, probs, stated, NULL, population);
     if (kind != PV_POPULATION_TRUE && !from && !probs->strata)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population` %s: say with `from` P which prevalence the probabilities were made for", text);

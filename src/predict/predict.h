@@ -47,9 +47,6 @@ void pv__strata_join(pv_predicted_strata *strata, pv_unknown_prevalence *all);
 /* (probs_strata.c) As pv_predict_probs, of probabilities with strata; made has room. */
 PV_MUST_USE pv_status pv__predict_probs_strata(pv_ctx *ctx, const pv_probs *probs, const pv_population *population,
                                                const pv_predict_options *options, pv_prediction *made);
-/* (probs_strata.c) Of probabilities with strata: each at its own prevalence in a file. */
-PV_MUST_USE pv_status pv__population_of_file(pv_ctx *ctx, const pv_probs *probs, const char *path,
-                                             pv_population **population);
 /* (population.c) Strata each at its own of prevalence [strata][classes], mixed by share [strata]. */
 PV_MUST_USE pv_status pv__population_strata(pv_ctx *ctx, pv_population_kind kind, int strata, int classes,
                                             const double *share, const double *prevalence, pv_population **population);

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "data/encode.h"
 #include "predict/predict.h"
 
 /* ---- strata of the rows ------------------------------------------------------------------------------------------ */
@@ -22,12 +23,18 @@ pv_status pv_probs_from_read(pv_ctx *ctx, pv_probs *probs, const char *from, con
         return pv__fail(ctx, PV_ERR_USAGE, "the probabilities have no strata, or have what they were made for already");
     size_t k = (size_t)probs->classes, strata = (size_t)probs->strata->count;
     const pv_schema schema = schema_of(probs);
-    PV_TRY(pv__alloc(ctx, strata, k * sizeof *probs->from, &probs->from));
-    if (access(from, R_OK) == 0)
-        return pv_prevalences_read(ctx, from, csv, &schema, probs->from);
-    PV_TRY(pv_prevalence_parse_one(ctx, "`from`", from, probs->labels, probs->classes, probs->from));
-    for (size_t s = 1; s < strata; s++)
-        memcpy(probs->from + s * k, probs->from, k * sizeof *probs->from);
+    bool file = access(from, R_OK) == 0;
+    double *made;
+    PV_TRY(pv__alloc(ctx, strata, k * sizeof *made, &made));
+    pv_status status = file ? pv_prevalences_read(ctx, from, csv, &schema, made)
+                            : pv_prevalence_parse_one(ctx, "`from`", from, probs->labels, probs->classes, made);
+    if (status != PV_OK) {
+        pv__free(ctx, made);
+        return status;
+    }
+    for (size_t s = 1; !file && s < strata; s++)
+        memcpy(made + s * k, made, k * sizeof *made);
+    probs->from = made;
     return PV_OK;
 }
 
@@ -44,14 +51,25 @@ pv_status pv_probs_strata_set(pv_ctx *ctx, pv_probs *probs, int strata, const ch
         const pv_prevalence one = {.classes = probs->classes, .prevalence = from + (size_t)s * k};
         PV_TRY(pv_prevalence_check(ctx, &one));
     }
-    PV_TRY(pv__alloc(ctx, 1, sizeof *probs->strata, &probs->strata));
-    probs->strata->count = strata; /* before the names: what there is of them is freed by it */
-    PV_TRY(pv__names_copy(ctx, names, (size_t)strata, &probs->strata->name));
-    PV_TRY(pv__alloc(ctx, rows, sizeof *stratum, &probs->data->stratum));
-    memcpy(probs->data->stratum, stratum, rows * sizeof *stratum);
-    PV_TRY(pv__alloc(ctx, (size_t)strata, k * sizeof *from, &probs->from));
-    memcpy(probs->from, from, (size_t)strata * k * sizeof *from);
+    pv_strata *made = NULL;
+    int32_t *own = NULL;
+    double *own_from = NULL;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *made, &made));
+    made->count = strata; /* before the names: what there is of them is freed by it */
+    PV_GOTO(fail, pv__names_copy(ctx, names, (size_t)strata, &made->name));
+    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *own, &own));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)strata, k * sizeof *own_from, &own_from));
+    memcpy(own, stratum, rows * sizeof *own);
+    memcpy(own_from, from, (size_t)strata * k * sizeof *own_from);
+    probs->strata = made;
+    probs->data->stratum = own;
+    probs->from = own_from;
     return PV_OK;
+fail:
+    pv__strata_free(ctx, made);
+    pv__free(ctx, own);
+    return status;
 }
 
 /* ---- populations ------------------------------------------------------------------------------------------------- */
@@ -75,7 +93,11 @@ pv_status pv_population_known_strata(pv_ctx *ctx, const pv_probs *probs, const d
     return status;
 }
 
-pv_status pv__population_of_file(pv_ctx *ctx, const pv_probs *probs, const char *path, pv_population **population) {
+pv_status pv_population_strata_read(pv_ctx *ctx, const pv_probs *probs, const char *path, const pv_csv_options *csv,
+                                    pv_population **population) {
+    *population = NULL;
+    if (!probs->strata)
+        return pv__fail(ctx, PV_ERR_USAGE, "the probabilities have no strata");
     const pv_schema schema = schema_of(probs);
     double *prevalence;
     if (access(path, R_OK) != 0)
@@ -83,7 +105,7 @@ pv_status pv__population_of_file(pv_ctx *ctx, const pv_probs *probs, const char 
                         "`population` known:%s: with `strata` give a file that can be read, with a prevalence for each",
                         pv__show(path).text);
     PV_TRY(pv__alloc(ctx, (size_t)probs->strata->count, (size_t)probs->classes * sizeof *prevalence, &prevalence));
-    pv_status status = pv_prevalences_read(ctx, path, NULL, &schema, prevalence);
+    pv_status status = pv_prevalences_read(ctx, path, csv, &schema, prevalence);
     if (status == PV_OK)
         status = pv_population_known_strata(ctx, probs, prevalence, population);
     pv__free(ctx, prevalence);

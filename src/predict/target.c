@@ -35,7 +35,7 @@ pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const 
         return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
     if (sample->n < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: an unknown prevalence (`population` unknown, `to` unknown) is inferred from the rows "
+                        "%s: an unknown prevalence (`population` unknown) is inferred from the rows "
                         "together; give more rows of the population, or its prevalence",
                         sample->n == 1 ? "one row alone says next to nothing about its population"
                                        : "there are no rows");

@@ -242,9 +242,28 @@ static void test_ruled_out(void **state) {
     pv__label_counts_clear(ctx, &counts);
 }
 
+/* Asked to stop, neither recursion goes to its end. */
+static void test_interrupted(void **state) {
+    (void)state;
+    const double even[9] = {-1, -1, -1, -1, -1, -1, -1, -1, -1}, third[3] = {-1.1, -1.1, -1.1};
+    const size_t pair[2] = {1, 2}, many[3] = {1, 1, 1};
+    double log_p[9], evidence;
+    for (int classes = 2; classes <= 3; classes++) {
+        pv__label_counts counts;
+        ok(pv__label_counts_new(ctx, 3, classes, classes == 2 ? pair : many, labels, &counts));
+        pv_ctx_interrupt(ctx);
+        assert_int_equal(pv__label_counts_rows(ctx, &counts, even, classes == 2 ? half : third, log_p, &evidence),
+                         PV_ERR_INTERRUPTED);
+        pv_ctx_clear_interrupt(ctx);
+        ok(pv__label_counts_rows(ctx, &counts, even, classes == 2 ? half : third, log_p, &evidence));
+        pv__label_counts_clear(ctx, &counts);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),         cmocka_unit_test(test_update),
-                                       cmocka_unit_test(test_update_unknown), cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_refused),        cmocka_unit_test(test_ruled_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_interrupted), cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_update),      cmocka_unit_test(test_update_unknown),
+                                       cmocka_unit_test(test_many_rows),   cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_ruled_out)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

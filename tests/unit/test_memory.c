@@ -299,6 +299,8 @@ static pv_status probs_strata_poorly(pv_ctx *poor) {
     put(text, sizeof text - 1);
     pv_status status = pv_probs_new(poor, 4, labels, 2, 1, p, NULL, NULL, &arrays);
     TRY(pv_probs_strata_set(poor, arrays, 2, names, stratum, from));
+    if (arrays && status != PV_OK) /* nothing is half made */
+        assert_true(!arrays->strata && !arrays->data->stratum && !arrays->from);
     TRY(pv_population_known_strata(poor, arrays, from, &known));
     TRY(pv_population_of_probs(poor, arrays, NULL, "unknown", NULL, &open));
     TRY(pv_predict_probs(poor, arrays, NULL, known, NULL, &moved));

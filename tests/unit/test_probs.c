@@ -175,11 +175,27 @@ static void test_lack_of_memory(void **state) {
     sweep_memory(read_all);
 }
 
+/* What could not be read leaves nothing behind: another attempt is free. */
+static void test_second_attempt(void **state) {
+    (void)state;
+    pv_probs *probs =
+        must_read_probs("g,p__0,p__1\na,0.8,0.2\nb,0.4,0.6\n", &(pv_probs_options){.strata = "g", .all = true});
+    assert_int_equal(pv_probs_from_read(ctx, probs, "2", NULL), PV_ERR_USAGE);
+    assert_null(probs->from);
+    put("g,prevalence\na,0.3\n", strlen("g,prevalence\na,0.3\n")); /* none for b */
+    assert_int_not_equal(pv_probs_from_read(ctx, probs, path, NULL), PV_OK);
+    assert_null(probs->from);
+    ok(pv_probs_from_read(ctx, probs, "0.3", NULL));
+    near(probs->from[3], 0.3, 0);
+    pv_probs_free(ctx, probs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_prefix),      cmocka_unit_test(test_one_column), cmocka_unit_test(test_all_columns),
-        cmocka_unit_test(test_missing),        cmocka_unit_test(test_refused),    cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_lack_of_memory),
+        cmocka_unit_test(test_by_prefix),      cmocka_unit_test(test_one_column),
+        cmocka_unit_test(test_all_columns),    cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_lack_of_memory), cmocka_unit_test(test_second_attempt),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

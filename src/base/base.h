@@ -26,6 +26,7 @@ struct pv_ctx {
     struct {
         pv_ranks calls;            /* size 0: alone */
         uint64_t number;           /* of the next exchange */
+        bool begun;                /* work is shared: nobody may leave it alone */
         bool stop;                 /* one of them was asked to, and all know */
         bool ended;                /* there are no more exchanges */
         bool told;                 /* one has ended or gone astray, and all know: there are no more either */

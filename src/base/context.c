@@ -119,7 +119,7 @@ static void ask_caller(pv_ctx *root) {
 
 bool pv__interrupted(const pv_ctx *ctx) {
     ask_caller(ctx->root);
-    if (pv__shares(ctx)) /* all ranks stop at the same point, or none */
+    if (pv__shares(ctx) && ctx->ranks.begun) /* all ranks stop at the same point, or none */
         return ctx->ranks.stop;
     return ctx->interrupted != 0;
 }

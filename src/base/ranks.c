@@ -97,6 +97,7 @@ pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
     header own = {
         .kind = KIND_DATA, .number = ctx->ranks.number++, .bytes = bytes, .interrupted = ctx->interrupted != 0};
     pv_status status = ctx->reduced;
+    ctx->ranks.begun = true;
     if (status == PV_OK)
         status = meet(ctx, &own, "", &ended);
     if (status == PV_OK && !call(ctx, mine, bytes, all))
@@ -223,7 +224,9 @@ pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks) {
     /* Two instruction sets round differently: the ranks would part company. */
     char lines[160];
     pv__format(lines, sizeof lines, "version=%s\nthe kernels of its processor=%s\n", PV_VERSION, pv_kernels());
-    return pv__ranks_compare(ctx, lines);
+    pv_status status = pv__ranks_compare(ctx, lines);
+    ctx->ranks.begun = false; /* until then each reads its data for itself, and may be stopped */
+    return status;
 }
 
 int pv_ctx_ranks(const pv_ctx *ctx, int *rank) {

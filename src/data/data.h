@@ -26,6 +26,8 @@ PV_MUST_USE pv_status pv__dictionary_add(pv_ctx *ctx, pv__dictionary *dictionary
                                          size_t length, uint64_t hash);
 void pv__dictionary_free(pv_ctx *ctx, pv__dictionary *dictionary);
 
+void pv__strata_free(pv_ctx *ctx, pv_strata *strata); /* NULL is fine (strata.c) */
+
 /* ---- tables (table.c) -------------------------------------------------------------------------------------------- */
 
 /* A table with names only; the columns are numbers without an array until the caller makes one. The caller frees. */

@@ -176,7 +176,6 @@ PV_MUST_USE pv_status pv__strata_of_table(pv_ctx *ctx, const pv_strata *strata, 
                                           int32_t *stratum);
 /* A failed copy is freed with the whole. */
 PV_MUST_USE pv_status pv__strata_copy(pv_ctx *ctx, const pv_strata *from, pv_strata **to);
-void pv__strata_free(pv_ctx *ctx, pv_strata *strata);
 /* Names from columns and keys; false where these make no strata. */
 PV_MUST_USE pv_status pv__strata_name(pv_ctx *ctx, pv_strata *strata, bool *sound);
 PV_MUST_USE pv_status pv__source_copy(pv_ctx *ctx, const pv_source_column *from, pv_source_column *to); /* schema.c */

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
-#include "data/encode.h"
+#include "data/data.h"
 #include "predict/predict.h"
 
 /* ---- strata of the rows ------------------------------------------------------------------------------------------ */

@@ -294,7 +294,7 @@ static pv_status probs_strata_poorly(pv_ctx *poor) {
     static const int32_t stratum[] = {0, 0, 0, 1};
     static const char *const labels[] = {"0", "1"}, *const names[] = {"a", "b"};
     pv_probs *arrays = NULL, *file = NULL;
-    pv_population *known = NULL, *open = NULL;
+    pv_population *known = NULL, *open = NULL, *read = NULL;
     pv_prediction *moved = NULL, *unknown = NULL;
     put(text, sizeof text - 1);
     pv_status status = pv_probs_new(poor, 4, labels, 2, 1, p, NULL, NULL, &arrays);
@@ -307,6 +307,8 @@ static pv_status probs_strata_poorly(pv_ctx *poor) {
     TRY(pv_predict_probs(poor, arrays, NULL, open, NULL, &unknown));
     TRY(pv_probs_read(poor, path, &(pv_probs_options){.strata = "g", .all = true}, &file));
     TRY(pv_probs_from_read(poor, file, path, NULL));
+    TRY(pv_population_strata_read(poor, file, path, NULL, &read));
+    pv_population_free(poor, read);
     pv_probs_free(poor, file);
     pv_prediction_free(poor, unknown);
     pv_prediction_free(poor, moved);

@@ -89,6 +89,7 @@ typedef struct job {
     pv_fit_options options;
     int threads;
     bool ends_at_once; /* instead of a fit, with a failure */
+    bool stopped;      /* while it reads its data */
     member who;
     pv_status status, ended;
     char message[512];
@@ -103,6 +104,12 @@ static void *run_job(void *state) {
     ranks.gather = gather;
     pv_classifier *made = NULL;
     j->status = pv_ctx_set_ranks(own, &ranks);
+    if (j->status == PV_OK && j->stopped) {
+        pv_table *table = NULL;
+        pv_ctx_interrupt(own);
+        j->status = pv_table_read(own, path, NULL, &table);
+        pv_table_free(own, table);
+    }
     if (j->status == PV_OK && j->ends_at_once)
         j->status = PV_ERR_MEMORY;
     else if (j->status == PV_OK)
@@ -296,6 +303,20 @@ static void a_failure_is_told(void **state) {
     clear(&s);
 }
 
+/* Before the fit each is alone with its data, and one that is stopped ends there. */
+static void a_stop_is_told(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 300, 2, false);
+    cluster all = {.size = 3, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 3, &s);
+    jobs[1].stopped = true;
+    run_all(&all, jobs);
+    told_to_all(jobs, 3, PV_ERR_INTERRUPTED, "rank 1: ", "interrupted");
+    clear(&s);
+}
+
 /* ---- memory that runs out in the midst of an exchange ------------------------------------------------------------ */
 
 typedef struct adder {
@@ -398,6 +419,7 @@ int main(void) {
                                        cmocka_unit_test(other_work_is_refused),
                                        cmocka_unit_test(what_is_not_shared_is_refused),
                                        cmocka_unit_test(a_failure_is_told),
+                                       cmocka_unit_test(a_stop_is_told),
                                        cmocka_unit_test(a_lack_of_memory_is_told),
                                        cmocka_unit_test(a_lost_connection_is_told)};
     return cmocka_run_group_tests(tests, setup, teardown);

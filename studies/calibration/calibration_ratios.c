@@ -110,9 +110,12 @@ static pv_status fill(pv_ctx *ctx, const calibration *c, ratios *r) {
     static const int methods[] = {CAL_PLUGIN, CAL_PROFILE, CAL_IW};
     cal_sample s = {0};
     pv_status status = cal_sample_new(ctx, c, 0, 0, &s);
-    for (size_t k = 0; k < c->prevalences; k++)
+    for (size_t k = 0; k < c->prevalences; k++) {
+        size_t entered = pv_checkpoint_enter(ctx, "ratios", k); /* fits are told apart by their method alone */
         for (size_t m = 0; m < 3 && status == PV_OK; m++)
             status = fit_one(ctx, c, k, methods[m], &s, r);
+        pv_checkpoint_leave(ctx, entered);
+    }
     if (status == PV_OK) {
         const pv_dataset *parts[PARTS] = {s.training, s.data, s.testing};
         for (size_t p = 0; p < PARTS; p++)

@@ -166,6 +166,6 @@ else
     skip "PostgreSQL: there is no server here, or no right to start one"
 fi
 
-echo "sources: $passed passed, $failed failed"
+echo "$passed passed, $failed failed"
 [ $failed = 0 ] || exit 1
 [ $ran = 1 ] || exit 77

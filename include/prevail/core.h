@@ -142,7 +142,7 @@ const double *pv_full_loss_theta(const pv_full_loss *full);
 void pv_full_loss_set_counts(pv_full_loss *full, const double *counts);
 
 /* What the loss remembers from one evaluation to the next, as the memory of a pv_density (prevail/posterior.h): at most
- * two fields of its own. Returns how many. */
+ * three fields of its own. Returns how many. */
 size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field);
 
 /* The selection likelihood, -log p_{s=1}(y_n|x_n,w) summed over rows: the profile's per-sample twin (Eq. likelihood

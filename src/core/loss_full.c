@@ -263,5 +263,6 @@ size_t pv_full_loss_memory(pv_full_loss *full, pv_field *field) {
         return 0;
     field[0] = (pv_field){full->profile.log_lambda, size};
     field[1] = (pv_field){full->profile.multiplier, size};
-    return 2;
+    field[2] = (pv_field){&full->profile.reference, sizeof full->profile.reference};
+    return 3;
 }

@@ -411,6 +411,8 @@ static bool reference_is_common(const pv__profile *profile) {
 
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
+    if (profile->reference < 0 || profile->reference >= profile->classes) /* a checkpoint may have said anything */
+        profile->reference = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
     PV_TRY(pv__reduce_check(ctx));
     if (!profile->known && (!solved || !reference_is_common(profile))) {

@@ -212,12 +212,12 @@ static pv_status run_job(worker *w) {
         PV_TRY(recall(w, &found));
     if (found)
         return PV_OK;
-    PV_TRY(c->job(w->ctx, c->state, w->job));
+    pv_status status = c->job(w->ctx, c->state, w->job);
     if (!c->outcome)
-        return PV_OK;
-    if (pv__interrupted(w->ctx))
+        return status;
+    if (pv__interrupted(w->ctx)) /* what half a piece of work led to is neither a result nor a failure */
         return pv__fail(w->ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", c->what);
-    return keep(w);
+    return status == PV_OK ? keep(w) : status;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */

@@ -51,6 +51,8 @@ static pv_status square(pv_ctx *own, void *state, size_t index) {
     if (index == w->stop_at) {
         pv_ctx_interrupt(w->parent);
         pv_ctx_interrupt(own);
+        if (index % 2) /* half a piece of work may look like anything */
+            return pv__fail(own, PV_ERR_USAGE, "no posterior, so no intervals");
     }
     return PV_OK;
 }

@@ -50,7 +50,7 @@ static double evidence_of(pv_ctx *ctx, const oracle_case *item, const pv_unknown
     char dirichlet[64];
     oracle_text(item, "dirichlet", dirichlet, sizeof dirichlet);
     pv_unknown_options options = pv_unknown_options_default();
-    options.method = method;
+    options.method = (int)method;
     options.dirichlet = dirichlet;
     options.max_iter = 100000;
     pv__mixture mixture;

@@ -125,7 +125,7 @@ static void of_many_levels_the_heaviest_are_kept(void **state) {
     size_t used = (size_t)snprintf(text, sizeof text, "town,ill\n"), rows = 0;
     for (int t = 0; t < PLACES; t++)
         for (int i = 0; i < 2 * (t + 1); i++, rows++) {
-            char town[8] = "";
+            char town[16] = "";
             if (t < TOWNS)
                 snprintf(town, sizeof town, "t%02d", t);
             used += (size_t)snprintf(text + used, sizeof text - used, "%s,%d\n", town, i % 2);

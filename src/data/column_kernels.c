@@ -4,17 +4,17 @@
 #include "base/simd.h"
 #include "data/columns.h"
 
-/* A number less itself is 0, unless it is infinite or none at all. */
+/* A number times 0 is 0, unless it is infinite or none at all. */
 static bool all_finite(size_t n, const double *x) {
     vd off = v_set(0);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
         vd value = v_load(x + i);
-        off += value - value;
+        off += value * 0;
     }
     if (i < n) {
         vd value = v_load_head(x + i, n - i);
-        off += value - value;
+        off += value * 0;
     }
     return v_sum(off) == 0;
 }
@@ -23,9 +23,9 @@ typedef struct sums {
     vd weight, first, second, least, largest;
 } sums;
 
-/* There: -1 in the lanes that hold a cell. Missing ones are no number, which differs from itself. */
+/* There: -1 in the lanes that hold a cell. Missing ones are no number, which is below nothing. */
 static void add(sums *s, vd x, vd v, vi there, double factor, double shift) {
-    vi known = there & (vi)(x == x);
+    vi known = there & (vi)(x <= v_set(HUGE_VAL));
     vd d = (vd)((vi)(x * factor - shift) & known), weight = (vd)((vi)v & known);
     s->weight += weight;
     s->first += weight * d;
@@ -39,7 +39,7 @@ static void moments(size_t n, const double *x, const double *v, double factor, d
     sums s[2]; /* two of each hide the latency of sums */
     for (int k = 0; k < 2; k++)
         s[k] = (sums){none, none, none, v_set(to->least), v_set(to->largest)};
-    vi all = (vi)(none == none);
+    vi all = (vi)(none < one);
     size_t i = 0;
     for (; i + 2 * VL <= n; i += 2 * VL)
         for (size_t k = 0; k < 2; k++)

@@ -193,6 +193,8 @@ static void print_references(const pv_schema *schema) {
         }
     if (any)
         fputc('\n', stdout);
+    if (schema->offset)
+        printf("  offset: %s, with a coefficient of 1\n", schema->source[0].name);
 }
 
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {

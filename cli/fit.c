@@ -111,6 +111,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "design", cli_json_by_label(c->schema->labels, c->schema->classes, c->design));
     cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
+    if (c->schema->offset)
+        cli_json_set(object, "offset", cli_json_text(pv_classifier_offset(c)));
     cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
@@ -158,7 +160,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                pv_model_params(c->model), c->schema->target);
     else
         printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-               c->schema->features, c->schema->features == 1 ? "" : "s", c->schema->target);
+               pv_classifier_features(c), pv_classifier_features(c) == 1 ? "" : "s", c->schema->target);
     char why[96];
     bool intercept = !pv_loss_is_relative(c->loss);
     if (c->dropped && c->schema->image)

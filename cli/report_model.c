@@ -29,6 +29,10 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
                        c->dropped ? " left out" : "");
     report_cell(&cells, "target column");
     report_cell(&cells, c->schema->target);
+    if (c->schema->offset) {
+        report_cell(&cells, "offset");
+        report_cell_format(&cells, "%s, with a coefficient of 1", pv_classifier_offset(c));
+    }
     report_cell(&cells, "loss");
     report_cell_format(&cells, "%s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
                        pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");

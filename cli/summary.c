@@ -78,14 +78,16 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     json_t *object = cli_json_object(), *labels = cli_json_array(), *features = cli_json_array();
     for (int y = 0; y < c->schema->classes; y++)
         cli_json_append(labels, cli_json_text(c->schema->labels[y]));
-    for (int j = 0; c->schema->feature && j < c->schema->features; j++)
-        cli_json_append(features, cli_json_text(c->schema->feature[j]));
+    for (int j = 0; c->schema->feature && j < pv_classifier_features(c); j++)
+        cli_json_append(features, cli_json_text(pv_classifier_feature(c, j)));
     cli_json_set(object, "file", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", cli_json_text(c->source));
     cli_json_set(object, "data_hash", cli_json_text(hash));
     cli_json_set(object, "target", cli_json_text(c->schema->target));
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "features", features);
+    if (c->schema->offset)
+        cli_json_set(object, "offset", cli_json_text(pv_classifier_offset(c)));
     cli_json_set(object, "image", json_image(c->schema->image));
     cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
@@ -223,7 +225,7 @@ const cli_command cli_summary = {
     .groups = groups,
     .options_size = sizeof(summary_options),
     .output =
-        "Text, or with --json one object: file, data, data_hash, target, classes, features, image (how images become "
+        "Text, or with --json one object: file, data, data_hash, target, classes, features, offset (where there is one), image (how images become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
         "strata (as fit "

@@ -120,6 +120,7 @@ run("simulate", "nodules", "--cases", "20", "--controls", "20", "--prevalence", 
 models["reference"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker"]
 models["terms"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "smoker", "--terms",
                    "ns(diameter,2),poly(age,2),age:smoker"]
+models["offset"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--offset", "age"]
 work = folder / "work.pvm"
 for name, arguments in models.items():
     run("fit", *arguments, "-o", str(work))

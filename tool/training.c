@@ -51,7 +51,8 @@ const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offs
 
 /* Options that say nothing to a network for images, or to one that learns votes. */
 static int check_idle_for_images(cli_call *call, const cli_roles *options) {
-    static const char *const tables[] = {"features", "exclude", "reference", "categorical", "collinear", "id", "terms"};
+    static const char *const tables[] = {"features",  "exclude", "reference", "categorical",
+                                         "collinear", "id",      "terms",     "offset"};
     static const char *const labels[] = {"weights", "positive"}, *const votes[] = {"votes-min", "binarise"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (cli_given(call, tables[i]))

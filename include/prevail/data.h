@@ -304,6 +304,7 @@ typedef struct pv_schema {
     pv_term *term;     /* [terms]; what they make are the last of the sources */
     pv_strata *strata; /* NULL: none */
     pv_written written;
+    bool offset; /* the first source is one: a number that is added to the log odds as it stands, without a slope */
 } pv_schema;
 
 /* What a weight says of its row. */
@@ -346,6 +347,8 @@ typedef struct pv_roles {
     int constant;           /* pv_constant */
     const char *terms;      /* "log(a), ns(b,3), a:b": features made of columns */
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
+    const char *offset; /* a column of numbers that are added to the log odds of the second of two labels, or to what
+                           the thresholds of an ordinal model are compared with; never a feature */
 } pv_roles;
 
 extern const pv_option pv_role_option_table[]; /* all but votes, prevalence and image; ends with a NULL name */

@@ -321,10 +321,12 @@ bool pv_classifier_is_relative(const pv_classifier *classifier);
 const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact);
 double pv_classifier_number(const pv_classifier *classifier, pv_classifier_fact fact);
 int pv_classifier_classes(const pv_classifier *classifier);
-const char *pv_classifier_label(const pv_classifier *classifier, int index);   /* NULL outside */
-char *const *pv_classifier_labels(const pv_classifier *classifier);            /* [classes] */
-int pv_classifier_features(const pv_classifier *classifier);                   /* columns of the encoded matrix */
+const char *pv_classifier_label(const pv_classifier *classifier, int index); /* NULL outside */
+char *const *pv_classifier_labels(const pv_classifier *classifier);          /* [classes] */
+/* Columns of the encoded matrix, but for an offset. */
+int pv_classifier_features(const pv_classifier *classifier);
 const char *pv_classifier_feature(const pv_classifier *classifier, int index); /* NULL outside, and for images */
+const char *pv_classifier_offset(const pv_classifier *classifier);             /* its column; NULL: there is none */
 size_t pv_classifier_columns(const pv_classifier *classifier);                 /* of the table; 0 for images */
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index,
                                  pv_column_type *type);                 /* NULL outside */

@@ -46,6 +46,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         What is done about missing cells.
     terms : str, optional
         Features made of columns: "log(age), ns(dose,3), age:sex".
+    offset : str, optional
+        A column of X that is added to the log odds as it stands, with a coefficient of 1.
     strata, matched, group, cluster, id : str, optional
         Columns of X that play such a part.
     prevalence_by, phase_one : data frame or path, optional
@@ -114,6 +116,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         collinear="warn",
         constant="drop",
         weights_are="auto",
+        offset=None,
         cluster=None,
         id=None,
         group=None,
@@ -183,6 +186,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.collinear = collinear
         self.constant = constant
         self.weights_are = weights_are
+        self.offset = offset
         self.cluster = cluster
         self.id = id
         self.group = group

@@ -81,7 +81,7 @@ _WORDS = {
     "stated-for": "rows population",
     "weights-are": "auto counts sampling",
 }
-_COLUMNS = {"exclude", "id", "strata", "matched", "cluster", "group", "features", "categorical"}
+_COLUMNS = {"exclude", "id", "strata", "matched", "offset", "cluster", "group", "features", "categorical"}
 _SENTENCE = set(
     "out it them is are and or as with does do the a says needs takes has knows names each go choose sets of for in if "
     "that to by on instead which".split()

@@ -221,6 +221,22 @@ def test_strata(frame):
     assert model.prevalence_[0] == pytest.approx(0.005 + 0.006 + 0.01)
 
 
+def test_offset(frame):
+    X, y = frame
+    numbers = X.select_dtypes("number")
+    plain = dict(loss="plain", infer="ml", tolerance=1e-12)
+    whole = prevail.PrevalenceClassifier(**plain).fit(numbers, y)
+    name, slope = numbers.columns[-1], whole.coef_[0, -1]
+    moved = numbers.assign(**{name: slope * numbers[name]})
+    model = prevail.PrevalenceClassifier(offset=name, **plain).fit(moved, y)
+    assert name not in model.features_
+    assert model.coef_[0] == pytest.approx(whole.coef_[0, :-1], abs=1e-6)
+    assert model.intercept_ == pytest.approx(whole.intercept_, abs=1e-6)
+    assert model.predict_proba(moved) == pytest.approx(whole.predict_proba(numbers), abs=1e-6)
+    with pytest.raises(prevail.InputError, match=f"needs a column '{name}'"):
+        model.predict_proba(moved.rename(columns={name: "other"}))
+
+
 def test_matched_sets():
     rng = np.random.default_rng(0)
     sets = np.repeat(np.arange(60), 3)

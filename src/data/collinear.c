@@ -14,7 +14,8 @@ enum { FEW = 2000, SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
 static const double tolerance = 1e-10;
 
 typedef struct factor {
-    size_t n; /* features */
+    size_t n;     /* features */
+    size_t first; /* the first of them; an offset, before it, has no coefficient to share */
     size_t rank;
     double *c;            /* [n][n], correlations, lower triangle */
     double *l;            /* [n][n], row of each feature, columns in order of the pivots */
@@ -50,9 +51,9 @@ fail:
 }
 
 /* Row i of m evenly spaced ones. */
-static const double *sampled_row(const pv_dataset *data, size_t i, size_t m) {
+static const double *sampled_row(const factor *f, const pv_dataset *data, size_t i, size_t m) {
     size_t row = m == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)m));
-    return data->x + row * (size_t)data->features;
+    return data->x + row * (size_t)data->features + f->first;
 }
 
 static void correlate(const pv_dataset *data, size_t m, factor *f) {
@@ -61,12 +62,12 @@ static void correlate(const pv_dataset *data, size_t m, factor *f) {
     memset(f->scale, 0, n * sizeof *f->scale);
     memset(f->c, 0, n * n * sizeof *f->c);
     for (size_t i = 0; i < m; i++) {
-        const double *x = sampled_row(data, i, m);
+        const double *x = sampled_row(f, data, i, m);
         for (size_t j = 0; j < n; j++)
             f->mean[j] += x[j] / (double)m;
     }
     for (size_t i = 0; i < m; i++) {
-        const double *x = sampled_row(data, i, m);
+        const double *x = sampled_row(f, data, i, m);
         for (size_t j = 0; j < n; j++)
             f->scale[j] += (x[j] - f->mean[j]) * (x[j] - f->mean[j]);
     }
@@ -75,7 +76,7 @@ static void correlate(const pv_dataset *data, size_t m, factor *f) {
     for (size_t begin = 0; begin < m; begin += BLOCK) {
         size_t rows = begin + BLOCK < m ? BLOCK : m - begin;
         for (size_t r = 0; r < rows; r++) {
-            const double *x = sampled_row(data, begin + r, m);
+            const double *x = sampled_row(f, data, begin + r, m);
             for (size_t j = 0; j < n; j++)
                 f->block[r * n + j] = (x[j] - f->mean[j]) * f->scale[j];
         }
@@ -124,11 +125,11 @@ static void decompose(factor *f) {
     }
 }
 
-static const char *source_of(const pv_schema *schema, size_t feature) {
+static const char *source_of(const pv_schema *schema, const factor *f, size_t feature) {
     size_t s = 0;
     for (size_t after = 0; s < schema->sources; s++) {
         after += pv_source_width(&schema->source[s]);
-        if (feature < after)
+        if (f->first + feature < after)
             break;
     }
     return schema->source[s].name;
@@ -153,7 +154,7 @@ static pv_status explain(pv_ctx *ctx, const pv_schema *schema, factor *f, size_t
     *found = 0;
     for (size_t k = 0; k < n; k++)
         if (fabs(by_feature[k]) > 1e-6)
-            names[(*found)++] = schema->feature[k];
+            names[(*found)++] = schema->feature[f->first + k];
     pv__join(names, *found, 3, joined, size);
     pv__free(ctx, names);
     return PV_OK;
@@ -169,21 +170,21 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
             continue;
         size_t found, used = strlen(text);
         first = count++ == 0 ? j : first;
-        if (last != source_of(schema, j)) /* "a,b", as long as no name needs quotes */
+        if (last != source_of(schema, f, j)) /* "a,b", as long as no name needs quotes */
             pv__format(list + strlen(list), sizeof list - strlen(list), "%s%s", last ? "," : "",
-                       pv__show_word(source_of(schema, j)).text);
-        last = source_of(schema, j);
+                       pv__show_word(source_of(schema, f, j)).text);
+        last = source_of(schema, f, j);
         if (shown + 1 < count || used > 400)
             continue;
         PV_TRY(explain(ctx, schema, f, j, joined, sizeof joined, &found));
         pv__format(text + used, sizeof text - used, "%s'%s' is %s%s", shown ? ", " : "",
-                   pv__show(schema->feature[j]).text,
+                   pv__show(schema->feature[f->first + j]).text,
                    found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined);
         shown++;
     }
     if (count > shown)
         pv__format(text + strlen(text), sizeof text - strlen(text), ", and %zu more", count - shown);
-    const char *source = source_of(schema, first);
+    const char *source = source_of(schema, f, first);
     if (strchr(list, '\'') || strlen(list) + 1 == sizeof list)
         pv__format(list, sizeof list, "%s", pv__show_word(source).text);
     size_t column = pv__table_lookup(table, source);
@@ -206,7 +207,7 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
 
 pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
                               bool refuse) {
-    size_t n = (size_t)data->features;
+    size_t n = (size_t)data->features - schema->offset;
     if (data->rows <= n && refuse)
         return pv__fail_at(
             ctx, PV_ERR_INPUT, table->source, 0, 0,
@@ -226,6 +227,7 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
     }
     factor f;
     PV_TRY(factor_new(ctx, n, &f));
+    f.first = schema->offset;
     size_t fewest = 2 * n + 100, m = (size_t)(4e9 / ((double)n * (double)n)); /* some seconds' work at most */
     m = m > SAMPLE ? SAMPLE : m < fewest ? fewest : m;
     /* Few rows clear most tables; indicators of rare levels take more. */

@@ -14,7 +14,8 @@ typedef struct pv__plan {
     size_t count[2]; /* a target of counts: cases and controls; target is then none */
     size_t weights;
     size_t group;
-    size_t *vote; /* [votes], the columns of votes */
+    size_t offset; /* the first feature, too */
+    size_t *vote;  /* [votes], the columns of votes */
     size_t votes;
     size_t *feature; /* [features], in the order of the table, or of the schema */
     size_t features;

@@ -368,6 +368,8 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         if (source->type == PV_COLUMN_NUMBER) {
             double mean, sd;
             scale_of(data, feature, &mean, &sd);
+            if (schema->offset && s == 0) /* its scale is its own */
+                sd = 1;
             if (!(sd > 0)) {
                 pv_status status = pv__fail(
                     ctx, PV_ERR_INPUT,

@@ -20,6 +20,11 @@ const pv_option pv_role_option_table[] = {
      "counts: so many rows are alike. sampling: a row stands for so many of the population (inverse probabilities); "
      "its "
      "intervals come from `infer` robust. auto: counts where all are whole numbers."},
+    ROLE(
+        "offset", offset, "COL",
+        "A column of numbers that are added to the log odds as they stand, with a coefficient of 1 (a known effect, "
+        "the logarithm of a time under observation). Two labels, or `model` ordinal; predict needs the column as well. "
+        "Never a feature."),
     ROLE("cluster", cluster, "COL",
          "Rows with the same value in this column were sampled together (a household, a practice): `infer` robust "
          "counts "
@@ -110,7 +115,7 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 
 /* The parts that are not features. */
 pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
-    plan->target = plan->weights = plan->group = table->columns;
+    plan->target = plan->weights = plan->group = plan->offset = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
                         pv__show(roles->target).text);
@@ -134,6 +139,8 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     if (roles->votes && (roles->matched || roles->strata))
         return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each; leave it out",
                         roles->matched ? "matched" : "strata");
+    if (roles->offset && roles->image)
+        return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images: leave it out");
     if (!roles->target && !roles->votes)
         return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
     if (!group)
@@ -164,6 +171,28 @@ pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *
     return group ? pv_table_find(ctx, table, pv__roles_grouping(roles), group, &plan->group) : PV_OK;
 }
 
+/* The offset's column becomes the first feature. It has no other part. */
+static pv_status plan_offset(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, size_t id, const bool *wanted,
+                             bool *excluded, pv__plan *plan) {
+    size_t c;
+    if (!roles->offset)
+        return PV_OK;
+    PV_TRY(pv_table_find(ctx, table, "`offset`", roles->offset, &c));
+    const char *part = is_target(plan, c)   ? "the target"
+                       : c == plan->weights ? "the column of weights"
+                       : c == plan->group   ? "the column of groups"
+                       : c == id            ? "the column of ids"
+                       : wanted[c]          ? "named in `features` as well"
+                                            : NULL;
+    if (part)
+        return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is %s; a column has one part", pv__show(roles->offset).text,
+                        part);
+    PV_TRY(pv__number_column(ctx, table, "`offset`", roles->offset, &c));
+    excluded[c] = true;
+    plan->offset = plan->feature[plan->features++] = c;
+    return PV_OK;
+}
+
 /* What terms do with a column. */
 typedef struct term_use {
     bool named;    /* listed by itself */
@@ -183,11 +212,12 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
         if (!name)
             continue;
         PV_TRY(pv_table_find(ctx, table, "`terms`", name, c));
-        const char *part = is_target(plan, *c)   ? "target"
-                           : *c == plan->weights ? "column of weights"
-                           : *c == plan->group   ? "column of groups"
-                           : *c == id            ? "column of ids"
-                                                 : NULL;
+        const char *part = is_target(plan, *c)                                 ? "target"
+                           : *c == plan->weights                               ? "column of weights"
+                           : *c == plan->group                                 ? "column of groups"
+                           : *c == id                                          ? "column of ids"
+                           : *c == plan->offset && term->kind == PV_TERM_PLAIN ? "offset"
+                                                                               : NULL;
         if (part)
             return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is the %s and cannot be a feature", pv__show(name).text,
                             part);
@@ -251,9 +281,10 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         excluded[plan->group] = true;
     for (size_t i = 0; i < plan->votes; i++)
         excluded[plan->vote[i]] = true;
-    PV_GOTO(done, plan_terms(ctx, table, schema, excluded, category, id, plan, use));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
+    PV_GOTO(done, plan_offset(ctx, table, roles, id, wanted, excluded, plan));
+    PV_GOTO(done, plan_terms(ctx, table, schema, excluded, category, id, plan, use));
     for (size_t c = 0; c < n; c++) {
         if (is_target(plan, c) || c == plan->weights || excluded[c] ||
             (!use[c].named && ((only && !wanted[c]) || use[c].replaced)))
@@ -262,7 +293,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         plan->feature[plan->features++] = c;
     }
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
-    if (plan->features == 0 && schema->terms == 0)
+    if (plan->features == (plan->offset < n) && schema->terms == 0)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                              "no column is left as a feature beside the target; check `features` and `exclude`");
 done:
@@ -332,6 +363,8 @@ pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         PV_GOTO(fail, find_source(ctx, table, &schema->source[s], &plan->feature[s]));
         plan->category[s] = schema->source[s].type == PV_COLUMN_TEXT;
     }
+    if (schema->offset)
+        plan->offset = plan->feature[0];
     PV_GOTO(fail, apply_terms(ctx, table, schema, plan));
     return PV_OK;
 fail:

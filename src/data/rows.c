@@ -86,7 +86,8 @@ static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__pl
     pv_status status = PV_OK;
     for (size_t f = 0; status == PV_OK && f < plan->features; f++)
         if (!finite[f])
-            status = check_column(ctx, table, plan->feature[f], true, missing >= PV_MISSING_INDICATOR, states);
+            status = check_column(ctx, table, plan->feature[f], true,
+                                  missing >= PV_MISSING_INDICATOR && plan->feature[f] != plan->offset, states);
     pv__free(ctx, finite);
     return status;
 }
@@ -96,8 +97,8 @@ static bool is_feature(const pv__plan *plan, size_t column) {
     bool vote = false;
     for (size_t i = 0; i < plan->votes; i++)
         vote |= plan->vote[i] == column;
-    return column != plan->target && column != plan->weights && column != plan->count[0] && column != plan->count[1] &&
-           !vote;
+    return column != plan->target && column != plan->weights && column != plan->offset && column != plan->count[0] &&
+           column != plan->count[1] && !vote;
 }
 
 static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,

@@ -65,6 +65,7 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     to->votes = from->votes;
     to->missing = from->missing;
     to->positive_guessed = from->positive_guessed;
+    to->offset = from->offset;
     PV_TRY(pv__names_copy(ctx, (const char *const *)from->labels, (size_t)from->classes, &to->labels));
     PV_TRY(pv__alloc(ctx, from->sources, sizeof *to->source, &to->source));
     to->sources = from->sources;

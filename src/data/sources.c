@@ -261,7 +261,7 @@ static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_rol
     pv_status status = PV_OK;
     char joined[320];
     pv__join(names, n, 5, joined, sizeof joined);
-    if (n > 0 && drop && (n < schema->sources || schema->terms > 0)) {
+    if (n > 0 && drop && (n + schema->offset < schema->sources || schema->terms > 0)) {
         pv__log(ctx, PV_LOG_INFO, "%s: %s the same value in every row and %s left out: %s", table->source,
                 n == 1 ? "a column has" : "columns have", n == 1 ? "is" : "are", joined);
         drop_constant(ctx, plan, schema, code);
@@ -412,11 +412,17 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
         number[s] = plan->category[s] ? NULL : table->column[plan->feature[s]].number;
     learn_scales(ctx, table, data, schema->sources, number, schema->source);
     pv__free(ctx, number);
+    schema->offset = plan->offset < table->columns;
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         size_t column = plan->feature[s];
         source->type = plan->category[s] ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER;
         PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
+        if (schema->offset && s == 0) { /* centred, so that the intercept speaks of an average row; never scaled */
+            source->sd = 1;
+            PV_TRY(check_scale(ctx, table, column, source));
+            continue;
+        }
         source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
         if (!plan->category[s]) {
             pv__suspect_id(ctx, table->column[column].number, data, source->name);

@@ -151,7 +151,7 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
                 PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
                 largest[f] = largest_area(data, f, data->rows, row);
             }
-            if (largest[f] > LEAK)
+            if (largest[f] > LEAK && !(schema->offset && s == 0))
                 source->auc = fmax(source->auc, largest[f]);
         }
         feature += pv_source_width(source);
@@ -312,7 +312,7 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
     PV_GOTO(done, pv__alloc(ctx, schema->sources, sizeof *single, &single));
     PV_GOTO(done, clear_single(ctx, table, data, schema, single));
     PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
-    for (size_t s = 0; s < schema->sources; s++) {
+    for (size_t s = schema->offset; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
         size_t c = column_of(table, schema, source);
         if (c == table->columns || single[s])

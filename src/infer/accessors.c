@@ -13,12 +13,17 @@ const char *pv_classifier_label(const pv_classifier *classifier, int index) {
 }
 
 int pv_classifier_features(const pv_classifier *classifier) {
-    return classifier->schema->features;
+    return classifier->schema->features - classifier->schema->offset;
 }
 
 const char *pv_classifier_feature(const pv_classifier *classifier, int index) {
     const pv_schema *schema = classifier->schema;
-    return schema->feature && index >= 0 && index < schema->features ? schema->feature[index] : NULL;
+    bool known = schema->feature && index >= 0 && index < pv_classifier_features(classifier);
+    return known ? schema->feature[index + schema->offset] : NULL;
+}
+
+const char *pv_classifier_offset(const pv_classifier *classifier) {
+    return classifier->schema->offset ? classifier->schema->source[0].name : NULL;
 }
 
 size_t pv_classifier_columns(const pv_classifier *classifier) {

@@ -76,6 +76,7 @@ static void probabilities(const work *m, const part *own, size_t n, double *S) {
 /* Adds rows begin .. end-1 to the scores of logit j. */
 static void score_rows(const work *m, const part *own, size_t j, size_t begin, size_t end) {
     const pv_targets *targets = &m->problem->targets;
+    const pv_model *model = m->problem->model;
     size_t d = m->size - 1;
     double S, *of_g = own->weight, *of_s = of_g + BLOCK;
     double *g = own->sums + (j - 1) * m->size, *s = g + m->P;
@@ -95,8 +96,11 @@ static void score_rows(const work *m, const part *own, size_t j, size_t begin, s
             s[0] += of_s[r];
         }
         if (d > 0) {
-            g[0] += m->compute->rows_add(rows, d, m->problem->x + first * d, of_g, g + 1);
-            s[0] += m->compute->rows_add(rows, d, m->problem->x + first * d, of_s, s + 1);
+            const double *x = m->problem->x + first * (size_t)pv_model_inputs(model);
+            double sum_g = pv__add_inputs(m->compute, model, rows, x, of_g, g + 1);
+            double sum_s = pv__add_inputs(m->compute, model, rows, x, of_s, s + 1);
+            g[0] += sum_g;
+            s[0] += sum_s;
         }
     }
 }
@@ -164,7 +168,7 @@ static void covary(const work *m, const part *own, size_t begin, size_t end, dou
             size_t n = (size_t)((double)(first + r) * every);
             own->plain[r * m->size] = 1;
             if (d > 0)
-                memcpy(own->plain + r * m->size + 1, m->problem->x + n * d, d * sizeof(double));
+                memcpy(own->plain + r * m->size + 1, pv__problem_row(m->problem, n), d * sizeof(double));
         }
         for (size_t j = 0; j < m->J; j++)
             for (size_t l = 0; l <= j; l++) {
@@ -321,7 +325,7 @@ static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
 
 pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
                     pv_agreement *found) {
-    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    size_t k = (size_t)problem->targets.classes, d = pv__model_slopes(problem->model);
     bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PV__AGREE_PARAMS && !problem->data;
     work m = {.problem = problem, .k = k, .J = k - 1, .size = line ? d + 1 : 1, .lambda = lambda, .loglik = loglik};
     m.P = m.J * m.size;

@@ -52,7 +52,7 @@ typedef struct work {
 static void row_of(work *m, size_t n) {
     m->row[0] = 1;
     if (m->size > 1)
-        memcpy(m->row + 1, m->problem->x + n * (m->size - 1), (m->size - 1) * sizeof *m->row);
+        memcpy(m->row + 1, pv__problem_row(m->problem, n), (m->size - 1) * sizeof *m->row);
 }
 
 static void probabilities(work *w, size_t n) {
@@ -486,7 +486,7 @@ static pv_status test(pv_ctx *ctx, work *w, bool line, pv_agreement *found) {
 
 pv_status pv__agree_strata(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
                            pv_agreement *found) {
-    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    size_t k = (size_t)problem->targets.classes, d = pv__model_slopes(problem->model);
     bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PV__AGREE_PARAMS;
     work w = {.problem = problem,
               .strata = problem->stratified,

@@ -32,11 +32,13 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
 /* From the encoded columns to those of the table, in place. */
 static void unscale(const pv_classifier *classifier, double *coefficients) {
     const pv_schema *schema = classifier->schema;
-    size_t stride = (size_t)schema->features + 1;
+    size_t stride = pv__model_slopes(classifier->model) + 1;
     for (size_t row = 0; row + 1 < (size_t)classifier->schema->classes; row++) {
         double *c = coefficients + row * stride;
         size_t feature = 1;
-        for (size_t s = 0; s < schema->sources; s++) {
+        if (schema->offset)
+            c[0] -= schema->source[0].mean;
+        for (size_t s = schema->offset; s < schema->sources; s++) {
             const pv_source_column *source = &schema->source[s];
             if (source->type == PV_COLUMN_NUMBER) {
                 c[feature] /= source->sd;
@@ -57,7 +59,9 @@ static pv_status unscale_thresholds(pv_ctx *ctx, const pv_classifier *classifier
     memcpy(coefficients, w, pv_model_params(classifier->model) * sizeof *coefficients);
     pv__ordinal_thresholds(J + 1, w, room, coefficients);
     pv__free(ctx, room);
-    for (size_t s = 0; s < schema->sources; s++) {
+    if (schema->offset)
+        moved += schema->source[0].mean;
+    for (size_t s = schema->offset; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
         if (source->type == PV_COLUMN_NUMBER) {
             coefficients[feature] /= source->sd;

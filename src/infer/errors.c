@@ -170,13 +170,16 @@ static bool is_simple(const pv__problem *problem) {
 }
 
 /* How coefficients move with parameter i, to [P]. They are linear in the parameters, so that they are their own weights
- * at w = e_i; but for thresholds, whose derivatives are by central differences. */
+ * at w = e_i, less what an offset has at 0; but for thresholds, whose derivatives are by central differences. */
 static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w, size_t i, double *at, double *to) {
     size_t P = pv_model_params(c->model);
     if (pv_model_has_coefficients(c->model)) {
         memset(at, 0, P * sizeof *at);
         at[i] = 1;
-        return pv__coefficients_of(ctx, c, at, to);
+        PV_TRY(pv__coefficients_of(ctx, c, at, to));
+        if (c->schema->offset)
+            to[0] += c->schema->source[0].mean;
+        return PV_OK;
     }
     const double h = 1e-5;
     double *other = at + P;

@@ -498,7 +498,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
-    PV_GOTO(done, pv_model_new(ctx, options->model, data->features, data->classes, &c->model));
+    PV_GOTO(done, pv__model_new(ctx, options->model, data->features, schema->offset, data->classes, &c->model));
     PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &c->stratified));
     if (choose)
         options->prior = "normal:1"; /* until the rest is known to be right */

@@ -155,7 +155,7 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
                               "only, and without a "
                               "prior there is no finite answer; use `infer` map, or a posterior, with a prior such as "
                               "`prior` normal:2.5",
-                              problem->feature[i % size - 1]);
+                              problem->feature[i % size - 1 + problem->model->offset]);
     }
     pv__free(ctx, unit);
     pv__precondition_free(ctx, &metric);

@@ -77,6 +77,11 @@ static inline const double *pv__problem_rows(const pv_ctx *ctx, const pv__proble
     return problem->x + begin * (size_t)pv_model_inputs(problem->model);
 }
 
+/* The inputs of row n that have slopes, pv__model_slopes of them, in the matrix. */
+static inline const double *pv__problem_row(const pv__problem *problem, size_t n) {
+    return problem->x + n * (size_t)pv_model_inputs(problem->model) + problem->model->offset;
+}
+
 /* The problem without its unlabelled rows. Borrowed. */
 static inline pv__problem pv__labelled(const pv__problem *problem) {
     pv__problem labelled = *problem;

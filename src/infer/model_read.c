@@ -275,6 +275,11 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
     PV_TRY(pv__terms_from_json(r->ctx, json_object_get(r->root, "terms"), schema, &wrong));
     if (wrong)
         return damaged(r, wrong);
+    schema->offset = json_is_true(json_object_get(r->root, "offset"));
+    const pv_source_column *first = schema->source;
+    if (schema->offset && !(pv__schema_plain(schema) > 0 && first->type == PV_COLUMN_NUMBER && first->sd == 1 &&
+                            !first->missing && schema->sources > 1))
+        return damaged(r, "its offset is damaged");
     return pv__schema_name_features(r->ctx, schema);
 }
 
@@ -509,7 +514,8 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     size_t classes = (size_t)c->schema->classes;
     const char *spec = json_string_value(json_object_get(r->root, "model"));
     pv_status made =
-        spec ? pv_model_new(r->ctx, spec, c->schema->features, c->schema->classes, &c->model) : PV_ERR_FORMAT;
+        spec ? pv__model_new(r->ctx, spec, c->schema->features, c->schema->offset, c->schema->classes, &c->model)
+             : PV_ERR_FORMAT;
     if (spec && pv__network_absent(spec))
         return pv__fail_at(r->ctx, PV_ERR_USAGE, r->path, 0, 0,
                            "is a model of images, and this prevail was built without networks for them "

@@ -147,6 +147,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         json_object_set_new(object, "reference",
                             json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
         return json_decref(object), NULL;
+    if (object && c->schema->offset && json_object_set_new(object, "offset", json_true()) != 0)
+        return json_decref(object), NULL;
     if (object && c->schema->votes && json_object_set_new(object, "votes", json_true()) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)

@@ -105,7 +105,8 @@ static void add_block(const pv__problem *problem, const pv__compute *compute, pv
 /* Rows first .. last-1 of the subsample. */
 static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double *w, size_t first, size_t last,
                      size_t rows, double *block, pv_model_work *work, pv__precondition *made) {
-    size_t size = made->size, d = size - 1, k = (size_t)problem->targets.classes;
+    size_t size = made->size, d = (size_t)pv_model_inputs(problem->model), k = (size_t)problem->targets.classes;
+    size_t skip = problem->model->offset;
     double scale = (double)problem->n / (double)rows;
     gathered g = gathered_in(block, size, k);
     size_t which[BLOCK_ROWS];
@@ -117,7 +118,7 @@ static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double
             which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
             memcpy(g.x + r * d, problem->x + which[r] * d, d * sizeof *g.x);
             g.plain[r * size] = 1;
-            memcpy(g.plain + r * size + 1, g.x + r * d, d * sizeof *g.x);
+            memcpy(g.plain + r * size + 1, g.x + r * d + skip, (d - skip) * sizeof *g.x);
         }
         pv_model_forward(problem->model, work, w, count, g.x, g.loglik);
         for (size_t r = 0; r < count; r++) {
@@ -167,7 +168,7 @@ done:
 }
 
 pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
-    size_t k = (size_t)problem->targets.classes, size = (size_t)pv_model_inputs(problem->model) + 1;
+    size_t k = (size_t)problem->targets.classes, size = pv__model_slopes(problem->model) + 1;
     *made = (pv__precondition){.blocks = k - 1, .size = size, .diagonal = size > SIZE_DENSE_MAX};
     PV_TRY(pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
     pv_status status = sum_groups(ctx, problem, w, made);
@@ -179,7 +180,7 @@ pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const do
 }
 
 pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *information) {
-    size_t J = (size_t)problem->targets.classes - 1, size = (size_t)pv_model_inputs(problem->model) + 1, P = J * size;
+    size_t J = (size_t)problem->targets.classes - 1, size = pv__model_slopes(problem->model) + 1, P = J * size;
     pv__precondition sums = {.blocks = J * (J + 1) / 2, .size = size, .whole = true};
     PV_TRY(pv__alloc(ctx, sums.blocks * size, size * sizeof(double), &sums.factor));
     pv_status status = sum_groups(ctx, problem, w, &sums);

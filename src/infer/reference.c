@@ -117,8 +117,8 @@ typedef struct cross {
 } cross;
 
 static double logit_at(const cross *c, const double *w, size_t i) {
-    const double *x = c->problem->x + i * (c->p - 1);
-    double z = w[0];
+    const double *x = pv__problem_row(c->problem, i);
+    double z = w[0] + (c->problem->model->offset ? x[-1] : 0);
     for (size_t j = 1; j < c->p; j++)
         z += w[j] * x[j - 1];
     return z;
@@ -138,7 +138,7 @@ static void add_rows(const cross *c, const double *w, size_t fold, bool left_out
         v *= c->factor[t->label[i]];
         double mean = pv_sigmoid(logit_at(c, w, i) + c->shift), dz = v * (mean - t->label[i]);
         double h = v * mean * (1 - mean);
-        const double *x = c->problem->x + i * (p - 1);
+        const double *x = pv__problem_row(c->problem, i);
         g[0] += dz;
         for (size_t j = 1; j < p; j++)
             g[j] += dz * x[j - 1];

@@ -346,7 +346,7 @@ static void move_all(const pv__problem *problem, double *shift, double error, pv
     pv_posterior *p = c->posterior;
     size_t k = (size_t)problem->targets.classes;
     pv_model_shift(problem->model, shift, c->w);
-    size_t terms = (size_t)pv_model_inputs(problem->model) + 1;
+    size_t terms = pv__model_slopes(problem->model) + 1;
     for (size_t y = 1; c->standard_error && y < k; y++) { /* of a linear model: intercepts */
         double *own = c->standard_error + (y - 1) * terms;
         *own = hypot(*own, error * (shift[y] - shift[0]));

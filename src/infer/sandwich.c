@@ -48,7 +48,7 @@ static void score_of(const sandwich *s, const pv__problem *tilted, const double 
         s->q[y] = s->loglik[n * k + y] + pv__ratio_of(&tilted->targets, log_ratio, n)[y];
     pv_log_softmax((int)k, s->q, s->q);
     s->row[0] = 1;
-    memcpy(s->row + 1, s->problem->x + n * (size - 1), (size - 1) * sizeof *s->row);
+    memcpy(s->row + 1, pv__problem_row(s->problem, n), (size - 1) * sizeof *s->row);
     for (size_t y = 0; y < k; y++)
         s->q[y] = exp(s->q[y]);
     for (size_t y = 1; y < k; y++) {

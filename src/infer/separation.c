@@ -67,7 +67,8 @@ static bool apart(size_t k, size_t d, const double *low, const double *high, siz
  * once two labels meet in them, which most do soon. */
 static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *column) {
     enum { LOOK = 256 };
-    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model), left = d;
+    size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
+    size_t left = pv__model_slopes(problem->model);
     double *low = NULL, *high;
     size_t *open = NULL; /* [left], columns in which no two have met */
     *column = d;
@@ -79,8 +80,8 @@ static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *co
         low[i] = HUGE_VAL;
         high[i] = -HUGE_VAL;
     }
-    for (size_t j = 0; j < d; j++)
-        open[j] = j;
+    for (size_t j = 0; j < left; j++)
+        open[j] = j + problem->model->offset;
     for (size_t i = 0; i < problem->n && left > 0; i++) {
         size_t y = (size_t)problem->targets.label[i];
         for (size_t o = 0; o < left && pv__weight(&problem->targets, i) != 0; o++) {

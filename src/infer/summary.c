@@ -83,7 +83,7 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         return PV_OK;
     s->equations = ordinal ? 1 : others;
     s->intercepts = ordinal ? others : 1;
-    size_t terms = (size_t)c->schema->features + s->intercepts;
+    size_t terms = pv__model_slopes(c->model) + s->intercepts, skip = c->schema->offset;
     PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
     s->terms = terms;
     PV_TRY(c->posterior ? draw_spreads(ctx, c, s) : estimates(ctx, c, s));
@@ -93,12 +93,12 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         bool slope = term >= s->intercepts;
         if (!slope && pv_classifier_is_relative(c)) /* what the model has there means nothing */
             k->value = (pv_spread){NAN, NAN, NAN, NAN, NAN};
-        k->name = slope ? c->schema->feature[term - s->intercepts] : "(Intercept)";
+        k->name = slope ? c->schema->feature[term - s->intercepts + skip] : "(Intercept)";
         k->label = ordinal ? "higher" : c->schema->labels[i / terms + 1];
         k->odds_ratio = slope ? exp(k->value.mean) : (double)NAN;
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
-        k->scale = slope ? feature_scale(c->schema, term - s->intercepts) : 1;
+        k->scale = slope ? feature_scale(c->schema, term - s->intercepts + skip) : 1;
         k->z = s->has_tests ? k->value.mean / k->value.sd : (double)NAN;
         k->p_value = s->has_tests ? 2 * pv_normal_cdf(-fabs(k->z)) : (double)NAN;
     }

@@ -1,6 +1,8 @@
 /* linear: logistic regression, and softmax regression against the first class.
  *
  *   logit_y(x) = b_y + w_y . x for y = 1 .. K-1, logit_0 = 0;  parameters [K-1][1 + inputs], the intercept first.
+ *
+ * Of two classes the first input may be an offset, whose weight is 1: the parameters are then those of the others.
  */
 #include <string.h>
 
@@ -9,16 +11,16 @@
 static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
     (void)ctx;
     *mine = strcmp(spec, "linear") == 0;
-    model->params = ((size_t)model->inputs + 1) * ((size_t)model->classes - 1);
+    model->params = (pv__model_slopes(model) + 1) * ((size_t)model->classes - 1);
     return PV_OK;
 }
 
 static size_t work_size(const pv_model *model, size_t rows) {
-    return 2 * rows * (size_t)model->classes;
+    return 2 * rows * (size_t)model->classes + (size_t)model->inputs;
 }
 
 static bool is_bias(const pv_model *model, size_t parameter) {
-    return parameter % ((size_t)model->inputs + 1) == 0;
+    return parameter % (pv__model_slopes(model) + 1) == 0;
 }
 
 static void start(const pv_model *model, uint64_t seed, double *w) {
@@ -27,8 +29,15 @@ static void start(const pv_model *model, uint64_t seed, double *w) {
 }
 
 static double *output_bias(const pv_model *model, double *w, size_t *stride) {
-    *stride = (size_t)model->inputs + 1;
+    *stride = pv__model_slopes(model) + 1;
     return w;
+}
+
+/* Logits of two classes. */
+static void logits_of(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                      double *z) {
+    double *room = work->block + 2 * work->rows * (size_t)model->classes;
+    work->compute->rows_dot(n, (size_t)model->inputs, x, pv__input_weights(model, w + 1, room), w[0], z);
 }
 
 static void forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
@@ -36,7 +45,7 @@ static void forward(const pv_model *model, pv_model_work *work, const double *w,
     size_t d = (size_t)model->inputs, k = (size_t)model->classes;
     double *column = work->block, *logits = column + n;
     if (k == 2) {
-        work->compute->rows_dot(n, d, x, w + 1, w[0], column);
+        logits_of(model, work, w, n, x, column);
         work->compute->logistic(n, column, loglik);
         return;
     }
@@ -58,7 +67,8 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     double *column = work->block, *dlogits = column + n;
     if (k == 2) {
         work->compute->logistic_backward(n, loglik, dloglik, column);
-        dw[0] += work->compute->rows_add(n, d, x, column, dw + 1);
+        double sum = pv__add_inputs(work->compute, model, n, x, column, dw + 1);
+        dw[0] += sum;
         return;
     }
     pv__log_softmax_rows_backward(n, k, loglik, dloglik, dlogits);
@@ -73,11 +83,11 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
 static double logistic_loss(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                             const int32_t *label, const double *weight, const double *factor, double shift, double *z,
                             double *dw) {
-    size_t d = (size_t)model->inputs;
     double *dz = work->block;
-    work->compute->rows_dot(n, d, x, w + 1, w[0], z);
+    logits_of(model, work, w, n, x, z);
     double loss = work->compute->logistic_loss(n, z, shift, label, weight, factor, dz);
-    dw[0] += work->compute->rows_add(n, d, x, dz, dw + 1);
+    double sum = pv__add_inputs(work->compute, model, n, x, dz, dw + 1);
+    dw[0] += sum;
     return loss;
 }
 
@@ -92,4 +102,5 @@ const pv__architecture pv__linear = {.parse = parse,
                                      .convex = true,
                                      .has_coefficients = true,
                                      .has_curvature = true,
+                                     .takes_offset = true,
                                      .logistic_loss = logistic_loss};

@@ -35,17 +35,36 @@ pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t 
     return PV_OK;
 }
 
+static pv_status check_offset(pv_ctx *ctx, const pv_model *model) {
+    if (!model->architecture->takes_offset)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`offset` is for `model` linear and ordinal: choose one of these, or leave it out");
+    if (model->classes > 2 && !model->ordinal)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`offset` is added to one log odds, and %d labels have %d: choose `model` ordinal where they "
+                        "are in order, or leave it out",
+                        model->classes, model->classes - 1);
+    return PV_OK;
+}
+
 pv_status pv_model_new(pv_ctx *ctx, const char *spec, int inputs, int classes, pv_model **model) {
+    return pv__model_new(ctx, spec, inputs, false, classes, model);
+}
+
+pv_status pv__model_new(pv_ctx *ctx, const char *spec, int inputs, bool offset, int classes, pv_model **model) {
     *model = NULL;
-    if (inputs < 0 || classes < 2)
+    if (inputs < offset || classes < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "a model needs at least 2 classes");
     pv_model *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->inputs = inputs;
     made->classes = classes;
+    made->offset = offset;
     pv_status status;
     PV_GOTO(fail, pv__strdup(ctx, spec, &made->spec));
     PV_GOTO(fail, parse(ctx, made, spec));
+    if (offset)
+        PV_GOTO(fail, check_offset(ctx, made));
     *model = made;
     return PV_OK;
 fail:

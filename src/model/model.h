@@ -27,7 +27,8 @@ struct pv_model {
     const struct pv__architecture *architecture;
     char *spec;
     int inputs, classes;
-    int layers;                      /* mlp: dense layers, hidden ones and the output */
+    bool offset; /* the first input is added to the logit, or to an ordinal model's eta, as it stands */
+    int layers;  /* mlp: dense layers, hidden ones and the output */
     size_t width[PV_LAYERS_MAX + 1]; /* mlp: inputs, hidden sizes, classes */
     bool ordinal;                    /* the output is one number, with thresholds for the labels (ordinal.c) */
     struct pv__network *network;     /* convnet, inception; NULL for the others */
@@ -62,6 +63,7 @@ typedef struct pv__architecture {
     bool has_coefficients; /* w is [classes - 1][1 + inputs], the intercept first: slopes of the inputs */
     bool has_thresholds;   /* w is [classes - 1] output biases, which make thresholds, then slopes of the inputs */
     bool has_curvature;    /* its information in w is what precondition.c makes of rows and probabilities */
+    bool takes_offset;     /* of two classes, or where labels are in order */
     bool own_threads;      /* runs its own threads over the rows of one work; others are run by the caller's */
     size_t chunk_rows;     /* rows that one work takes at a time; 0: as many as fit the cache */
 
@@ -86,6 +88,36 @@ typedef struct pv__architecture {
 #define PV__MODEL_EXTERN(name, usage, help) extern const pv__architecture pv__##name;
 PV_MODEL_LIST(PV__MODEL_EXTERN)
 #undef PV__MODEL_EXTERN
+
+/* pv_model_new, where the first input may be an offset: it has no parameters. */
+PV_MUST_USE pv_status pv__model_new(pv_ctx *ctx, const char *spec, int inputs, bool offset, int classes,
+                                    pv_model **model);
+
+/* Inputs that have slopes: all but an offset, which comes before them. */
+static inline size_t pv__model_slopes(const pv_model *model) {
+    return (size_t)model->inputs - model->offset;
+}
+
+/* What inputs are multiplied by, given their slopes: 1 for an offset. room [inputs]. */
+static inline const double *pv__input_weights(const pv_model *model, const double *slope, double *room) {
+    if (!model->offset)
+        return slope;
+    room[0] = 1;
+    for (size_t j = 1; j < (size_t)model->inputs; j++)
+        room[j] = slope[j - 1];
+    return room;
+}
+
+/* Adds dz [n] times the inputs to dslope and returns the sum of dz. What an offset would get goes to the number before
+ * the slopes, a bias, which is put back. */
+static inline double pv__add_inputs(const pv__compute *compute, const pv_model *model, size_t n, const double *x,
+                                    const double *dz, double *dslope) {
+    if (!model->offset)
+        return compute->rows_add(n, (size_t)model->inputs, x, dz, dslope);
+    double bias = dslope[-1], sum = compute->rows_add(n, (size_t)model->inputs, x, dz, dslope - 1);
+    dslope[-1] = bias;
+    return sum;
+}
 
 /* Whether the first label's output bias is fixed at 0, and the others are relative to it. */
 static inline bool pv__first_class_fixed(const pv_model *model) {

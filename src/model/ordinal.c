@@ -133,13 +133,13 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec, bool *min
     *mine = strcmp(spec, "ordinal") == 0;
     if (*mine) {
         model->ordinal = true;
-        model->params = (size_t)model->classes - 1 + (size_t)model->inputs;
+        model->params = (size_t)model->classes - 1 + pv__model_slopes(model);
     }
     return PV_OK;
 }
 
 static size_t work_size(const pv_model *model, size_t rows) {
-    return 2 * rows + pv__ordinal_room((size_t)model->classes);
+    return 2 * rows + pv__ordinal_room((size_t)model->classes) + (size_t)model->inputs;
 }
 
 static bool is_bias(const pv_model *model, size_t parameter) {
@@ -157,22 +157,30 @@ static double *output_bias(const pv_model *model, double *w, size_t *stride) {
     return w;
 }
 
+/* What the thresholds are compared with; an offset is part of it as it stands. */
+static void eta_of(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
+                   double *eta) {
+    size_t k = (size_t)model->classes;
+    double *room = work->block + 2 * work->rows + pv__ordinal_room(k);
+    work->compute->rows_dot(n, (size_t)model->inputs, x, pv__input_weights(model, w + k - 1, room), 0, eta);
+}
+
 static void forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                     double *loglik) {
-    size_t d = (size_t)model->inputs, k = (size_t)model->classes;
+    size_t k = (size_t)model->classes;
     double *eta = work->block, *room = eta + 2 * work->rows;
-    work->compute->rows_dot(n, d, x, w + k - 1, 0, eta);
+    eta_of(model, work, w, n, x, eta);
     pv__ordinal_forward(n, k, w, eta, room, loglik);
 }
 
 static void backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                      const double *loglik, const double *dloglik, double *dw) {
     (void)loglik;
-    size_t d = (size_t)model->inputs, k = (size_t)model->classes;
+    size_t k = (size_t)model->classes;
     double *eta = work->block, *deta = eta + work->rows, *room = deta + work->rows;
-    work->compute->rows_dot(n, d, x, w + k - 1, 0, eta);
+    eta_of(model, work, w, n, x, eta);
     pv__ordinal_backward(n, k, w, eta, dloglik, room, deta, dw);
-    work->compute->rows_add(n, d, x, deta, dw + k - 1);
+    pv__add_inputs(work->compute, model, n, x, deta, dw + k - 1);
 }
 
 const pv__architecture pv__ordinal = {.parse = parse,
@@ -183,4 +191,5 @@ const pv__architecture pv__ordinal = {.parse = parse,
                                       .forward = forward,
                                       .backward = backward,
                                       .convex = true,
+                                      .takes_offset = true,
                                       .has_thresholds = true};

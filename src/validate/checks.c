@@ -322,8 +322,8 @@ static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_class
 
 /* "column", or "column (label)" where there are several coefficients of one column. */
 static void slope_name(const pv_classifier *c, size_t parameter, char *text, size_t size) {
-    size_t stride = (size_t)c->schema->features + 1;
-    const char *feature = c->schema->feature[parameter % stride - 1];
+    size_t skip = c->schema->offset, stride = (size_t)c->schema->features - skip + 1;
+    const char *feature = c->schema->feature[parameter % stride - 1 + skip];
     if (c->schema->classes == 2)
         pv__format(text, size, "%.120s", feature);
     else
@@ -347,11 +347,11 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
     pv_check *check = pv__check_add(found, "separation", "Whether a column separates the classes", largest);
     pv__check_say(check, "The largest coefficient of a standardised column is %.3g, of %s; up to %.0f is fine.",
                   largest, name, SLOPE_LARGE);
-    if (c->separated > 0 && c->separated <= c->schema->features) {
+    if (c->separated > c->schema->offset && c->separated <= c->schema->features) {
         pv__check_say(check,
                       "The values of %.120s tell the labels apart without fail; its coefficient of %.3g is the prior's "
                       "doing.",
-                      c->schema->feature[c->separated - 1], mean[c->separated]);
+                      c->schema->feature[c->separated - 1], mean[c->separated - c->schema->offset]);
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
     } else if (c->separated == PV_SEPARATED_TOGETHER) {

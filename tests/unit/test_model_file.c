@@ -108,6 +108,7 @@ static void refuses_headers(void **state) {
     refused("\"name\":\"x\"", "\"name\":3", "text is missing");
     refused("\"sd\":", "\"sd\":-1e300,\"old\":", "scale is damaged");
     refused("\"levels\":[\"a\",\"b\"]", "\"levels\":[]", "no levels");
+    refused("\"loss\":\"ig\"", "\"offset\":true,\"loss\":\"ig\"", "offset is damaged"); /* of another scale than 1 */
     refused("\"loss\":\"ig\"", "\"loss\":\"log\"", "loss, marginal or stop");
     refused("\"stop\":\"converged\"", "\"stop\":\"tired\"", "stop reason");
     refused("\"target\":\"y\"", "\"target\":null", "text is missing");

@@ -397,6 +397,7 @@ OTHERS = {
     "pv_classifier_labels": (c_void_p, [_handle]),
     "pv_classifier_features": (c_int, [_handle]),
     "pv_classifier_feature": (c_char_p, [_handle, c_int]),
+    "pv_classifier_offset": (c_char_p, [_handle]),
     "pv_classifier_columns": (c_size_t, [_handle]),
     "pv_classifier_column": (c_char_p, [_handle, c_size_t, POINTER(c_int)]),
     "pv_classifier_draws": (POINTER(c_double), [_handle, POINTER(c_size_t)]),

@@ -92,6 +92,12 @@ class Model:
         ]
         return [name.decode() for name in names if name is not None]
 
+    @property
+    def offset(self):
+        """The column that is added to the log odds as it stands; None: there is none."""
+        name = lib.pv_classifier_offset(self.handle)
+        return None if name is None else name.decode()
+
     def shares(self, name):
         """The prevalence or the design, in the order of the labels; None where there is none."""
         return array(getattr(lib, f"pv_classifier_{name}")(self.handle), len(self.labels))

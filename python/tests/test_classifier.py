@@ -227,10 +227,12 @@ def test_offset(frame):
     plain = dict(loss="plain", infer="ml", tolerance=1e-12)
     whole = prevail.PrevalenceClassifier(**plain).fit(numbers, y)
     name, slope = numbers.columns[-1], whole.coef_[0, -1]
-    moved = numbers.assign(**{name: slope * numbers[name]})
+    sign = 1 if whole.positive_ == whole.classes_[1] else -1  # coef_ speaks of the second class, the offset of the positive
+    moved = numbers.assign(**{name: sign * slope * numbers[name]})
     model = prevail.PrevalenceClassifier(offset=name, **plain).fit(moved, y)
     assert name not in model.features_
-    assert model.coef_[0] == pytest.approx(whole.coef_[0, :-1], abs=1e-6)
+    assert model.coef_[0, :-1] == pytest.approx(whole.coef_[0, :-1], abs=1e-6)
+    assert model.coef_[0, -1] == sign
     assert model.intercept_ == pytest.approx(whole.intercept_, abs=1e-6)
     assert model.predict_proba(moved) == pytest.approx(whole.predict_proba(numbers), abs=1e-6)
     with pytest.raises(prevail.InputError, match=f"needs a column '{name}'"):

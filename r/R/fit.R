@@ -10,19 +10,20 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   made <- make_frame(call, parent.frame(), given[["missing"]])
   frame <- made$frame
   terms <- attr(frame, "terms")
-  if (!is.null(stats::model.offset(frame))) refuse("`offset`: a fit with offsets is not there yet; leave it out")
   outcome <- make_outcome(stats::model.response(frame), column_name(made$formula[[2]]), positive)
   x <- feature_matrix(terms, frame, contrasts)
   weights <- stats::model.weights(frame)
+  offset <- frame_offset(frame)
   target <- target_name(made$formula, c(colnames(x), names(made$columns)))
   clash <- intersect(colnames(outcome$counts), c(colnames(x), names(made$columns)))
   if (length(clash)) refuse(clash[1], " is on both sides of the formula")
   columns <- design_columns(made, colnames(x))
   tables <- list(prevalence_by = prevalence_by, phase_one = phase_one)
-  options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights)
-  data <- list(x = x, outcome = outcome, weights = weights, columns = columns, target = target)
+  options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights,
+    offset)
+  data <- list(x = x, outcome = outcome, weights = weights, offset = offset, columns = columns, target = target)
   ordered_labels(given, stats::model.response(frame), outcome$labels)
-  sample <- population_rows(population_sample, terms, frame, contrasts, columns)
+  sample <- population_rows(population_sample, terms, frame, contrasts, columns, call)
 
   fit <- structure(class = "prevail", list(
     call = call, formula = made$formula, terms = terms, xlevels = stats::.getXlevels(terms, frame),
@@ -59,7 +60,7 @@ design_expressions <- function(call, made) {
 }
 
 # The values of all options but tables, named as the arguments are.
-fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights) {
+fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights, offset) {
   given[["prevalence"]] <- prevalence_text(prevalence, outcome$labels, outcome$positive)
   known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
   if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
@@ -68,6 +69,7 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   if (!is.null(outcome$counts)) own$target <- paste(colnames(outcome$counts), collapse = "/")
   if (length(outcome$labels) == 2 && is.null(outcome$counts)) own$positive <- outcome$positive
   if (!is.null(weights)) own$weights <- "(weights)"
+  if (!is.null(offset)) own$offset <- offset_column
   for (role in unique(made$roles)) own[[role]] <- paste(quoted(names(columns)[made$roles == role]), collapse = ",")
   if ("strata" %in% made$roles) own$exclude <- own$strata
   c(own, given)
@@ -114,12 +116,14 @@ training_table <- function(session, data) {
     for (name in colnames(data$outcome$counts)) columns[[name]] <- as.double(data$outcome$counts[, name])
   }
   if (!is.null(data$weights)) columns[["(weights)"]] <- as.double(data$weights)
+  columns[[offset_column]] <- data$offset
   new_table(session, "data", data$x, columns)
 }
 
 # Rows of the population, without outcomes.
-population_rows <- function(sample, terms, frame, contrasts, columns) {
+population_rows <- function(sample, terms, frame, contrasts, columns, call) {
   if (is.null(sample)) return(NULL)
+  has_offset <- !is.null(stats::model.offset(frame))
   terms <- stats::delete.response(terms)
   frame <- stats::model.frame(terms, as.data.frame(sample), xlev = stats::.getXlevels(terms, frame), na.action = stats::na.omit)
   own <- intersect(names(columns), names(sample))
@@ -128,6 +132,8 @@ population_rows <- function(sample, terms, frame, contrasts, columns) {
     gone <- attr(frame, "na.action")
     as_categories(if (is.null(gone)) column else column[-gone], name)
   }), own)
+  gone <- attr(frame, "na.action")
+  if (has_offset) columns[[offset_column]] <- new_offset(call, frame, if (is.null(gone)) sample else sample[-gone, ], environment(terms))
   list(x = feature_matrix(terms, frame, contrasts), columns = columns)
 }
 

@@ -153,6 +153,28 @@ feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
   x
 }
 
+# The column of the table that is added to the log odds as it stands: the formula's offset() and the argument together.
+offset_column <- "(offset)"
+
+frame_offset <- function(frame) {
+  offset <- stats::model.offset(frame)
+  if (is.null(offset)) return(NULL)
+  if (NCOL(offset) > 1) refuse("`offset` has ", NCOL(offset), " columns: it is one number for each row")
+  as.double(offset)
+}
+
+# The same of other rows, whose frame has the formula's part alone.
+new_offset <- function(call, frame, data, env) {
+  own <- call[["offset"]]
+  if (is.null(own)) return(frame_offset(frame))
+  value <- tryCatch(eval(own, data, env), error = function(e) refuse("`offset`: ", conditionMessage(e)))
+  if (length(value) != nrow(frame)) {
+    refuse("`offset` ", column_name(own), " has ", length(value), " values for ", nrow(frame),
+      " rows: name a variable of the data, or write offset() in the formula")
+  }
+  as.double(value) + (frame_offset(frame) %or% 0)
+}
+
 # A table: matrix of features, and named columns.
 new_table <- function(session, source, x, columns) {
   columns <- Map(function(column, name) if (is.factor(column)) column else as.double(column), columns, names(columns))

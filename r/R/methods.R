@@ -255,7 +255,8 @@ other_likelihood <- function(a, b) {
 other_data <- function(a, b) {
   if (!identical(attr(a, "row.names"), attr(b, "row.names"))) return("rows")
   if (!identical(stats::model.response(a), stats::model.response(b))) return("outcomes")
-  extra <- function(frame) grep("^\\(", names(frame), value = TRUE) # weights and designs
+  if (!identical(frame_offset(a), frame_offset(b))) return("offsets")
+  extra <- function(frame) setdiff(grep("^\\(", names(frame), value = TRUE), offset_column) # weights and designs
   lost <- c(setdiff(extra(a), extra(b)), setdiff(extra(b), extra(a)))
   if (length(lost)) return(if ("(weights)" %in% lost) "weights" else "designs")
   for (name in intersect(names(a), names(b))) {

@@ -40,6 +40,11 @@ prediction_rows <- function(fit, newdata, outcome = FALSE) {
   if (!is.double(x)) storage.mode(x) <- "double"
   columns <- design_of(fit, frame, newdata, nrow(x))
   keep <- rep(TRUE, nrow(x))
+  if (!is.null(fit$options[["offset"]])) {
+    offset <- if (is.null(newdata)) frame_offset(frame) else new_offset(fit$call, frame, newdata, environment(fit$formula))
+    columns[[offset_column]] <- offset
+    keep <- keep & !is.na(offset)
+  }
   if (!filled) keep <- keep & !is.na(rowSums(x))
   if (outcome) keep <- keep & !outcome_missing(frame)
   part <- if (all(keep)) list(x = x, columns = columns) else {

@@ -11,7 +11,8 @@ training_data <- function(fit) {
   columns <- design_columns(list(columns = stats::setNames(columns, of$names), roles = of$roles), fit$terms_of$terms)
   x <- stats::model.matrix(fit$terms, frame, contrasts.arg = fit$contrasts)
   if (!is.double(x)) storage.mode(x) <- "double"
-  list(x = x, outcome = outcome, weights = stats::model.weights(frame), columns = columns, target = fit$target)
+  list(x = x, outcome = outcome, weights = stats::model.weights(frame), offset = frame_offset(frame), columns = columns,
+    target = fit$target)
 }
 
 cross_validate <- function(fit, data, options, how, lenient = FALSE) {

@@ -225,8 +225,8 @@ const cli_command cli_summary = {
     .groups = groups,
     .options_size = sizeof(summary_options),
     .output =
-        "Text, or with --json one object: file, data, data_hash, target, classes, features, offset (where there is "
-        "one), image (how images become "
+        "Text, or with --json one object: file, data, data_hash, target, classes, features, offset, image (how images "
+        "become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
         "strata (as fit "

@@ -235,8 +235,9 @@ def test_offset(frame):
     assert model.coef_[0, -1] == sign
     assert model.intercept_ == pytest.approx(whole.intercept_, abs=1e-6)
     assert model.predict_proba(moved) == pytest.approx(whole.predict_proba(numbers), abs=1e-6)
-    with pytest.raises(prevail.InputError, match=f"needs a column '{name}'"):
-        model.predict_proba(moved.rename(columns={name: "other"}))
+    again = prevail.PrevalenceClassifier(offset="other", **plain)
+    with pytest.raises(prevail.InputError, match="offset='other'|no column 'other'"):
+        again.fit(moved, y)
 
 
 def test_matched_sets():

@@ -167,7 +167,9 @@ frame_offset <- function(frame) {
 new_offset <- function(call, frame, data, env) {
   own <- call[["offset"]]
   if (is.null(own)) return(frame_offset(frame))
-  value <- tryCatch(eval(own, data, env), error = function(e) refuse("`offset`: ", conditionMessage(e)))
+  value <- tryCatch(eval(own, data, env), error = function(e) {
+    refuse("`offset` ", column_name(own), " cannot be had of these rows: ", conditionMessage(e))
+  })
   if (length(value) != nrow(frame)) {
     refuse("`offset` ", column_name(own), " has ", length(value), " values for ", nrow(frame),
       " rows: name a variable of the data, or write offset() in the formula")

@@ -106,6 +106,51 @@ pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
     return status;
 }
 
+/* Each sends as much as the one that has most, so that all send the same. */
+static pv_status join(pv_ctx *ctx, const void *mine, size_t bytes, char **all, size_t *size) {
+    size_t n = (size_t)ctx->ranks.calls.size, most = 0;
+    uint64_t own = bytes, *each = NULL;
+    char *padded = NULL;
+    pv_status status;
+    *size = 0;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *each, &each));
+    PV_GOTO(done, pv__gather(ctx, &own, sizeof own, each));
+    for (size_t r = 0; r < n; r++)
+        most = each[r] > most ? (size_t)each[r] : most;
+    PV_GOTO(done, pv__alloc(ctx, most, 1, &padded));
+    PV_GOTO(done, pv__alloc(ctx, n, most, all));
+    if (bytes)
+        memcpy(padded, mine, bytes);
+    PV_GOTO(done, pv__gather(ctx, padded, most, *all));
+    for (size_t r = 0; r < n; r++) {
+        memmove(*all + *size, *all + r * most, (size_t)each[r]);
+        *size += (size_t)each[r];
+    }
+done:
+    pv__free(ctx, each);
+    pv__free(ctx, padded);
+    return status;
+}
+
+pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, size_t bytes, void **all, size_t *size) {
+    char *joined = NULL;
+    pv_status status;
+    if (shared && pv__shares(ctx)) {
+        status = join(ctx, mine, bytes, &joined, size);
+    } else {
+        status = pv__alloc(ctx, bytes, 1, &joined);
+        *size = bytes;
+        if (status == PV_OK && bytes)
+            memcpy(joined, mine, bytes);
+    }
+    if (status != PV_OK) {
+        pv__free(ctx, joined);
+        joined = NULL;
+    }
+    *all = joined;
+    return status;
+}
+
 static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
     if (status == PV_OK)

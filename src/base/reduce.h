@@ -45,6 +45,9 @@ static inline bool pv__shares(const pv_ctx *ctx) {
 /* all [size][bytes]: what every process passes, in the order of ranks. Refuses where they are not at the same point of
  * the same work. */
 PV_MUST_USE pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all);
+/* Of any size from each: one after another, in the order of ranks, into *all, which the caller frees; *size: of them
+ * together. Of work that is not shared: a copy of mine. */
+PV_MUST_USE pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, size_t bytes, void **all, size_t *size);
 /* Refuses, naming rank and line, where the lines NAME=VALUE of another process are not those of rank 0. */
 PV_MUST_USE pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines);
 void pv__ranks_free(pv_ctx *ctx); /* what they hold in the context */

@@ -23,24 +23,26 @@
 
 #include "infer/agree.h"
 
-enum { LOOK = 1 << 16 };          /* rows between looks at an interruption */
-enum { BLOCK = 256, GROUPS = 8 }; /* rows taken together; parts of LOOK, one a thread */
-static const double TINY = 1e-8;  /* of its scale: a variance that is rounding, where the two cannot differ */
+enum { LOOK = 1 << 16 };                     /* rows between looks at an interruption, or few of them */
+enum { BLOCK = 256, GROUPS = 8, FINE = 64 }; /* rows taken together; pieces of LOOK, GROUPS or FINE */
+enum { FEW = 100 };                          /* so many terms may have FINE pieces of covariances */
+static const double TINY = 1e-8; /* of its scale: a variance that is rounding, where the two cannot differ */
 
 typedef struct work {
     const pv__problem *problem;
     size_t k, J, size, P; /* classes, logits, terms of each, all */
-    const double *lambda, *loglik;
+    const double *lambda;
+    double *loglik;           /* [n][k] */
     double *g, *s;            /* [P], the matrices [P][P] with [j * size + i] both ways */
     double *A, *B, *H;        /* lower triangles, then what is made of them */
     double *a, *solved, *own; /* [k], [P], [P] */
-    double *part[GROUPS];     /* [part_size] each: sums and scratch of a group of rows */
+    double *part[GROUPS];     /* [part_size] each: scratch of a thread */
     const pv__compute *compute;
 } work;
 
-/* A group's own: sums of the scores [2][P] or of the matrices [3][P][P], behind it a block of rows. */
+/* What a unit of rows is added up with. */
 typedef struct part {
-    double *sums;
+    double *sums;           /* of the scores [2][P] or of the matrices [3][P][P] */
     double *p, *q;          /* [k] */
     double *weight;         /* [3][BLOCK]: of the rows in what is summed */
     double *plain, *scaled; /* [BLOCK][size] */
@@ -48,12 +50,11 @@ typedef struct part {
 } part;
 
 static size_t part_size(const work *m) {
-    return 3 * m->P * m->P + 2 * m->P + 2 * m->k + 3 * BLOCK + 2 * BLOCK * m->size + m->size * m->size;
+    return 2 * m->k + 3 * BLOCK + 2 * BLOCK * m->size + m->size * m->size;
 }
 
-static part part_of(const work *m, size_t group) {
-    part own = {.sums = m->part[group]};
-    own.p = own.sums + 3 * m->P * m->P + 2 * m->P;
+static part part_of(const work *m, size_t scratch, double *sums) {
+    part own = {.sums = sums, .p = m->part[scratch]};
     own.q = own.p + m->k;
     own.weight = own.q + m->k;
     own.plain = own.weight + 3 * BLOCK;
@@ -105,29 +106,6 @@ static void score_rows(const work *m, const part *own, size_t j, size_t begin, s
     }
 }
 
-/* Adds up what the groups have, in order: the same bits for any number of threads. */
-static void add_groups(const work *m, size_t count, double *to) {
-    for (size_t group = 0; group < GROUPS; group++)
-        for (size_t i = 0; i < count; i++)
-            to[i] += m->part[group][i];
-}
-
-static pv_status add_scores(pv_ctx *ctx, work *m) {
-    size_t n = m->problem->targets.n;
-    for (size_t begin = 0; begin < n; begin += LOOK) {
-        size_t rows = n - begin < LOOK ? n - begin : LOOK;
-        PV_TRY(pv__go_on(ctx));
-        PV__EACH_CHUNK_BY(pv__threads_for(ctx, rows / BLOCK / GROUPS), GROUPS, group, {
-            part own = part_of(m, group);
-            memset(own.sums, 0, 2 * m->P * sizeof *own.sums);
-            for (size_t j = 1; j < m->k; j++)
-                score_rows(m, &own, j, begin + group * rows / GROUPS, begin + (group + 1) * rows / GROUPS);
-        });
-        add_groups(m, 2 * m->P, m->g); /* s lies behind it */
-    }
-    return PV_OK;
-}
-
 /* One block of the three matrices, of logits j and l, from the rows of own->plain. */
 static void add_block(const work *m, const part *own, size_t j, size_t l, size_t rows) {
     size_t size = m->size, first = j * size * m->P + l * size;
@@ -165,7 +143,7 @@ static void covary(const work *m, const part *own, size_t begin, size_t end, dou
     for (size_t first = begin; first < end; first += BLOCK) {
         size_t rows = end - first < BLOCK ? end - first : BLOCK;
         for (size_t r = 0; r < rows; r++) {
-            size_t n = (size_t)((double)(first + r) * every);
+            size_t n = (size_t)((double)(first + r) * every); /* row_of */
             own->plain[r * m->size] = 1;
             if (d > 0)
                 memcpy(own->plain + r * m->size + 1, pv__problem_row(m->problem, n), d * sizeof(double));
@@ -181,22 +159,81 @@ static void covary(const work *m, const part *own, size_t begin, size_t end, dou
     }
 }
 
+/* ---- sums over rows ------------------------------------------------------------------------------------------------
+ * Rows are in pieces and pieces in units, whose sums are added in order: the same bits for any number of threads and
+ * ranks, who share the units.
+ */
+typedef struct span {
+    size_t rows, pieces, per; /* of LOOK rows, so many pieces */
+    double every;             /* row i of these is row i * every of all */
+    bool scores;              /* what is added up; or else covariances */
+    size_t width;             /* of a unit's sums */
+    pv__part units;
+} span;
+
+static span span_of(const pv_ctx *ctx, const work *m, size_t rows, size_t per, bool scores) {
+    span s = {.rows = rows, .per = per, .scores = scores, .every = (double)m->problem->targets.n / (double)rows};
+    s.width = scores ? 2 * m->P : 3 * m->P * m->P;
+    s.pieces = (rows + LOOK - 1) / LOOK * per;
+    s.units = pv__problem_part(ctx, m->problem, pv__units(s.pieces));
+    return s;
+}
+
+static span scores_of(const pv_ctx *ctx, const work *m) {
+    return span_of(ctx, m, m->problem->targets.n, GROUPS, true);
+}
+
 /* Evenly spaced rows, as many as tell the covariances well enough. */
-static pv_status add_covariances(pv_ctx *ctx, work *m) {
-    size_t n = m->problem->targets.n, count = 3 * m->P * m->P;
-    size_t all = n < PV__AGREE_ROWS || m->size == 1 ? n : PV__AGREE_ROWS;
-    double every = (double)n / (double)all;
-    for (size_t begin = 0; begin < all; begin += LOOK) {
-        size_t rows = all - begin < LOOK ? all - begin : LOOK;
-        PV_TRY(pv__go_on(ctx));
-        PV__EACH_CHUNK_BY(pv__threads_for(ctx, rows / BLOCK / GROUPS), GROUPS, group, {
-            part own = part_of(m, group);
-            memset(own.sums, 0, count * sizeof *own.sums);
-            covary(m, &own, begin + group * rows / GROUPS, begin + (group + 1) * rows / GROUPS, every);
-        });
-        add_groups(m, count, m->A); /* B and H lie behind it */
+static span covariances_of(const pv_ctx *ctx, const work *m) {
+    size_t n = m->problem->targets.n, all = n < PV__AGREE_ROWS || m->size == 1 ? n : PV__AGREE_ROWS;
+    return span_of(ctx, m, all, all < n && m->P <= FEW ? FINE : GROUPS, false);
+}
+
+static size_t piece_at(const span *s, size_t piece) {
+    size_t begin = piece / s->per * LOOK;
+    if (begin >= s->rows)
+        return s->rows;
+    return begin + piece % s->per * (s->rows - begin < LOOK ? s->rows - begin : LOOK) / s->per;
+}
+
+/* Where a unit begins. */
+static size_t unit_at(const span *s, size_t unit) {
+    return piece_at(s, unit * s->pieces / s->units.units);
+}
+
+static size_t row_of(const span *s, size_t i) {
+    return (size_t)((double)i * s->every);
+}
+
+static void add_unit(const work *m, const span *s, const part *own, size_t unit) {
+    for (size_t piece = unit * s->pieces / s->units.units; piece < (unit + 1) * s->pieces / s->units.units; piece++) {
+        size_t begin = piece_at(s, piece), end = piece_at(s, piece + 1);
+        if (!s->scores)
+            covary(m, own, begin, end, s->every);
+        for (size_t j = 1; s->scores && j < m->k; j++)
+            score_rows(m, own, j, begin, end);
     }
-    return PV_OK;
+}
+
+/* Adds them up, into to [width]. */
+static pv_status add_units(pv_ctx *ctx, const work *m, const span *s, double *to) {
+    double *sums;
+    PV_TRY(pv__go_on(ctx)); /* also where no units are this rank's */
+    pv_status status = PV_OK;
+    PV_TRY(pv__alloc(ctx, s->units.units, s->width * sizeof *sums, &sums));
+    for (size_t first = s->units.first; status == PV_OK && first < s->units.last; first += GROUPS) {
+        size_t count = s->units.last - first < GROUPS ? s->units.last - first : GROUPS;
+        size_t rows = unit_at(s, first + count) - unit_at(s, first);
+        status = pv__go_on(ctx);
+        PV__EACH_CHUNK_BY(pv__threads_for(ctx, rows / BLOCK / GROUPS), status == PV_OK ? count : 0, i, {
+            part own = part_of(m, i, sums + (first + i) * s->width);
+            add_unit(m, s, &own, first + i);
+        });
+    }
+    if (status == PV_OK)
+        pv__sum(ctx, &s->units, s->width, sums, to);
+    pv__free(ctx, sums);
+    return status == PV_OK ? pv__reduce_check(ctx) : status;
 }
 
 /* x = L^-1 b, in place. */
@@ -323,7 +360,21 @@ static pv_status make_work(pv_ctx *ctx, work *m, double **block) {
     return PV_OK;
 }
 
-pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
+/* The log-likelihoods of the rows that are added up here. */
+static pv_status fill_loglik(pv_ctx *ctx, const work *m, const double *w, const span *spans) {
+    size_t begin = m->problem->n, end = 0;
+    for (int i = 0; i < 2; i++) {
+        const span *s = &spans[i];
+        size_t from = unit_at(s, s->units.first), to = unit_at(s, s->units.last);
+        if (from >= to)
+            continue;
+        begin = row_of(s, from) < begin ? row_of(s, from) : begin;
+        end = row_of(s, to - 1) + 1 > end ? row_of(s, to - 1) + 1 : end;
+    }
+    return pv__objective_loglik_of(ctx, m->problem, w, begin, end, m->loglik);
+}
+
+pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *w, double *loglik,
                     pv_agreement *found) {
     size_t k = (size_t)problem->targets.classes, d = pv__model_slopes(problem->model);
     bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PV__AGREE_PARAMS && !problem->data;
@@ -336,8 +387,10 @@ pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambd
         total += problem->mass[y];
     }
     pv_status status;
-    PV_GOTO(done, add_scores(ctx, &m));
-    PV_GOTO(done, add_covariances(ctx, &m));
+    const span spans[2] = {scores_of(ctx, &m), covariances_of(ctx, &m)};
+    PV_GOTO(done, fill_loglik(ctx, &m, w, spans));
+    PV_GOTO(done, add_units(ctx, &m, &spans[0], m.g)); /* s lies behind it */
+    PV_GOTO(done, add_units(ctx, &m, &spans[1], m.A)); /* B and H too */
     reduce(&m);
     for (size_t i = 0; i < m.P; i++)
         m.solved[i] = m.H[i * (m.P + 1)];

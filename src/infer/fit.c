@@ -433,10 +433,8 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->schema->labels, &holdout));
     pv__solution solution = {
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
-    pv__problem shared = *problem;
-    shared.shared = true;
     PV_GOTO(done,
-            problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, &shared, &solution));
+            problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
     if (c->stratified) /* they lie behind that of all together */
         memcpy(c->stratified->log_marginal, c->log_marginal + c->schema->classes,
                pv__ratio_sets(problem) * (size_t)c->schema->classes * sizeof(double));
@@ -504,6 +502,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
         options->prior = "normal:1"; /* until the rest is known to be right */
     PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
     PV_GOTO(done, refuse_shared(ctx, &problem));
+    problem.shared = problem.batch == 0;
     PV_GOTO(done, pv__fit_alike(ctx, data, c->model, c->stratified, given));
     PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
     if (choose) {

@@ -3,6 +3,7 @@
 #define PV_SRC_INFER_H
 
 #include "base/base.h"
+#include "base/reduce.h"
 #include "core/loss.h"
 #include "model/model.h"
 #include "prevail/infer.h"
@@ -47,6 +48,12 @@ typedef struct pv__problem {
     const pv_stratified *stratified; /* NULL: no strata */
     double *stratum_log_ratio;       /* [strata][classes] */
 } pv__problem;
+
+/* Some groups, and which of them are this rank's: its share where the problem's rows are shared, else all. */
+static inline pv__part pv__problem_part(const pv_ctx *ctx, const pv__problem *problem, size_t groups) {
+    pv__part part = {.blocks = groups, .units = groups, .last = groups, .own_last = groups};
+    return problem->shared ? pv__part_own(ctx, groups, groups) : part;
+}
 
 /* Log ratios of a problem: one set [classes], or one for each stratum. */
 static inline size_t pv__ratio_sets(const pv__problem *problem) {
@@ -248,6 +255,9 @@ void pv__objective_take_over(pv__objective *joint, pv__objective *selection);
 bool pv__objective_is_at(const pv__objective *objective, const double *w);
 /* log-likelihoods of all rows at w, into loglik [n][classes]. */
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik);
+/* Of rows begin .. end-1 at least, in their places. */
+pv_status pv__objective_loglik_of(pv_ctx *ctx, const pv__problem *problem, const double *w, size_t begin, size_t end,
+                                  double *loglik);
 /* log p(y|w), [classes], as the loss has it: the label shares where it is of the design, the stated prevalence for the
  * selection likelihood, the objective's own where it is JOINT and was last evaluated at w, else the plug-in estimate.
  * loglik [n][classes]: log-likelihoods at w; NULL: they are worked out where they are needed. With strata theirs
@@ -307,9 +317,11 @@ pv_status pv__descend(pv_ctx *ctx, const pv__problem *problem, pv__objective *ob
 /* ---- the prevalence held exactly: Newton on the output biases (match.c) ------------------------------------------ */
 
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w);
-/* The shift [k], its first entry 0, that makes sum_n a_n softmax(logits_n + shift) b [k], whose sum is that of a. */
-pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
-                          double *shift);
+/* The shift [k], its first entry 0, that makes sum_n a_n softmax(logits_n + shift) b [k], whose sum is that of a. Of
+ * a shared problem logits [n][k] and a [n] are wanted of the rows *begin .. *end-1. */
+pv_status pv__match_shift(pv_ctx *ctx, const pv__problem *problem, const double *logits, const double *a,
+                          const double *b, double *shift);
+void pv__match_rows(const pv_ctx *ctx, const pv__problem *problem, size_t *begin, size_t *end);
 
 /* ---- models that may be wrong (robust.c, agree.c) ---------------------------------------------------------------- */
 
@@ -332,9 +344,9 @@ bool pv__is_checked(const pv__problem *problem);
 pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_agreement *found);
 /* Moves output biases, and those of draws, by as much as the options say. */
 pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier);
-/* (agree.c) All of an agreement but exponent and shift, from log-likelihoods [n][classes] at the profile's optimum and
- * its marginal lambda [classes]. */
-pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
+/* (agree.c) All of an agreement but exponent and shift, at the profile's optimum w and its marginal lambda [classes].
+ * loglik [n][classes] is room for log-likelihoods. */
+pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *w, double *loglik,
                     pv_agreement *found);
 /* (sandwich.c) The lower factor [params][params] of the covariance of w, the optimum of exponent t. */
 pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *factor);

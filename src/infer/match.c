@@ -20,7 +20,8 @@ typedef struct match {
     double *direction;                /* [k-1] */
     double *matrix;                   /* [k-1][k-1] */
     size_t groups, width;             /* of rows, and of their sums: the value, the gradient, the matrix */
-    double *sums;                     /* [groups][width] */
+    pv__part part;                    /* of the groups */
+    double *sums, *total;             /* [groups][width], [width] */
     double *room;                     /* [groups][k] */
 } match;
 
@@ -69,24 +70,22 @@ static void add_two(const match *m, const double *shift, size_t begin, size_t en
 
 /* Value, and where wanted gradient and curvature in shifts 1 .. k-1 (shift 0 stays 0). */
 static double value_at(const match *m, const double *shift, bool derivatives) {
-    size_t k = m->k, J = k - 1;
-    PV__EACH_CHUNK_BY(pv__threads_for(m->ctx, m->groups), m->groups, g, {
-        size_t begin = g * m->n / m->groups, end = (g + 1) * m->n / m->groups;
+    size_t k = m->k, J = k - 1, count = m->part.last - m->part.first;
+    PV__EACH_CHUNK_BY(pv__threads_for(m->ctx, count), count, i, {
+        size_t g = m->part.first + i, begin = g * m->n / m->groups, end = (g + 1) * m->n / m->groups;
         if (k == 2)
             add_two(m, shift, begin, end, m->sums + g * m->width);
         else
             add_rows(m, shift, derivatives, begin, end, m->room + g * k, m->sums + g * m->width);
     });
-    for (size_t g = 1; g < m->groups; g++)
-        for (size_t i = 0; i < m->width; i++)
-            m->sums[i] += m->sums[g * m->width + i];
-    double value = m->sums[0];
+    pv__sum(m->ctx, &m->part, m->width, m->sums, m->total);
+    double value = m->total[0];
     for (size_t y = 0; y < k; y++)
         value -= m->b[y] * shift[y];
     for (size_t y = 0; derivatives && y < k; y++)
-        m->gradient[y] = m->sums[1 + y] - m->b[y];
+        m->gradient[y] = m->total[1 + y] - m->b[y];
     if (derivatives)
-        memcpy(m->matrix, m->sums + 1 + k, J * J * sizeof *m->matrix);
+        memcpy(m->matrix, m->total + 1 + k, J * J * sizeof *m->matrix);
     return value;
 }
 
@@ -94,11 +93,12 @@ static pv_status solve(pv_ctx *ctx, match *m) {
     bool closing = pv__interrupted(ctx); /* before it began: a fit that was stopped keeps what it has */
     size_t J = m->k - 1;
     double total = 0;
-    for (size_t n = 0; n < m->n; n++)
-        total += m->a[n];
+    for (size_t y = 0; y < m->k; y++) /* of a, too */
+        total += m->b[y];
     for (int iteration = 0; iteration < 100; iteration++) {
         PV_TRY(closing ? PV_OK : pv__go_on(ctx));
         double value = value_at(m, m->shift, true), worst = 0, slope = 0, step = 1;
+        PV_TRY(pv__reduce_check(ctx));
         for (size_t j = 1; j <= J; j++)
             worst = fmax(worst, fabs(m->gradient[j]) / m->b[j]);
         double *direction = m->direction;
@@ -119,23 +119,41 @@ static pv_status solve(pv_ctx *ctx, match *m) {
     return PV_OK;
 }
 
-pv_status pv__match_shift(pv_ctx *ctx, size_t n, size_t k, const double *logits, const double *a, const double *b,
-                          double *shift) {
+/* Sums of a row; groups of rows. */
+static size_t width_of(size_t k) {
+    return 1 + k + (k - 1) * (k - 1);
+}
+
+static size_t groups_of(size_t n, size_t k) {
     enum { ROWS_EACH = 16384, SUMS_MOST = 1 << 20 }; /* of a group; of all groups together */
-    double *block;
-    match m = {.ctx = ctx, .n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift};
-    m.width = 1 + k + (k - 1) * (k - 1);
-    m.groups = 1 + n / ROWS_EACH;
-    size_t most = 1 + SUMS_MOST / m.width;
+    size_t groups = 1 + n / ROWS_EACH, most = 1 + SUMS_MOST / width_of(k);
     most = most < GROUPS_MAX ? most : GROUPS_MAX;
-    m.groups = m.groups < most ? m.groups : most;
-    PV_TRY(pv__alloc(ctx, 3 * k + k * k + m.groups * (m.width + k), sizeof *block, &block));
+    return groups < most ? groups : most;
+}
+
+void pv__match_rows(const pv_ctx *ctx, const pv__problem *problem, size_t *begin, size_t *end) {
+    size_t n = problem->n, groups = groups_of(n, (size_t)problem->targets.classes);
+    pv__part part = pv__problem_part(ctx, problem, groups);
+    *begin = part.first * n / groups;
+    *end = part.last * n / groups;
+}
+
+pv_status pv__match_shift(pv_ctx *ctx, const pv__problem *problem, const double *logits, const double *a,
+                          const double *b, double *shift) {
+    double *block;
+    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    match m = {.ctx = ctx, .n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift};
+    m.width = width_of(k);
+    m.groups = groups_of(n, k);
+    m.part = pv__problem_part(ctx, problem, m.groups);
+    PV_TRY(pv__alloc(ctx, 3 * k + k * k + m.groups * (m.width + k) + m.width, sizeof *block, &block));
     m.trial = block;
     m.gradient = m.trial + k;
     m.direction = m.gradient + k;
     m.matrix = m.direction + k;
     m.sums = m.matrix + k * k;
     m.room = m.sums + m.groups * m.width;
+    m.total = m.room + m.groups * k;
     memset(shift, 0, k * sizeof *shift);
     pv_status status = solve(ctx, &m);
     pv__free(ctx, block);
@@ -230,18 +248,21 @@ pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool sel
     PV_TRY(pv__alloc(ctx, n * (k + 1) + (1 + pv__ratio_sets(problem)) * k, sizeof *logits, &logits));
     double *a = logits + n * k, *shift = a + n, *log_ratio = shift + k;
     pv_status status;
-    PV_GOTO(done, pv__objective_loglik(ctx, problem, w, logits));
+    size_t begin, end;
+    pv__match_rows(ctx, problem, &begin, &end);
+    pv_targets own = pv__targets_slice(&problem->targets, begin, end - begin);
+    PV_GOTO(done, pv__objective_loglik_of(ctx, problem, w, begin, end, logits));
     pv__log_ratio(problem, log_ratio);
-    for (size_t i = 0; selection && i < n * k; i++)
+    for (size_t i = begin * k; selection && i < end * k; i++)
         logits[i] += pv__ratio_of(&problem->targets, log_ratio, i / k)[i % k];
     if (!selection)
-        pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, a);
-    for (size_t i = 0; selection && i < n; i++)
+        pv__plugin_weights(&own, problem->population.prevalence, problem->mass, a + begin);
+    for (size_t i = begin; selection && i < end; i++)
         a[i] = pv__weight(&problem->targets, i);
     const double *b = selection ? problem->mass : problem->population.prevalence;
-    status = pv__match_shift(ctx, n, k, logits, a, b, shift);
+    status = pv__match_shift(ctx, problem, logits, a, b, shift);
     if (status == PV_ERR_INTERRUPTED) /* what was trained for hours is kept, and right: to the end, then */
-        status = pv__match_shift(ctx, n, k, logits, a, b, shift);
+        status = pv__match_shift(ctx, problem, logits, a, b, shift);
     PV_GOTO(done, status);
     pv_model_shift(problem->model, shift, w);
 done:

@@ -341,10 +341,14 @@ static int forward_threads(pv_ctx *ctx, const pv__problem *problem, size_t chunk
     return one ? 1 : pv__threads_for(ctx, chunks / CHUNKS_EACH);
 }
 
-pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
-    size_t chunk = chunk_rows(problem->model), chunks = (problem->n + chunk - 1) / chunk;
+pv_status pv__objective_loglik_of(pv_ctx *ctx, const pv__problem *problem, const double *w, size_t begin, size_t end,
+                                  double *loglik) {
+    /* whole chunks, wherever they begin: the last rows of a shorter one could round differently */
+    size_t chunk = chunk_rows(problem->model), first = begin / chunk, chunks = (end + chunk - 1) / chunk;
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    int threads = forward_threads(ctx, problem, chunks);
+    if (begin >= end)
+        return PV_OK;
+    int threads = forward_threads(ctx, problem, chunks - first);
     pv_model_work **work;
     double *buffer = NULL;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof(pv_model_work *), &work));
@@ -355,14 +359,14 @@ pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const do
         PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work[t]));
     if (threads > 1) {
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(dynamic)
-        for (size_t c = 0; c < chunks; c++) {
+        for (size_t c = first; c < chunks; c++) {
             size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
             pv_model_forward(problem->model, work[omp_get_thread_num()], w, rows, problem->x + c * chunk * d,
                              loglik + c * chunk * k);
         }
         goto done;
     }
-    for (size_t c = 0; c < chunks && status == PV_OK; c++) {
+    for (size_t c = first; c < chunks && status == PV_OK; c++) {
         size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
         pv_model_forward(problem->model, work[0], w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, buffer),
                          loglik + c * chunk * k);
@@ -374,4 +378,8 @@ done:
     pv__free(ctx, work);
     pv__free(ctx, buffer);
     return status;
+}
+
+pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
+    return pv__objective_loglik_of(ctx, problem, w, 0, problem->n, loglik);
 }

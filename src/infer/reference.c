@@ -292,98 +292,234 @@ static pv_status score_folds(pv_ctx *ctx, const cross *c, const double *w, doubl
 
 /* ---- a classifier's own ------------------------------------------------------------------------------------------ */
 
-/* Means and variances of the columns, label by label. */
-static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
-    size_t d = (size_t)pv_model_inputs(problem->model);
-    if (d > PV_REFERENCE_COLUMNS)
-        return PV_OK;
-    PV_TRY(pv__alloc(ctx, 4 * d, sizeof(double), &made->column));
-    made->columns = d;
-    double mass[2] = {0, 0};
-    size_t stride = 1 + problem->n / ENOUGH; /* means and variances of so many are as good as of all */
-    for (size_t i = 0; i < problem->n; i += stride) {
-        int y = problem->targets.label[i];
-        double v = pv__weight(&problem->targets, i);
+/* Means and variances of the columns, label by label, from pieces of rows that ranks and threads share. */
+typedef struct moments {
+    const pv__problem *problem;
+    size_t d, stride, rows, width; /* every stride-th row, rows of them; width of a piece's sums */
+} moments;
+
+enum { PIECE = 1 << 14 };
+
+/* Masses [2], means [2][d] and sums of squares about them [2][d] of a piece. */
+static void describe_piece(const moments *m, size_t piece, double *sums) {
+    const pv_targets *targets = &m->problem->targets;
+    size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
+    for (size_t at = piece * PIECE; at < end; at++) {
+        size_t i = at * m->stride;
+        int y = targets->label[i];
+        double v = pv__weight(targets, i), *mass = sums + y;
         if (!(v > 0))
             continue;
-        mass[y] += v;
-        double share = v / mass[y];
-        const double *restrict x = problem->x + i * d;
-        double *restrict mean = made->column + (size_t)y * d, *restrict square = mean + 2 * d;
+        *mass += v;
+        double share = v / *mass;
+        const double *restrict x = m->problem->x + i * d;
+        double *restrict mean = sums + 2 + (size_t)y * d, *restrict square = mean + 2 * d;
         for (size_t j = 0; j < d; j++) {
             double delta = x[j] - mean[j];
             mean[j] += delta * share;
             square[j] += v * delta * (x[j] - mean[j]);
         }
     }
+}
+
+/* Adds a piece to what there is of those before it. */
+static void add_piece(size_t d, const double *piece, double *sums) {
+    for (size_t y = 0; y < 2; y++) {
+        double before = sums[y], all = before + piece[y], share = piece[y] / all;
+        if (!(piece[y] > 0))
+            continue;
+        sums[y] = all;
+        for (size_t j = 0; j < d; j++) {
+            double *mean = &sums[2 + y * d + j], *square = mean + 2 * d;
+            const double *own = &piece[2 + y * d + j];
+            double delta = *own - *mean;
+            *mean = before > 0 ? *mean + delta * share : *own;
+            *square += own[2 * d] + (before > 0 ? delta * delta * before * share : 0);
+        }
+    }
+}
+
+static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
+    size_t d = (size_t)pv_model_inputs(problem->model), size;
+    if (d > PV_REFERENCE_COLUMNS)
+        return PV_OK;
+    moments m = {.problem = problem, .d = d, .width = 2 + 4 * d};
+    m.stride = 1 + problem->n / ENOUGH; /* means and variances of so many are as good as of all */
+    m.rows = (problem->n + m.stride - 1) / m.stride;
+    size_t pieces = (m.rows + PIECE - 1) / PIECE;
+    pv__part part = pv__problem_part(ctx, problem, pieces);
+    double *own = NULL, *all = NULL, *sums = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, part.last - part.first, m.width * sizeof *own, &own));
+    PV_GOTO(done, pv__alloc(ctx, m.width, sizeof *sums, &sums));
+    PV_GOTO(done, pv__alloc(ctx, 4 * d, sizeof(double), &made->column));
+    made->columns = d;
+    PV__EACH_CHUNK_BY(pv__threads_for(ctx, part.last - part.first), part.last - part.first, i,
+                      { describe_piece(&m, part.first + i, own + i * m.width); });
+    PV_GOTO(done,
+            pv__collect(ctx, part.shared, own, (part.last - part.first) * m.width * sizeof *own, (void **)&all, &size));
+    for (size_t piece = 0; piece < pieces; piece++)
+        add_piece(d, all + piece * m.width, sums);
+    memcpy(made->column, sums + 2, 4 * d * sizeof *sums);
     for (size_t j = 0; j < 2 * d; j++)
-        made->column[2 * d + j] /= mass[j / d];
-    return PV_OK;
+        made->column[2 * d + j] /= sums[j / d];
+done:
+    pv__free(ctx, own);
+    pv__free(ctx, all);
+    pv__free(ctx, sums);
+    return status;
 }
 
 /* What the folds can be fitted by: sums over rows of a smooth loss of a logistic model. */
 static bool can_cross(const pv__problem *problem) {
     bool profiled = pv_loss_has_marginal(pv__problem_loss(problem));
-    size_t count[2] = {0, 0};
-    if (problem->targets.classes != 2 || !problem->targets.label || problem->data || problem->batch > 0 ||
-        problem->unlabelled > 0 || problem->stratified || pv_loss_is_relative(pv__problem_loss(problem)) ||
-        !pv_model_has_coefficients(problem->model) || (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
-        (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE))
-        return false;
-    for (size_t i = 0; i < problem->n; i++)
-        count[problem->targets.label[i]] += pv__weight(&problem->targets, i) > 0;
-    return count[0] >= FEWEST && count[1] >= FEWEST;
+    return !(problem->targets.classes != 2 || !problem->targets.label || problem->data || problem->batch > 0 ||
+             problem->unlabelled > 0 || problem->stratified || pv_loss_is_relative(pv__problem_loss(problem)) ||
+             !pv_model_has_coefficients(problem->model) ||
+             (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
+             (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE));
 }
 
-/* Evenly spaced rows of each label, by the model itself. */
-static size_t score_some(const cross *c, const double *w, double offset, const size_t *count, double *score,
-                         int32_t *label, double *weight) {
-    size_t made = 0, seen[2] = {0, 0}, every[2];
-    for (int y = 0; y < 2; y++)
-        every[y] = (count[y] + MOST - 1) / MOST;
-    for (size_t i = 0; i < c->n; i++) {
-        int32_t y = c->problem->targets.label[i];
-        if (seen[y]++ % every[y] != 0)
-            continue;
-        score[made] = logit_at(c, w, i) - offset;
-        label[made] = y;
-        weight[made++] = pv__weight(&c->problem->targets, i);
+/* ---- evenly spaced rows of each label, by the model itself ------------------------------------------------------- */
+
+/* Rows of each label, and those of them that count: of all, and before this rank's own. */
+typedef struct counts {
+    size_t all[2], before[2], own[2], counting[2];
+    size_t begin, end; /* the rank's rows */
+} counts;
+
+static pv_status count_rows(pv_ctx *ctx, const pv__problem *problem, counts *c) {
+    const pv_targets *t = &problem->targets;
+    size_t chunks = pv__chunks(t->n), units = pv__units(chunks), size;
+    pv__part part = pv__problem_part(ctx, problem, units);
+    uint64_t mine[4] = {0}, *each;
+    int rank;
+    (void)pv_ctx_ranks(ctx, &rank);
+    c->begin = part.first * chunks / units * PV_CHUNK;
+    c->end = part.last * chunks / units * PV_CHUNK;
+    c->end = c->end < t->n ? c->end : t->n;
+    pv_targets slice = pv__targets_slice(t, c->begin, c->end - c->begin);
+    double mass[2];
+    if (!t->weight)
+        pv_label_mass(&slice, mass);
+    for (int y = 0; !t->weight && y < 2; y++)
+        mine[y] = mine[2 + y] = (uint64_t)mass[y];
+    for (size_t i = c->begin; t->weight && i < c->end; i++) {
+        mine[t->label[i]]++;
+        mine[2 + t->label[i]] += t->weight[i] > 0;
     }
-    return made;
+    PV_TRY(pv__collect(ctx, part.shared, mine, sizeof mine, (void **)&each, &size));
+    for (size_t r = 0; r < size / sizeof mine; r++)
+        for (int y = 0; y < 2; y++) {
+            c->all[y] += (size_t)each[4 * r + (size_t)y];
+            c->counting[y] += (size_t)each[4 * r + 2 + (size_t)y];
+            c->before[y] += part.shared && (int)r < rank ? (size_t)each[4 * r + (size_t)y] : 0;
+        }
+    c->own[0] = (size_t)mine[0];
+    c->own[1] = (size_t)mine[1];
+    pv__free(ctx, each);
+    return PV_OK;
+}
+
+typedef struct picked {
+    double score, weight;
+    int64_t label;
+} picked;
+
+/* *made, freed by the caller: *count of all rows. */
+static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
+                           picked **made, size_t *count) {
+    const pv_targets *t = &c->problem->targets;
+    size_t every[2], left[2], own = 0, room = 2;
+    for (int y = 0; y < 2; y++) {
+        every[y] = (rows->all[y] + MOST - 1) / MOST;
+        left[y] = (every[y] - rows->before[y] % every[y]) % every[y]; /* rows of the label before the next one */
+        room += rows->own[y] / every[y];
+    }
+    picked *mine;
+    PV_TRY(pv__alloc(ctx, room, sizeof *mine, &mine));
+    for (size_t i = rows->begin; i < rows->end; i++) {
+        int32_t y = t->label[i];
+        if (left[y]-- > 0)
+            continue;
+        left[y] = every[y] - 1;
+        mine[own++] = (picked){.score = logit_at(c, w, i) - offset, .weight = pv__weight(t, i), .label = y};
+    }
+    pv_status status = pv__collect(ctx, c->problem->shared, mine, own * sizeof *mine, (void **)made, count);
+    *count /= sizeof *mine;
+    pv__free(ctx, mine);
+    return status;
+}
+
+/* The reference of evenly spaced rows. */
+static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
+                               pv_reference **made) {
+    picked *all = NULL;
+    size_t n;
+    double *score = NULL;
+    int32_t *label = NULL;
+    pv_status status;
+    PV_GOTO(done, pick_rows(ctx, c, rows, w, offset, &all, &n));
+    PV_GOTO(done, pv__alloc(ctx, n, 2 * sizeof *score, &score));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *label, &label));
+    for (size_t i = 0; i < n; i++) {
+        score[i] = all[i].score;
+        score[n + i] = all[i].weight;
+        label[i] = (int32_t)all[i].label;
+    }
+    status = pv_reference_new(ctx, n, score, label, score + n, made);
+done:
+    pv__free(ctx, all);
+    pv__free(ctx, score);
+    pv__free(ctx, label);
+    return status;
+}
+
+/* ---- rows of models without them --------------------------------------------------------------------------------- */
+
+/* *made NULL: there are none. */
+static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *classifier, double offset,
+                                pv_reference **made) {
+    const pv_agreement *agreement = classifier->agreement;
+    /* The optimum is where the biases were before they were matched to the population. */
+    double moved = agreement ? agreement->shift[1] - agreement->shift[0] : 0, *score = NULL, *w = NULL;
+    size_t pieces = 0, room = c->problem->targets.weight ? FOLDS * c->n : c->n;
+    int32_t *label = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *score, &score));
+    PV_GOTO(done, pv__alloc(ctx, room, sizeof *label, &label));
+    PV_GOTO(done, pv__alloc(ctx, c->p, sizeof *w, &w));
+    memcpy(w, classifier->w, c->p * sizeof *w);
+    w[0] -= moved;
+    PV_GOTO(done, cross_new(ctx, c->problem, w, agreement ? agreement->exponent : 0, c));
+    PV_GOTO(done, pv__go_on(ctx));
+    PV_GOTO(done, score_folds(ctx, c, w, offset - moved, score, label, score + room, &pieces));
+    if (pieces > 0)
+        status = pv_reference_new(ctx, pieces, score, label, score + room, made);
+done:
+    pv__free(ctx, score);
+    pv__free(ctx, label);
+    pv__free(ctx, w);
+    return status;
 }
 
 pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier) {
-    size_t params = pv_model_params(problem->model), pieces = 0, count[2] = {0, 0};
+    size_t params = pv_model_params(problem->model);
     if (!can_cross(problem) || params > PARAMS_MAX || classifier->stop == PV_STOP_INTERRUPTED ||
         classifier->stop == PV_STOP_DIVERGED)
         return PV_OK;
     cross c = {.ctx = ctx, .problem = problem, .n = problem->n, .p = params};
-    const pv_agreement *agreement = classifier->agreement;
-    double *score = NULL, *w = NULL, offset = classifier->log_marginal[1] - classifier->log_marginal[0];
-    /* The optimum is where the biases were before they were matched to the population. */
-    double moved = agreement ? agreement->shift[1] - agreement->shift[0] : 0;
-    int32_t *label = NULL;
-    for (size_t i = 0; i < c.n; i++)
-        count[problem->targets.label[i]]++;
+    counts rows = {0};
+    double offset = classifier->log_marginal[1] - classifier->log_marginal[0];
     bool many = fmin(problem->mass[0], problem->mass[1]) >= (double)(MANY * params);
-    size_t room = problem->targets.weight ? FOLDS * c.n : c.n;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *score, &score));
-    PV_GOTO(done, pv__alloc(ctx, room, sizeof *label, &label));
-    if (many) {
-        pieces = score_some(&c, classifier->w, offset, count, score, label, score + room);
-    } else {
-        PV_GOTO(done, pv__alloc(ctx, params, sizeof *w, &w));
-        memcpy(w, classifier->w, params * sizeof *w);
-        w[0] -= moved;
-        PV_GOTO(done, cross_new(ctx, problem, w, agreement ? agreement->exponent : 0, &c));
-        PV_GOTO(done, pv__go_on(ctx));
-        PV_GOTO(done, score_folds(ctx, &c, w, offset - moved, score, label, score + room, &pieces));
-    }
-    if (pieces == 0 || !score)
+    PV_GOTO(done, count_rows(ctx, problem, &rows));
+    if (rows.counting[0] < FEWEST || rows.counting[1] < FEWEST)
         goto done;
-    PV_GOTO(done, pv_reference_new(ctx, pieces, score, label, score + room, &classifier->reference));
-    status = describe_columns(ctx, problem, classifier->reference);
+    PV_GOTO(done, many ? refer_to_some(ctx, &c, &rows, classifier->w, offset, &classifier->reference)
+                       : refer_to_folds(ctx, &c, classifier, offset, &classifier->reference));
+    if (classifier->reference)
+        status = describe_columns(ctx, problem, classifier->reference);
 done:
     if (status == PV_ERR_INTERRUPTED) {
         classifier->stop = PV_STOP_INTERRUPTED;
@@ -391,8 +527,5 @@ done:
     }
     pv__free(ctx, c.share);
     pv__free(ctx, c.total);
-    pv__free(ctx, score);
-    pv__free(ctx, label);
-    pv__free(ctx, w);
     return status;
 }

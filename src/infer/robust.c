@@ -176,6 +176,7 @@ static void part_fill(const pv__problem *problem, part *made) {
     }
     made->problem = *problem;
     made->problem.n = rows;
+    made->problem.shared = false; /* few rows: each rank has them all */
     made->problem.x = x;
     made->problem.targets = (pv_targets){.n = rows,
                                          .classes = (int)k,
@@ -213,7 +214,7 @@ static pv_status add_score(pv_ctx *ctx, const part *rows, int32_t left_out, cons
     }
     for (size_t y = 0; y < k; y++)
         s->b[y] = total * prevalence[y];
-    PV_TRY(pv__match_shift(ctx, n, k, s->loglik, s->a, s->b, s->shift));
+    PV_TRY(pv__match_shift(ctx, problem, s->loglik, s->a, s->b, s->shift));
     for (size_t i = 0; i < n; i++) {
         double *f = s->loglik + i * k;
         if (rows->fold[i] != left_out)
@@ -299,11 +300,12 @@ pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solu
     lambda = block + n * k;
     for (size_t y = 0; y < (1 + sets) * k; y++)
         lambda[y] = exp(solution->log_marginal[y]);
-    PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, block));
-    if (sets > 0)
+    if (sets > 0) {
+        PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, block));
         PV_GOTO(done, pv__agree_strata(ctx, problem, lambda + k, block, found));
-    else
-        PV_GOTO(done, pv__agree(ctx, problem, lambda, block, found));
+    } else {
+        PV_GOTO(done, pv__agree(ctx, problem, lambda, solution->w, block, found));
+    }
     if (isnan(t)) {
         t = 0;
         found->chosen = pv_agreement_differs(found);
@@ -388,9 +390,12 @@ pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_class
     pv_status status;
     for (size_t y = 0; y < k; y++) /* profile's own; the others' is the mean that is to be moved */
         target[y] = pv__is_profile(problem) ? exp(c->log_marginal[y]) : problem->population.prevalence[y];
-    PV_GOTO(done, pv__objective_loglik(ctx, problem, c->w, block));
-    pv__plugin_weights(&problem->targets, target, problem->mass, a);
-    PV_GOTO(done, pv__match_shift(ctx, n, k, block, a, target, shift));
+    size_t begin, end;
+    pv__match_rows(ctx, problem, &begin, &end);
+    pv_targets own = pv__targets_slice(&problem->targets, begin, end - begin);
+    PV_GOTO(done, pv__objective_loglik_of(ctx, problem, c->w, begin, end, block));
+    pv__plugin_weights(&own, target, problem->mass, a + begin);
+    PV_GOTO(done, pv__match_shift(ctx, problem, block, a, target, shift));
     for (size_t y = 0; y < k; y++)
         shift[y] *= share;
     move_all(problem, shift, error_of(problem, c->agreement, share), c);

@@ -164,21 +164,21 @@ static size_t folds_of(const pv_dataset *data, size_t most) {
 }
 
 /* Rows of the rarest label for each slope of it, or for each weight of a network. */
-static double rows_per_slope(const pv_dataset *data, const pv_model *model) {
+static pv_status rows_per_slope(pv_ctx *ctx, const pv_dataset *data, const pv_model *model, double *rows) {
     pv_targets targets = pv_dataset_targets(data);
-    double least = HUGE_VAL;
+    double *mass, least = HUGE_VAL;
     size_t slopes = 0;
+    PV_TRY(pv__alloc(ctx, (size_t)targets.classes, sizeof *mass, &mass));
+    pv_label_mass(&targets, mass);
     for (size_t i = 0; i < pv_model_params(model); i++)
         slopes += !pv_model_is_bias(model, i);
     if (pv_model_is_convex(model))
         slopes = (size_t)data->features;
-    for (int y = 0; y < targets.classes; y++) {
-        double rows = 0;
-        for (size_t i = 0; i < targets.n; i++)
-            rows += pv__weight(&targets, i) * pv__share(&targets, i, y);
-        least = fmin(least, rows);
-    }
-    return least / (double)slopes;
+    for (int y = 0; y < targets.classes; y++)
+        least = fmin(least, mass[y]);
+    *rows = least / (double)slopes;
+    pv__free(ctx, mass);
+    return PV_OK;
 }
 
 /* What `auto` is not for; NULL: it is. */
@@ -236,13 +236,15 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
                            const pv_model *model, char *prior) {
     const char *against = obstacle(schema, data, options);
     bool asked = strcmp(options->prior, "auto") == 0, linear = pv_model_is_convex(model);
-    bool choose = asked || (!linear && !against && options->infer == PV_INFER_MAP &&
-                            rows_per_slope(data, model) < MANY_PER_PARAMETER);
+    bool open = !against && options->infer == PV_INFER_MAP;
+    double rows = 0;
+    if (!asked && open)
+        PV_TRY(rows_per_slope(ctx, data, model, &rows));
+    bool choose = asked || (!linear && open && rows < MANY_PER_PARAMETER);
     if (asked && against)
         return pv__fail(ctx, PV_ERR_USAGE, "`prior` auto is not for %s: name the scale, as in `prior` normal:1",
                         against);
-    if (linear && !asked && !against && !options->bare && options->infer == PV_INFER_MAP &&
-        data->features >= MANY_COLUMNS && rows_per_slope(data, model) < FEW_PER_COLUMN)
+    if (linear && !asked && open && !options->bare && data->features >= MANY_COLUMNS && rows < FEW_PER_COLUMN)
         pv__log(ctx, PV_LOG_INFO,
                 "fewer than %g rows of a label for each column: the prior decides much. `prior` auto lets the rows "
                 "choose its scale, and often predicts better",

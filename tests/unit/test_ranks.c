@@ -204,15 +204,19 @@ static void the_same_bytes(void **state) {
     }
 }
 
-/* A start from a sample of the rows, many chunks, and a network whose rows go forward again on their way back. */
+/* A start from a sample of the rows, many chunks, checks and a reference from all of them, biases that are matched; and
+ * a network whose rows go forward again on their way back. */
 static void the_same_bytes_of_many_rows(void **state) {
     (void)state;
     sample s;
     make(&s, SANITIZED ? 3 * 4096 : 140000, 2, false);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
-    options.bare = true;
     same_for_any_number(&s, &options);
+    options.match = PV_MATCH_FULL;
+    same_for_any_number(&s, &options);
+    options.match = PV_MATCH_AUTO;
+    options.bare = true;
     options.loss = PV_LOSS_PLAIN;
     options.model = "mlp:3";
     options.prior = "normal:1";

@@ -261,11 +261,12 @@ static void matching_stops_when_asked(void **state) {
     }
     for (size_t y = 0; y < K; y++)
         b[y] = N * pow(0.01, (double)y) / 1.010101;
+    const pv__problem rows = {.n = N, .targets = {.n = N, .classes = K}};
     pv_status status = PV_OK;
     for (int i = 0; i < 20 && status == PV_OK; i++) { /* on a busy machine the clock may come too late */
         alarm_clock clock = {.ctx = own, .nanoseconds = 1000000};
         assert_int_equal(pthread_create(&clock.thread, NULL, interrupt_later, &clock), 0);
-        status = pv__match_shift(own, N, K, logits, a, b, shift);
+        status = pv__match_shift(own, &rows, logits, a, b, shift);
         pthread_join(clock.thread, NULL);
         pv_ctx_clear_interrupt(own);
     }

@@ -68,8 +68,20 @@ static const pv_option unknown_table[] = {
      "The column of --source with the true labels."},
     CLI_OPTION_END};
 
+/* Rows of a piece. The result does not depend on it. */
+enum { PIECE = 1 << 17 };
+
 typedef struct work {
-    pv_probs *probs, *source;
+    const adjust_options *options;
+    pv_probs_options reading;
+    pv_csv_options csv;
+    pv_probs_pieces *pieces;
+    pv_probs *probs;     /* the piece at work */
+    size_t rows;         /* of all pieces up to it */
+    size_t dropped;      /* the same */
+    bool written;        /* the piece at work was */
+    cli_predictions out; /* of it */
+    pv_probs *source;
     pv_costs *costs;
     double *from;            /* [classes] */
     pv_population *to;       /* where they are wanted */
@@ -82,6 +94,12 @@ typedef struct work {
 
 static bool is_unknown(const adjust_options *options) {
     return strcmp(options->to, "unknown") == 0;
+}
+
+/* Whether rows are moved each for itself. An output that is no file gets all or nothing, so they are read first. */
+static bool row_by_row(const adjust_options *options) {
+    return !is_unknown(options) && strncmp(options->to, "counts:", 7) != 0 && !options->strata && options->output &&
+           strcmp(options->output, "-") != 0;
 }
 
 static int check_options(cli_call *call, const adjust_options *options) {
@@ -168,29 +186,63 @@ static int read_populations(cli_call *call, const adjust_options *options, work 
     return code;
 }
 
-static int read_probs(cli_call *call, const adjust_options *options, work *held) {
-    pv_csv_options csv = cli_csv(call);
-    pv_probs_options reading = {.csv = &csv,
-                                .columns = options->columns,
-                                .weights = options->weights,
-                                .strata = options->strata,
-                                .all = true,
-                                .drop_missing = options->missing == PV_MISSING_DROP};
-    pv_status status = pv_probs_read(call->ctx, call->argument[0], &reading, &held->probs);
-    if (status != PV_OK)
-        return cli_fail(call, status);
-    const pv_probs *probs = held->probs;
-    int code = (options->strata ? read_strata : read_populations)(call, options, held);
-    if (code != CLI_OK)
-        return code;
-    if (options->labels) {
-        held->label = cli_alloc(probs->data->rows, sizeof *held->label);
-        status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->labels, probs->classes,
-                                 probs->data->rows, probs->data->table_row, held->label);
+static void end_piece(cli_call *call, work *held) {
+    free(held->label);
+    pv_prediction_free(call->ctx, held->said);
+    pv_probs_free(call->ctx, held->probs);
+    held->label = NULL;
+    held->said = NULL;
+    held->probs = NULL;
+}
+
+/* The next rows; where there are none, the piece at work stays and *more is false. */
+static int read_piece(cli_call *call, work *held, bool *more) {
+    const adjust_options *options = held->options;
+    pv_probs *probs;
+    *more = false;
+    do {
+        pv_status status =
+            pv_probs_pieces_next(call->ctx, held->pieces, row_by_row(options) ? PIECE : SIZE_MAX, &probs);
         if (status != PV_OK)
             return cli_fail(call, status);
-    }
-    return cli_read_costs(call, options->costs, probs->labels, probs->classes, &held->costs);
+        if (!probs)
+            return CLI_OK;
+        end_piece(call, held);
+        held->probs = probs;
+        held->rows += probs->data->rows;
+        held->dropped += probs->data->dropped;
+    } while (probs->data->rows == 0);
+    *more = true;
+    if (!options->labels)
+        return CLI_OK;
+    held->label = cli_alloc(probs->data->rows, sizeof *held->label);
+    pv_status status = pv_table_labels(call->ctx, probs->table, "--labels", options->labels, probs->labels,
+                                       probs->classes, probs->data->rows, probs->data->table_row, held->label);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* The first piece, which there must be, and what it takes to move it. */
+static int read_probs(cli_call *call, const adjust_options *options, work *held) {
+    bool more;
+    held->csv = cli_csv(call);
+    held->reading = (pv_probs_options){.csv = &held->csv,
+                                       .columns = options->columns,
+                                       .weights = options->weights,
+                                       .strata = options->strata,
+                                       .all = true,
+                                       .drop_missing = options->missing == PV_MISSING_DROP};
+    pv_status status = pv_probs_pieces_open(call->ctx, call->argument[0], &held->reading, &held->pieces);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    int code = read_piece(call, held, &more);
+    if (code != CLI_OK)
+        return code;
+    if (!more || !held->probs)
+        return cli_no_rows(call, call->argument[0], held->dropped);
+    code = (options->strata ? read_strata : read_populations)(call, options, held);
+    if (code != CLI_OK)
+        return code;
+    return cli_read_costs(call, options->costs, held->probs->labels, held->probs->classes, &held->costs);
 }
 
 /* bbse: the confusion that rows of the population of --from have, by their own probabilities. exact: how labelled rows
@@ -223,11 +275,13 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, const adjust_options *options, work *held) {
-    const pv_predict_options wanted = {.level = options->interval, .label = held->label};
-    held->to->unknown.level = CLI_LEVEL;
-    held->to->unknown.confusion = held->confusion;
-    held->to->unknown.reference = held->reference;
+static int compute(cli_call *call, work *held) {
+    const pv_predict_options wanted = {.level = held->options->interval, .label = held->label};
+    if (held->to) { /* as there always is; a reader that does not follow codes of errors wants to be told */
+        held->to->unknown.level = CLI_LEVEL;
+        held->to->unknown.confusion = held->confusion;
+        held->to->unknown.reference = held->reference;
+    }
     pv_status status = pv_predict_probs(call->ctx, held->probs, held->from, held->to, &wanted, &held->said);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -251,36 +305,50 @@ static bool kept(const pv_probs *probs, size_t c) {
     return !made_anew(probs, probs->table->column[c].name);
 }
 
-static int write_probs(cli_call *call, const adjust_options *options, work *held) {
+/* Pieces for cli_write_pieces: the one at work, then further ones. */
+static int next_piece(cli_call *call, void *state, const cli_predictions **piece) {
+    work *held = state;
+    bool more = !held->written;
+    int code = CLI_OK;
+    *piece = NULL;
+    if (!more)
+        code = read_piece(call, held, &more);
+    if (code == CLI_OK && more && held->written)
+        code = compute(call, held);
+    if (code != CLI_OK || !more)
+        return code;
     const pv_probs *probs = held->probs;
     size_t copies = 0;
-    held->copy = cli_alloc(probs->table->columns, sizeof *held->copy);
+    held->copy = cli_resize(held->copy, probs->table->columns, sizeof *held->copy);
     for (size_t c = 0; c < probs->table->columns; c++)
         if (kept(probs, c))
             held->copy[copies++] = c;
-    cli_predictions predictions = {.labels = probs->labels,
-                                   .classes = probs->classes,
-                                   .rows = probs->data->rows,
-                                   .p = held->said->p,
-                                   .lo = held->said->lo,
-                                   .hi = held->said->hi,
-                                   .costs = held->costs,
-                                   .table = probs->table,
-                                   .row = probs->data->table_row,
-                                   .copy = held->copy,
-                                   .copies = copies};
-    return cli_write_predictions(call, &predictions, options->output);
+    held->written = true;
+    held->out = (cli_predictions){.labels = probs->labels,
+                                  .classes = probs->classes,
+                                  .rows = probs->data->rows,
+                                  .p = held->said->p,
+                                  .lo = held->said->lo,
+                                  .hi = held->said->hi,
+                                  .costs = held->costs,
+                                  .table = probs->table,
+                                  .row = probs->data->table_row,
+                                  .copy = held->copy,
+                                  .copies = copies,
+                                  .before = probs->table->before};
+    *piece = &held->out;
+    return CLI_OK;
 }
 
 static int report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
     cli_note_strata(call, held->said->strata, probs->labels, probs->classes);
     if (held->said->inferred && !held->said->strata)
-        cli_note_target(call, held->said->inferred, probs->labels, probs->data->rows);
+        cli_note_target(call, held->said->inferred, probs->labels, held->rows);
     if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, NULL);
     cli_note_costs(call, held->costs, probs->labels);
-    cli_note_dropped(call, NULL, probs->data);
+    cli_note_dropped(call, NULL, NULL, held->dropped);
     if (!options->running.json)
         return held->said->strata
                    ? CLI_OK
@@ -301,8 +369,8 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
         json_decref(object);
         return code;
     }
-    cli_json_set(object, "rows", json_integer((json_int_t)probs->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)probs->data->dropped));
+    cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "output", cli_json_text(options->output));
@@ -314,29 +382,31 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
 
 static int run(cli_call *call) {
     const adjust_options *options = call->options;
-    work held = {0};
+    work held = {.options = options};
+    const cli_pieces pieces = {.next = next_piece, .state = &held};
     call->collect = options->running.json;
     int code = check_options(call, options);
+    if (code == CLI_OK)
+        code = cli_check_output(call, options->output);
     if (code == CLI_OK)
         code = read_probs(call, options, &held);
     if (code == CLI_OK)
         code = learn_source(call, options, &held);
     if (code == CLI_OK)
-        code = compute(call, options, &held);
+        code = compute(call, &held);
     if (code == CLI_OK)
-        code = write_probs(call, options, &held);
+        code = cli_write_pieces(call, &pieces, options->output);
     if (code == CLI_OK)
         code = report(call, options, &held);
+    end_piece(call, &held);
+    pv_probs_pieces_free(call->ctx, held.pieces);
     free(held.from);
-    free(held.label);
     free(held.confusion);
     pv_reference_free(call->ctx, held.reference);
     free(held.copy);
-    pv_prediction_free(call->ctx, held.said);
     pv_population_free(call->ctx, held.to);
     pv_costs_free(call->ctx, held.costs);
     pv_probs_free(call->ctx, held.source);
-    pv_probs_free(call->ctx, held.probs);
     return code;
 }
 

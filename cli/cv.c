@@ -258,7 +258,7 @@ static int print(cli_call *call, const cv_options *options, const cli_training *
     else
         print_table(call, options, training, v, strata);
     if (!options->running.json)
-        cli_note_dropped(call, NULL, training->data);
+        cli_note_dropped(call, NULL, training->data->image, training->data->dropped);
     pv_judgement_free(call->ctx, strata);
     return CLI_OK;
 }

@@ -76,10 +76,21 @@ static const pv_option unknown_table[] = {
      "place of what the model keeps of its training rows."},
     CLI_OPTION_END};
 
+/* Rows of a piece. The result does not depend on it. */
+enum { PIECE = 1 << 17 };
+
 typedef struct work {
+    const predict_options *options;
     pv_classifier *classifier;
-    pv_table *table;
-    pv_dataset *data;
+    pv_pieces *pieces;
+    pv_roles roles;      /* for all of them */
+    pv_table *table;     /* the piece at work */
+    pv_dataset *data;    /* the same */
+    size_t rows;         /* of all pieces up to it */
+    size_t dropped;      /* the same */
+    bool written;        /* the piece at work was */
+    cli_predictions out; /* of it */
+    size_t id;           /* the column of --id */
     pv_costs *costs;
     pv_population *population;
     int32_t *label;          /* [rows]; NULL: none known */
@@ -130,28 +141,75 @@ static int load_model(cli_call *call, const predict_options *options, work *held
                           &held->costs);
 }
 
-static int read_data(cli_call *call, const predict_options *options, work *held) {
+/* Whether rows are predicted each for itself. An output that is no file gets all or nothing, so they are read first. */
+static bool row_by_row(const predict_options *options, const work *held) {
+    pv_population_kind kind = held->population->kind;
+    return (kind == PV_POPULATION_TRUE || kind == PV_POPULATION_KNOWN || kind == PV_POPULATION_DESIGN) &&
+           !held->classifier->schema->strata && options->posterior == FIXED && !options->ensemble && options->output &&
+           strcmp(options->output, "-") != 0;
+}
+
+static void end_piece(cli_call *call, work *held) {
+    free(held->label);
+    pv_prediction_free(call->ctx, held->said);
+    pv_dataset_free(call->ctx, held->data);
+    pv_table_free(call->ctx, held->table);
+    held->label = NULL;
+    held->said = NULL;
+    held->data = NULL;
+    held->table = NULL;
+}
+
+static int open_data(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
-    pv_roles roles = {.id = options->id, .missing = options->missing, .unseen = options->unseen};
-    pv_roles reading = roles;
-    bool unknown = held->population->kind == PV_POPULATION_UNKNOWN;
-    reading.target = options->labels; /* read as text; that some are missing is no fault */
-    if (unknown)                      /* nothing else asks for weights */
+    held->roles = (pv_roles){.id = options->id, .missing = options->missing, .unseen = options->unseen};
+    pv_roles reading = held->roles;
+    reading.target = options->labels;                    /* read as text; that some are missing is no fault */
+    if (held->population->kind == PV_POPULATION_UNKNOWN) /* nothing else asks for weights */
         reading.weights = options->weights ? options->weights : classifier->schema->weights;
-    int code = cli_read(call, classifier->schema, call->argument[1], &reading, &held->table);
-    if (code != CLI_OK)
-        return code;
-    if (unknown)
-        roles.weights = cli_weights(classifier, held->table, options->weights);
-    if (roles.weights && !options->weights)
-        cli_note(call, "rows count by their weight in column '%s', as in the fit", roles.weights);
-    pv_status status = pv_schema_apply(call->ctx, classifier->schema, held->table, &roles, &held->data);
-    if (status == PV_OK && options->labels) {
-        held->label = cli_alloc(held->data->rows, sizeof *held->label);
-        status = pv_table_labels(call->ctx, held->table, "--labels", options->labels, classifier->schema->labels,
-                                 classifier->schema->classes, held->data->rows, held->data->table_row, held->label);
-    }
+    pv_csv_options csv = cli_csv(call);
+    csv.roles = &reading;
+    csv.schema = classifier->schema;
+    pv_status status = pv_pieces_open(call->ctx, call->argument[1], &csv, &held->pieces);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+static int read_labels(cli_call *call, const predict_options *options, work *held) {
+    const pv_schema *schema = held->classifier->schema;
+    held->label = cli_alloc(held->data->rows, sizeof *held->label);
+    pv_status status = pv_table_labels(call->ctx, held->table, "--labels", options->labels, schema->labels,
+                                       schema->classes, held->data->rows, held->data->table_row, held->label);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
+}
+
+/* The next rows; where there are none, the piece at work stays and *more is false. */
+static int read_piece(cli_call *call, work *held, bool *more) {
+    const predict_options *options = held->options;
+    pv_table *table;
+    pv_dataset *data;
+    *more = false;
+    do {
+        pv_status status =
+            pv_pieces_next(call->ctx, held->pieces, row_by_row(options, held) ? PIECE : SIZE_MAX, &table);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+        if (!table)
+            return CLI_OK;
+        end_piece(call, held);
+        held->table = table;
+        if (held->population->kind == PV_POPULATION_UNKNOWN)
+            held->roles.weights = cli_weights(held->classifier, held->table, options->weights);
+        if (held->roles.weights && !options->weights)
+            cli_note(call, "rows count by their weight in column '%s', as in the fit", held->roles.weights);
+        status = pv_schema_apply(call->ctx, held->classifier->schema, held->table, &held->roles, &data);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+        held->data = data;
+        held->rows += data->rows;
+        held->dropped += data->dropped;
+    } while (data->rows == 0);
+    *more = true;
+    return options->labels ? read_labels(call, options, held) : CLI_OK;
 }
 
 /* What labelled rows tell: bbse's confusion matrix, or how ratios are to be read. */
@@ -184,7 +242,8 @@ static int learn_source(cli_call *call, const predict_options *options, work *he
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, const predict_options *options, work *held) {
+static int compute(cli_call *call, work *held) {
+    const predict_options *options = held->options;
     const pv_predict_options wanted = {
         .level = options->interval, .label = held->label, .joint = options->posterior == JOINT};
     held->population->unknown.level = CLI_LEVEL;
@@ -199,32 +258,56 @@ static int compute(cli_call *call, const predict_options *options, work *held) {
     return cli_ensemble_add(call, options->ensemble, &rows, held->said);
 }
 
-static int write_predictions(cli_call *call, const predict_options *options, const work *held) {
-    size_t id = 0;
-    if (options->id) {
-        pv_status status = pv_table_find(call->ctx, held->table, "--id", options->id, &id);
+/* The first piece, which there must be. */
+static int begin(cli_call *call, work *held) {
+    bool more;
+    int code = read_piece(call, held, &more);
+    if (code != CLI_OK)
+        return code;
+    if (!more)
+        return cli_no_rows(call, call->argument[1], held->dropped);
+    if (held->options->id) {
+        pv_status status = pv_table_find(call->ctx, held->table, "--id", held->options->id, &held->id);
         if (status != PV_OK)
             return cli_fail(call, status);
     }
-    cli_predictions predictions = {.labels = held->classifier->schema->labels,
-                                   .classes = held->classifier->schema->classes,
-                                   .rows = held->data->rows,
-                                   .p = held->said->p,
-                                   .lo = held->said->lo,
-                                   .hi = held->said->hi,
-                                   .costs = held->costs,
-                                   .table = held->table,
-                                   .row = held->data->table_row,
-                                   .copy = &id,
-                                   .copies = options->id ? 1 : 0};
-    return cli_write_predictions(call, &predictions, options->output);
+    return compute(call, held);
+}
+
+/* Pieces for cli_write_pieces: the one at work, then further ones. */
+static int next_piece(cli_call *call, void *state, const cli_predictions **piece) {
+    work *held = state;
+    bool more = !held->written;
+    int code = CLI_OK;
+    *piece = NULL;
+    if (!more)
+        code = read_piece(call, held, &more);
+    if (code == CLI_OK && more && held->written)
+        code = compute(call, held);
+    if (code != CLI_OK || !more)
+        return code;
+    held->written = true;
+    held->out = (cli_predictions){.labels = held->classifier->schema->labels,
+                                  .classes = held->classifier->schema->classes,
+                                  .rows = held->data->rows,
+                                  .p = held->said->p,
+                                  .lo = held->said->lo,
+                                  .hi = held->said->hi,
+                                  .costs = held->costs,
+                                  .table = held->table,
+                                  .row = held->data->table_row,
+                                  .copy = &held->id,
+                                  .copies = held->options->id ? 1 : 0,
+                                  .before = held->table->before};
+    *piece = &held->out;
+    return CLI_OK;
 }
 
 /* What the joint update has left of the posterior's draws. */
 static void note_update(cli_call *call, const work *held) {
     static const double FEWEST = 100;
     double effective = held->said->effective, draws = (double)held->classifier->posterior->count;
-    cli_note(call, "posterior updated with %zu rows: %.0f of its %.0f draws count", held->data->rows, effective, draws);
+    cli_note(call, "posterior updated with %zu rows: %.0f of its %.0f draws count", held->rows, effective, draws);
     if (effective < FEWEST)
         cli_warn(
             call,
@@ -240,12 +323,12 @@ static int report(cli_call *call, const predict_options *options, const work *he
         cli_note(call, "the intervals are of the network's last layer alone: they hold true risks far less often than "
                        "they say");
     if (held->said->inferred)
-        cli_note_target(call, held->said->inferred, c->schema->labels, held->data->rows);
+        cli_note_target(call, held->said->inferred, c->schema->labels, held->rows);
     cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);
     if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, c->schema->feature);
     cli_note_costs(call, held->costs, c->schema->labels);
-    cli_note_dropped(call, NULL, held->data);
+    cli_note_dropped(call, NULL, held->data->image, held->dropped);
     if (!options->running.json)
         return cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
                             cli_threshold(held->costs), NULL);
@@ -266,8 +349,8 @@ static int report(cli_call *call, const predict_options *options, const work *he
         json_decref(object);
         return code;
     }
-    cli_json_set(object, "rows", json_integer((json_int_t)held->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)held->data->dropped));
+    cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
+    cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
     cli_json_set(object, "model", cli_json_text(call->argument[0]));
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
@@ -281,7 +364,8 @@ static int report(cli_call *call, const predict_options *options, const work *he
 
 static int run(cli_call *call) {
     predict_options *options = call->options;
-    work held = {0};
+    work held = {.options = options};
+    const cli_pieces pieces = {.next = next_piece, .state = &held};
     call->collect = options->running.json; /* they are in the object */
     int code = check_options(call, options);
     if (code == CLI_OK)
@@ -289,21 +373,21 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = learn_source(call, options, &held);
     if (code == CLI_OK)
-        code = read_data(call, options, &held);
+        code = cli_check_output(call, options->output);
     if (code == CLI_OK)
-        code = compute(call, options, &held);
+        code = open_data(call, options, &held);
     if (code == CLI_OK)
-        code = write_predictions(call, options, &held);
+        code = begin(call, &held);
+    if (code == CLI_OK)
+        code = cli_write_pieces(call, &pieces, options->output);
     if (code == CLI_OK)
         code = report(call, options, &held);
-    free(held.label);
+    end_piece(call, &held);
+    pv_pieces_free(call->ctx, held.pieces);
     free(held.confusion);
     pv_reference_free(call->ctx, held.reference);
-    pv_prediction_free(call->ctx, held.said);
     pv_population_free(call->ctx, held.population);
     pv_costs_free(call->ctx, held.costs);
-    pv_dataset_free(call->ctx, held.data);
-    pv_table_free(call->ctx, held.table);
     pv_classifier_free(call->ctx, held.classifier);
     return code;
 }

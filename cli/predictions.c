@@ -53,57 +53,118 @@ typedef struct writer {
     double *expected;  /* [rows] with costs */
 } writer;
 
-/* The columns that are written, in their order. */
-typedef struct header {
-    pv_output_column *column; /* [columns] */
-    char **name;              /* [columns], theirs */
+/* The columns that are written, in their order; cells [rows] where the piece is to be a table of its own. */
+typedef struct made {
+    pv_column *column; /* [columns]; a list of levels is theirs, its texts those of others */
     size_t columns;
-} header;
+    size_t rows;
+    bool cells;
+} made;
 
-static void add_column(header *h, const char *prefix, const char *label, pv_column_type type) {
+static pv_column *add_column(made *m, const char *prefix, const char *label, pv_column_type type) {
     size_t size = strlen(prefix) + strlen(label) + 1;
     char *name = cli_alloc(size, 1);
     snprintf(name, size, "%s%s", prefix, label);
-    h->column = cli_resize(h->column, h->columns + 1, sizeof *h->column);
-    h->name = cli_resize(h->name, h->columns + 1, sizeof *h->name);
-    h->name[h->columns] = name;
-    h->column[h->columns++] = (pv_output_column){name, type};
+    m->column = cli_resize(m->column, m->columns + 1, sizeof *m->column);
+    pv_column *added = &m->column[m->columns++];
+    *added = (pv_column){.name = name, .type = type};
+    if (m->cells && type == PV_COLUMN_NUMBER)
+        added->number = cli_alloc(m->rows, sizeof *added->number);
+    else if (m->cells)
+        added->code = cli_alloc(m->rows, sizeof *added->code);
+    return added;
 }
 
-static header header_of(const cli_predictions *what) {
-    header h = {0};
-    for (size_t i = 0; i < what->copies; i++) {
-        const pv_column *copied = &what->table->column[what->copy[i]];
-        add_column(&h, copied->name, "", copied->type);
+static void list_levels(pv_column *to, char *const *levels, size_t n) {
+    to->level = cli_alloc(n, sizeof *to->level);
+    to->levels = (int32_t)n;
+    for (size_t i = 0; i < n; i++)
+        to->level[i] = levels[i];
+}
+
+static void add_copy(made *m, const cli_predictions *what, const pv_column *from) {
+    pv_column *to = add_column(m, from->name, "", from->type);
+    if (from->type == PV_COLUMN_TEXT)
+        list_levels(to, from->level, (size_t)from->levels);
+    for (size_t n = 0; m->cells && n < m->rows; n++) {
+        size_t row = what->row ? what->row[n] : n;
+        if (to->number)
+            to->number[n] = from->number[row];
+        else
+            to->code[n] = from->code[row];
     }
+}
+
+static void add_numbers(made *m, const char *prefix, const cli_predictions *what, int label, const double *from) {
+    pv_column *to = add_column(m, prefix, what->labels[label], PV_COLUMN_NUMBER);
+    for (size_t n = 0; m->cells && n < m->rows; n++)
+        to->number[n] = from[n * (size_t)what->classes + (size_t)label];
+}
+
+static void add_own(made *m, const cli_extra *extra) {
+    pv_column *to = add_column(m, extra->name, "", extra->word ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER);
+    int32_t last = 0;
+    for (size_t n = 0; m->cells && n < m->rows; n++) {
+        last = extra->code[n] > last ? extra->code[n] : last;
+        if (extra->word)
+            to->code[n] = extra->code[n];
+        else
+            to->number[n] = (double)extra->code[n] + 1;
+    }
+    if (extra->word)
+        list_levels(to, extra->word, (size_t)last + 1);
+}
+
+static void add_row_numbers(made *m, const cli_predictions *what) {
+    pv_column *to = add_column(m, "row", "", PV_COLUMN_NUMBER);
+    for (size_t n = 0; m->cells && n < m->rows; n++)
+        to->number[n] = (double)(what->before + (what->row ? what->row[n] : n) + 1);
+}
+
+static made columns_of(const writer *w, bool cells) {
+    const cli_predictions *what = w->what;
+    made m = {.cells = cells, .rows = what->rows};
+    for (size_t i = 0; i < what->copies; i++)
+        add_copy(&m, what, &what->table->column[what->copy[i]]);
     if (what->copies == 0)
-        add_column(&h, "row", "", PV_COLUMN_NUMBER);
+        add_row_numbers(&m, what);
     for (size_t i = 0; i < what->extras; i++)
-        add_column(&h, what->extra[i].name, "", what->extra[i].word ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER);
+        add_own(&m, &what->extra[i]);
     for (int y = 0; y < what->classes; y++)
-        add_column(&h, "p__", what->labels[y], PV_COLUMN_NUMBER);
+        add_numbers(&m, "p__", what, y, what->p);
     for (int y = 0; what->lo && y < what->classes; y++) {
-        add_column(&h, "lo__", what->labels[y], PV_COLUMN_NUMBER);
-        add_column(&h, "hi__", what->labels[y], PV_COLUMN_NUMBER);
+        add_numbers(&m, "lo__", what, y, what->lo);
+        add_numbers(&m, "hi__", what, y, what->hi);
     }
-    add_column(&h, "decision__", "", PV_COLUMN_TEXT);
-    if (what->costs)
-        add_column(&h, "cost__", "", PV_COLUMN_NUMBER);
-    return h;
+    pv_column *decision = add_column(&m, "decision__", "", PV_COLUMN_TEXT);
+    list_levels(decision, what->costs ? what->costs->action : what->labels,
+                what->costs ? what->costs->actions : (size_t)what->classes);
+    if (cells)
+        memcpy(decision->code, w->decision, what->rows * sizeof *w->decision);
+    if (!what->costs)
+        return m;
+    const pv_column *cost = add_column(&m, "cost__", "", PV_COLUMN_NUMBER);
+    if (cells)
+        memcpy(cost->number, w->expected, what->rows * sizeof *w->expected);
+    return m;
 }
 
-static void free_header(header *h) {
-    for (size_t i = 0; i < h->columns; i++)
-        free(h->name[i]);
-    free(h->name);
-    free(h->column);
+static void free_columns(made *m) {
+    for (size_t i = 0; i < m->columns; i++) {
+        free(m->column[i].name);
+        free(m->column[i].number);
+        free(m->column[i].code);
+        free(m->column[i].level);
+    }
+    free(m->column);
+    *m = (made){0};
 }
 
-static void add_header(text *t, const header *h) {
-    for (size_t i = 0; i < h->columns; i++) {
+static void add_header(text *t, const made *m) {
+    for (size_t i = 0; i < m->columns; i++) {
         if (i > 0)
             add_byte(t, ',');
-        add_field(t, h->column[i].name);
+        add_field(t, m->column[i].name);
     }
     add_byte(t, '\n');
 }
@@ -126,7 +187,7 @@ static void add_row(text *t, const writer *w, size_t n) {
         add_cell(t, &what->table->column[what->copy[i]], row);
     }
     if (what->copies == 0)
-        t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", row + 1);
+        t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", what->before + row + 1);
     for (size_t i = 0; i < what->extras; i++)
         add_extra(t, &what->extra[i], n);
     for (size_t y = 0; y < classes; y++) {
@@ -174,60 +235,130 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
     return fine;
 }
 
-static int write_to(cli_call *call, const writer *w, const header *h, const char *path) {
-    pv_output output = {0};
-    bool file = path && strcmp(path, "-") != 0;
-    if (file) {
-        pv_status status = pv_output_is_parquet(path) ? pv_output_check_parquet(call->ctx, path) : PV_OK;
-        if (status == PV_OK)
-            status = pv_output_open(call->ctx, path, &output);
-        if (status != PV_OK)
-            return cli_fail(call, status);
-    }
-    FILE *out = file ? output.stream : stdout;
-    text names = {0};
-    add_header(&names, h);
-    errno = 0;
-    bool fine = fwrite(names.bytes, 1, names.length, out) == names.length && write_rows(call, out, w);
-    int cause = errno;
-    free(names.bytes);
-    if (pv_ctx_interrupted(call->ctx)) {
-        if (file)
-            pv_output_discard(call->ctx, &output);
-        return cli_error(call, PV_ERR_INTERRUPTED, file ? path : "standard output", "writing was interrupted%s",
-                         file ? "; what was there before is unchanged" : "");
-    }
-    if (!fine) {
-        int code = cli_error(call, PV_ERR_WRITE, file ? output.path : "standard output",
-                             "could not be written completely: %s%s", cause ? strerror(cause) : "the disk may be full",
-                             file ? "; what was there before is unchanged" : "");
-        if (file)
-            pv_output_discard(call->ctx, &output);
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+/* What is being written: pieces, and of one of them the decisions. */
+typedef struct run {
+    cli_call *call;
+    const cli_pieces *pieces;
+    writer w;
+    made made;      /* of it, for Parquet */
+    pv_table table; /* the same */
+    int code;       /* of what has failed */
+} run;
+
+static void end_piece(run *r) {
+    free(r->w.decision);
+    free(r->w.expected);
+    free_columns(&r->made);
+    r->w = (writer){0};
+}
+
+/* The next piece, with its decisions; what is NULL behind the last. */
+static int begin_piece(run *r) {
+    const cli_predictions *what;
+    end_piece(r);
+    int code = r->pieces->next(r->call, r->pieces->state, &what);
+    if (code != CLI_OK || !what)
         return code;
+    r->w = (writer){.what = what, .decision = cli_alloc(what->rows, sizeof *r->w.decision)};
+    pv_status status;
+    if (what->costs) {
+        r->w.expected = cli_alloc(what->rows, sizeof *r->w.expected);
+        status = pv_decide(r->call->ctx, what->costs, what->rows, what->p, r->w.decision, r->w.expected);
+    } else {
+        status = pv_decide_label(r->call->ctx, what->rows, what->classes, what->p, r->w.decision);
     }
-    if (!file)
-        return CLI_OK; /* cli_finish looks after standard output */
-    pv_status status = pv_output_is_parquet(path) ? pv_output_commit_parquet(call->ctx, &output, h->columns, h->column)
-                                                  : pv_output_commit(call->ctx, &output);
+    return status == PV_OK ? CLI_OK : cli_fail(r->call, status);
+}
+
+/* A pv_pieces_source. */
+static pv_status next_table(void *state, const pv_table **piece) {
+    run *r = state;
+    r->code = begin_piece(r);
+    *piece = NULL;
+    if (r->code != CLI_OK)
+        return PV_ERR_INTERRUPTED; /* the reason was told */
+    if (!r->w.what)
+        return PV_OK;
+    r->made = columns_of(&r->w, true);
+    r->table = (pv_table){.rows = r->made.rows, .columns = r->made.columns, .column = r->made.column};
+    *piece = &r->table;
+    return PV_OK;
+}
+
+static int write_parquet(run *r, const char *path) {
+    pv_status status = pv_parquet_write(r->call->ctx, path, next_table, r);
+    return status == PV_OK || r->code != CLI_OK ? r->code : cli_fail(r->call, status);
+}
+
+static int write_csv(run *r, FILE *out, const char *path, bool file) {
+    text names = {0};
+    bool fine = true;
+    errno = 0;
+    for (bool first = true; fine; first = false) {
+        int code = begin_piece(r);
+        if (code != CLI_OK || !r->w.what)
+            return code;
+        if (first) {
+            made header = columns_of(&r->w, false);
+            add_header(&names, &header);
+            fine = fwrite(names.bytes, 1, names.length, out) == names.length;
+            free_columns(&header);
+            free(names.bytes);
+        }
+        fine = fine && write_rows(r->call, out, &r->w);
+        if (pv_ctx_interrupted(r->call->ctx))
+            return cli_error(r->call, PV_ERR_INTERRUPTED, path, "writing was interrupted%s",
+                             file ? "; what was there before is unchanged" : "");
+    }
+    return cli_error(r->call, PV_ERR_WRITE, path, "could not be written completely: %s%s",
+                     errno ? strerror(errno) : "the disk may be full",
+                     file ? "; what was there before is unchanged" : "");
+}
+
+static int write_file(run *r, const char *path) {
+    pv_output output = {0};
+    pv_status status = pv_output_open(r->call->ctx, path, &output);
+    if (status != PV_OK)
+        return cli_fail(r->call, status);
+    int code = write_csv(r, output.stream, output.path, true);
+    status = code == CLI_OK ? pv_output_commit(r->call->ctx, &output) : PV_OK;
+    if (status != PV_OK)
+        code = cli_fail(r->call, status);
+    pv_output_discard(r->call->ctx, &output);
+    return code;
+}
+
+static bool to_file(const char *output) {
+    return output && strcmp(output, "-") != 0;
+}
+
+int cli_check_output(cli_call *call, const char *output) {
+    pv_status status = to_file(output) && pv_output_is_parquet(output) ? pv_parquet_check(call->ctx, output) : PV_OK;
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output) {
-    size_t rows = predictions->rows;
-    writer w = {.what = predictions, .decision = cli_alloc(rows, sizeof *w.decision)};
-    pv_status status;
-    if (predictions->costs) {
-        w.expected = cli_alloc(rows, sizeof *w.expected);
-        status = pv_decide(call->ctx, predictions->costs, rows, predictions->p, w.decision, w.expected);
-    } else {
-        status = pv_decide_label(call->ctx, rows, predictions->classes, predictions->p, w.decision);
-    }
-    header h = header_of(predictions);
-    int code = status == PV_OK ? write_to(call, &w, &h, output) : cli_fail(call, status);
-    free_header(&h);
-    free(w.decision);
-    free(w.expected);
+int cli_write_pieces(cli_call *call, const cli_pieces *pieces, const char *output) {
+    run r = {.call = call, .pieces = pieces};
+    int code = !to_file(output) ? write_csv(&r, stdout, "standard output", false) /* cli_finish looks after it */
+                                : (pv_output_is_parquet(output) ? write_parquet : write_file)(&r, output);
+    end_piece(&r);
     return code;
+}
+
+/* One piece, and no more. */
+static int next_alone(cli_call *call, void *state, const cli_predictions **piece) {
+    const cli_predictions **left = state;
+    (void)call;
+    *piece = *left;
+    *left = NULL;
+    return CLI_OK;
+}
+
+int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output) {
+    const cli_pieces alone = {.next = next_alone, .state = &predictions};
+    return cli_write_pieces(call, &alone, output);
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */

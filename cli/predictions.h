@@ -40,11 +40,22 @@ typedef struct cli_predictions {
     size_t copies;
     const cli_extra *extra; /* [extras], columns between those and the probabilities */
     size_t extras;
+    size_t before; /* rows of the table's source before it */
 } cli_predictions;
 
-/* To a file, or to standard output (NULL or "-"). Rows are formatted by all threads and written in order; an interrupt
- * leaves no file behind. */
+/* Predictions that come in pieces, all with the columns of the first: *piece is NULL behind the last, and is let go
+ * when the next is asked for. Returns CLI_OK, or the code of an error that it told of. */
+typedef struct cli_pieces {
+    int (*next)(cli_call *call, void *state, const cli_predictions **piece);
+    void *state;
+} cli_pieces;
+
+/* To a file, CSV or Parquet by its name, or to standard output (NULL or "-"). Rows are formatted by all threads and
+ * written in order; an interrupt leaves no file behind. */
 int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output);
+int cli_write_pieces(cli_call *call, const cli_pieces *pieces, const char *output);
+/* Whether the output can be had at all: before any work. */
+int cli_check_output(cli_call *call, const char *output);
 /* Reads --costs; *costs is NULL where path is. */
 int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs);
 /* The thresholds of two classes: as notes, and as JSON (null where there are no costs). */

@@ -264,7 +264,7 @@ static void note_dropped(cli_call *call, const sweep_work *w) {
     const char *path[] = {call->argument[0], w->options->holdout};
     for (size_t i = 0; i < 2; i++)
         if (data[i])
-            cli_note_dropped(call, path[i], data[i]);
+            cli_note_dropped(call, path[i], data[i]->image, data[i]->dropped);
 }
 
 static void clear(cli_call *call, sweep_work *w) {

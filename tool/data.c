@@ -43,12 +43,17 @@ const char *cli_left_out(const pv_image_encoding *image, char *text, size_t size
     return text;
 }
 
-void cli_note_dropped(cli_call *call, const char *path, const pv_dataset *data) {
+void cli_note_dropped(cli_call *call, const char *path, const pv_image_encoding *image, size_t dropped) {
     char why[96];
-    if (data->dropped)
-        cli_note(call, "%s%s%zu %s%s %s left out", path ? path : "", path ? ": " : "", data->dropped,
-                 data->image ? "image" : "row", data->dropped == 1 ? "" : "s",
-                 cli_left_out(data->image, why, sizeof why));
+    if (dropped)
+        cli_note(call, "%s%s%zu %s%s %s left out", path ? path : "", path ? ": " : "", dropped, image ? "image" : "row",
+                 dropped == 1 ? "" : "s", cli_left_out(image, why, sizeof why));
+}
+
+int cli_no_rows(cli_call *call, const char *path, size_t dropped) {
+    return dropped ? cli_error(call, PV_ERR_INPUT, path, "no row is left: all %zu have missing cells; fill them in",
+                               dropped)
+                   : cli_error(call, PV_ERR_INPUT, path, "has no rows");
 }
 
 double *cli_log(const double *p, int n) {

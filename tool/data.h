@@ -42,7 +42,10 @@ int cli_read(cli_call *call, const pv_schema *schema, const char *path, const pv
 const char *cli_weights(const pv_classifier *classifier, const pv_table *table, const char *given);
 /* Why rows were left out: "with missing cells", say; image NULL: a table's. size >= 96. */
 const char *cli_left_out(const pv_image_encoding *image, char *text, size_t size);
-void cli_note_dropped(cli_call *call, const char *path, const pv_dataset *data); /* path NULL: not named */
-double *cli_log(const double *p, int n);                                         /* the caller frees */
+/* path NULL: not named. image: NULL where rows are not images. */
+void cli_note_dropped(cli_call *call, const char *path, const pv_image_encoding *image, size_t dropped);
+/* The error of a file that has no row, or none without missing cells. */
+int cli_no_rows(cli_call *call, const char *path, size_t dropped);
+double *cli_log(const double *p, int n); /* the caller frees */
 
 #endif

@@ -105,7 +105,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     pv_status status = pv_dataset_read(call->ctx, training->schema, from->path, &roles, &csv, sample);
     if (status != PV_OK)
         return cli_fail(call, status);
-    cli_note_dropped(call, from->path, *sample);
+    cli_note_dropped(call, from->path, (*sample)->image, (*sample)->dropped);
     if ((*sample)->hash == training->data->hash)
         cli_warn(call, "the population sample is the training table itself, whose people were chosen by their labels");
     return CLI_OK;

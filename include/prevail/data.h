@@ -46,6 +46,10 @@ typedef struct pv_table {
     pv_archive *archive; /* the arrays it was made of, kept open for the images; NULL: there are none */
     pv_written written;
     struct pv_packed *packed; /* the mapped file of a packed table; NULL: it is in memory */
+    size_t before;            /* rows of the source before its first: it is a piece (pv_pieces_next) */
+    bool piece;               /* the source has more rows than these */
+    bool borrowed;            /* columns and lines are another table's */
+    bool *told;               /* of a piece: an earlier one told of levels that training did not have */
 } pv_table;
 
 void pv_table_free(pv_ctx *ctx, pv_table *table); /* NULL is fine */
@@ -144,6 +148,15 @@ const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
  * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
 
+/* The same in pieces, for what is done row by row with more rows than memory holds. Parquet files, queries and
+ * databases are read as pieces are asked for; a packed table is mapped, and other files are read whole, and handed out
+ * in parts. */
+typedef struct pv_pieces pv_pieces;
+PV_MUST_USE pv_status pv_pieces_open(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_pieces **pieces);
+/* About so many rows, or all of images; NULL behind the last. The caller frees *table, before the pieces. */
+PV_MUST_USE pv_status pv_pieces_next(pv_ctx *ctx, pv_pieces *pieces, size_t rows, pv_table **table);
+void pv_pieces_free(pv_ctx *ctx, pv_pieces *pieces); /* NULL is fine */
+
 /* The same of an open archive, or of one in memory. Its caller, the table and the images learned of it each free it;
  * the last of them closes it. */
 PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv_options *options, pv_table **table);
@@ -152,18 +165,14 @@ PV_MUST_USE pv_status pv_table_of(pv_ctx *ctx, pv_archive *archive, const pv_csv
  * standard output. */
 PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output);
 
-/* Parquet files, by DuckDB's library where it is installed. An output whose path says .parquet is written as a CSV file
- * with a header, and committed by pv_output_commit_parquet, which makes the Parquet file of it. Texts without a
- * character are missing there. check: whether DuckDB is here; ask before any work. */
-typedef struct pv_output_column {
-    const char *name;
-    pv_column_type type;
-} pv_output_column;
-
+/* Parquet files, by DuckDB's library where it is installed. check: whether it is; ask before any work. write: the rows
+ * of all pieces as one file, which is there when all of it is. next hands out the pieces, NULL behind the last; each
+ * has the first one's columns, and is let go when the next is asked for. A status other than PV_OK of it is handed on.
+ */
+typedef pv_status pv_pieces_source(void *state, const pv_table **piece);
 bool pv_output_is_parquet(const char *path);
-PV_MUST_USE pv_status pv_output_check_parquet(pv_ctx *ctx, const char *path);
-PV_MUST_USE pv_status pv_output_commit_parquet(pv_ctx *ctx, pv_output *output, size_t columns,
-                                               const pv_output_column *column); /* [columns] */
+PV_MUST_USE pv_status pv_parquet_check(pv_ctx *ctx, const char *path);
+PV_MUST_USE pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source *next, void *state);
 /* The table as a file: CSV, or Parquet by its name. path: NULL for standard output. */
 PV_MUST_USE pv_status pv_table_save(pv_ctx *ctx, const pv_table *table, const char *path);
 

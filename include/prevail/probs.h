@@ -39,6 +39,13 @@ typedef struct pv_probs {
  * with their place; what is left of that tolerance is divided out. A label without a probability is refused. The caller
  * frees *probs. */
 PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
+/* The same in pieces, with every column kept, as pv_pieces hands them out; *probs is NULL behind the last. options must
+ * outlive them, and each piece be freed before. */
+typedef struct pv_probs_pieces pv_probs_pieces;
+PV_MUST_USE pv_status pv_probs_pieces_open(pv_ctx *ctx, const char *path, const pv_probs_options *options,
+                                           pv_probs_pieces **pieces);
+PV_MUST_USE pv_status pv_probs_pieces_next(pv_ctx *ctx, pv_probs_pieces *pieces, size_t rows, pv_probs **probs);
+void pv_probs_pieces_free(pv_ctx *ctx, pv_probs_pieces *pieces); /* NULL is fine */
 /* The same of arrays: p [n][width], width the number of classes, or 1: of two labels, that of the last. label [n], of
  * labels [classes]; NULL: none. weight [n]; NULL: all 1. Refused as above, by the number of the row from 1; rows of
  * weight 0 stay. All is copied; there is no table. The caller frees *probs. */

@@ -1,6 +1,6 @@
-/* Tables from Arrow's C stream interface. Each batch goes into the columns as it comes and is let go, so that beside
- * the table there is never more than one of them. Nothing of the stream is believed that can be checked: the producer
- * may be any program.
+/* Tables from Arrow's C stream interface, whole or in pieces. Each batch goes into the columns as it comes and is let
+ * go, so that beside the table there is never more than one of them. Nothing of the stream is believed that can be
+ * checked: the producer may be any program.
  */
 #include "data/arrow.h"
 #include "data/query.h"
@@ -100,15 +100,19 @@ typedef struct making {
     pv__dictionary dictionary;
 } making;
 
-typedef struct reader {
+struct pv__arrow {
     pv_ctx *ctx;
     const char *source;
-    struct ArrowArrayStream *stream;
+    const pv_csv_options *options;
+    struct ArrowArrayStream stream;
     struct ArrowSchema schema;
-    pv_table *table;
-    making *making; /* [columns] */
+    pv_table *table; /* the piece that is being made */
+    making *making;  /* [columns] */
     size_t batches, room;
-} reader;
+    size_t before; /* rows of the pieces that were handed out */
+    bool ended;
+};
+typedef struct pv__arrow reader;
 
 #define FAIL(r, ...) pv__fail_at((r)->ctx, PV_ERR_INPUT, (r)->source, 0, 0, __VA_ARGS__)
 
@@ -117,8 +121,8 @@ static pv_status fail_column(const reader *r, size_t c, const char *what) {
                        pv__show(r->table->column[c].name).text, what);
 }
 
-static pv_status fail_stream(const reader *r, int code) {
-    const char *text = r->stream->get_last_error ? r->stream->get_last_error(r->stream) : NULL;
+static pv_status fail_stream(reader *r, int code) {
+    const char *text = r->stream.get_last_error ? r->stream.get_last_error(&r->stream) : NULL;
     if (pv__interrupted(r->ctx))
         return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", r->source);
     if (code == ENOMEM)
@@ -289,7 +293,7 @@ static pv_status put_text(reader *r, size_t c, arrow_kind kind, const piece *p, 
 /* A number as it is written in CSV files. */
 static pv_status put_number(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
     piece one = *p;
-    double number;
+    double number = (double)NAN;
     char text[32];
     one.from += i;
     one.n = 1;
@@ -352,7 +356,8 @@ static pv_status put_coded(reader *r, size_t c, const piece *p, int32_t *to) {
 
 enum { COLUMNS_MAX = 1000000 };
 
-static pv_status begin_column(reader *r, const pv_csv_options *options, const struct ArrowSchema *schema) {
+static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
+    const pv_csv_options *options = r->options;
     size_t c = r->table->columns;
     making *m = &r->making[c];
     const char *name = schema->name && *schema->name ? schema->name : NULL;
@@ -378,24 +383,41 @@ static pv_status begin_column(reader *r, const pv_csv_options *options, const st
     return fail_column(r, c, what);
 }
 
-static pv_status begin_table(reader *r, const pv_csv_options *options) {
+static pv_status open_schema(reader *r) {
     struct ArrowSchema *schema = &r->schema;
-    int code = r->stream->get_schema(r->stream, schema);
+    int code = r->stream.get_schema(&r->stream, schema);
     if (code)
         return fail_stream(r, code);
     if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
         return FAIL(r, "the stream is not one of a data frame: its elements must be structs, one child a column");
     if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
         return FAIL(r, "the data frame has %lld columns; give it one at least", (long long)schema->n_children);
-    PV_TRY(pv__table_new(r->ctx, r->source, NULL, 0, 0, &r->table));
-    PV_TRY(pv__alloc(r->ctx, (size_t)schema->n_children, sizeof *r->making, &r->making));
     for (int64_t c = 0; c < schema->n_children; c++) {
         const struct ArrowSchema *child = schema->children[c];
         if (!child || !child->format || (child->dictionary && !child->dictionary->format))
             return FAIL(r, "column %lld of the stream has no type", (long long)c + 1);
-        PV_TRY(begin_column(r, options, child));
     }
     return PV_OK;
+}
+
+/* A table without rows, or the next one. */
+static pv_status begin_table(reader *r) {
+    PV_TRY(pv__table_new(r->ctx, r->source, NULL, 0, 0, &r->table));
+    PV_TRY(pv__alloc(r->ctx, (size_t)r->schema.n_children, sizeof *r->making, &r->making));
+    r->room = 0;
+    r->table->before = r->before;
+    for (int64_t c = 0; c < r->schema.n_children; c++)
+        PV_TRY(begin_column(r, r->schema.children[c]));
+    return PV_OK;
+}
+
+static void end_table(reader *r) {
+    for (size_t c = 0; r->making && c < (size_t)r->schema.n_children; c++)
+        pv__dictionary_free(r->ctx, &r->making[c].dictionary);
+    pv__free(r->ctx, r->making);
+    pv_table_free(r->ctx, r->table);
+    r->making = NULL;
+    r->table = NULL;
 }
 
 static pv_status resize(reader *r, size_t rows) {
@@ -452,13 +474,15 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
     return PV_OK;
 }
 
-static pv_status read_batches(reader *r) {
-    for (;;) {
+/* Until the table has so many rows, or there are no more. */
+static pv_status read_batches(reader *r, size_t rows) {
+    while (!r->ended && r->table->rows < rows) {
         struct ArrowArray next = {0};
-        int code = r->stream->get_next(r->stream, &next);
+        int code = r->stream.get_next(&r->stream, &next);
         if (code)
             return fail_stream(r, code);
-        if (!next.release)
+        r->ended = !next.release;
+        if (r->ended)
             break;
         pv_status status = put_batch(r, &next);
         next.release(&next);
@@ -466,31 +490,68 @@ static pv_status read_batches(reader *r) {
             return status;
     }
     if (r->table->rows == 0)
-        return FAIL(r, "has no rows");
+        return PV_OK;
     PV_TRY(resize(r, r->table->rows));
+    r->table->piece = !r->ended || r->before > 0;
     pv__table_rehash(r->table);
     return PV_OK;
 }
 
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+pv_status pv__arrow_open(pv_ctx *ctx, const char *source, const pv_csv_options *options,
+                         struct ArrowArrayStream *stream, pv__arrow **arrow) {
+    reader *r;
+    *arrow = NULL;
+    if (!stream || !stream->release || !stream->get_schema || !stream->get_next)
+        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "there is no stream: it was used already");
+    pv_status status = pv__alloc(ctx, 1, sizeof *r, &r);
+    if (status != PV_OK) {
+        stream->release(stream);
+        return status;
+    }
+    *r = (reader){.ctx = ctx, .source = source, .options = options, .stream = *stream};
+    stream->release = NULL; /* moved */
+    status = open_schema(r);
+    if (status == PV_OK)
+        *arrow = r;
+    else
+        pv__arrow_close(r);
+    return status;
+}
+
+pv_status pv__arrow_next(pv__arrow *arrow, size_t rows, pv_table **table) {
+    *table = NULL;
+    pv_status status = begin_table(arrow);
+    if (status == PV_OK)
+        status = read_batches(arrow, rows);
+    if (status == PV_OK && arrow->table->rows > 0) {
+        *table = arrow->table;
+        arrow->before += arrow->table->rows;
+        arrow->table = NULL;
+    }
+    end_table(arrow);
+    return status;
+}
+
+void pv__arrow_close(pv__arrow *arrow) {
+    if (!arrow)
+        return;
+    if (arrow->schema.release)
+        arrow->schema.release(&arrow->schema);
+    arrow->stream.release(&arrow->stream);
+    pv__free(arrow->ctx, arrow);
+}
+
 pv_status pv__table_of_stream(pv_ctx *ctx, const char *source, const pv_csv_options *options,
                               struct ArrowArrayStream *stream, pv_table **table) {
-    reader r = {.ctx = ctx, .source = source, .stream = stream};
+    pv__arrow *arrow;
     *table = NULL;
-    pv_status status;
-    if (!stream || !stream->release || !stream->get_schema || !stream->get_next)
-        return FAIL(&r, "there is no stream: it was used already");
-    PV_GOTO(done, begin_table(&r, options));
-    PV_GOTO(done, read_batches(&r));
-    *table = r.table;
-done:
-    for (size_t c = 0; r.making && c < (size_t)r.schema.n_children; c++)
-        pv__dictionary_free(ctx, &r.making[c].dictionary);
-    pv__free(ctx, r.making);
-    if (status != PV_OK)
-        pv_table_free(ctx, r.table);
-    if (r.schema.release)
-        r.schema.release(&r.schema);
-    stream->release(stream);
+    PV_TRY(pv__arrow_open(ctx, source, options, stream, &arrow));
+    pv_status status = pv__arrow_next(arrow, SIZE_MAX, table);
+    if (status == PV_OK && !*table)
+        status = FAIL(arrow, "has no rows");
+    pv__arrow_close(arrow);
     return status;
 }
 

@@ -10,4 +10,12 @@
 PV_MUST_USE pv_status pv__table_of_stream(pv_ctx *ctx, const char *source, const pv_csv_options *options,
                                           struct ArrowArrayStream *stream, pv_table **table);
 
+/* The same in pieces. The stream is taken over, also where this fails; source and options must outlive the reader. */
+typedef struct pv__arrow pv__arrow;
+PV_MUST_USE pv_status pv__arrow_open(pv_ctx *ctx, const char *source, const pv_csv_options *options,
+                                     struct ArrowArrayStream *stream, pv__arrow **arrow);
+/* The next rows, in whole batches: at least so many, where there are. NULL behind the last. */
+PV_MUST_USE pv_status pv__arrow_next(pv__arrow *arrow, size_t rows, pv_table **table);
+void pv__arrow_close(pv__arrow *arrow); /* NULL is fine */
+
 #endif

@@ -45,29 +45,25 @@ pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output) 
     return PV_OK;
 }
 
-static pv_status commit(pv_ctx *ctx, const pv_table *table, pv_output *output) {
-    if (!pv_output_is_parquet(output->path))
-        return pv_output_commit(ctx, output);
-    pv_output_column *column;
-    PV_TRY(pv__alloc(ctx, table->columns, sizeof *column, &column));
-    for (size_t c = 0; c < table->columns; c++)
-        column[c] = (pv_output_column){table->column[c].name, table->column[c].type};
-    pv_status status = pv_output_commit_parquet(ctx, output, table->columns, column);
-    pv__free(ctx, column);
-    return status;
+/* One piece, and no more. */
+static pv_status next_piece(void *state, const pv_table **piece) {
+    const pv_table **left = state;
+    *piece = *left;
+    *left = NULL;
+    return PV_OK;
 }
 
 pv_status pv_table_save(pv_ctx *ctx, const pv_table *table, const char *path) {
     pv_output output = {0};
     if (!path)
         return pv_table_write(ctx, table, NULL);
-    pv_status status = pv_output_is_parquet(path) ? pv_output_check_parquet(ctx, path) : PV_OK;
-    if (status == PV_OK)
-        status = pv_output_open(ctx, path, &output);
+    if (pv_output_is_parquet(path))
+        return pv_parquet_write(ctx, path, next_piece, &table);
+    pv_status status = pv_output_open(ctx, path, &output);
     if (status == PV_OK)
         status = pv_table_write(ctx, table, &output);
     if (status == PV_OK)
-        status = commit(ctx, table, &output);
+        status = pv_output_commit(ctx, &output);
     pv_output_discard(ctx, &output);
     return status;
 }

@@ -112,6 +112,10 @@ double pv__solve_intercept(size_t points, const double *score, const double *mas
 /* Prevalence, rows, cases and controls (simulate.c). *by_design: the counts of each label are fixed. */
 PV_MUST_USE pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *simulation, bool *by_design, size_t *rows);
 
+/* That there is no label of that name (labels.c). */
+PV_MUST_USE pv_status pv__no_label(pv_ctx *ctx, const char *option, const char *name, size_t length,
+                                   char *const *labels, int classes);
+
 /* pv__fail_at at a cell. */
 #define PV__FAIL_CELL(ctx, table, row, at_column, ...)                                                                 \
     pv__fail_at(ctx, PV_ERR_INPUT, (table)->source, pv_table_line(table, row), (at_column) + 1, __VA_ARGS__)

@@ -324,17 +324,23 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
                 data->unseen++;
                 break;
             }
-    if (data->unseen == 0)
+    if (data->unseen == 0 || (table->told && *table->told))
         return;
     const pv_column *first = &table->column[column];
-    char text[32];
+    char number[32], count[80];
     if (first->type == PV_COLUMN_NUMBER)
-        pv_format_double(first->number[row], text, sizeof text);
+        pv_format_double(first->number[row], number, sizeof number);
+    if (table->told) /* how many there are in all, nobody knows yet */
+        pv__format(count, sizeof count, "rows have");
+    else
+        pv__format(count, sizeof count, "%zu row%s", data->unseen, data->unseen == 1 ? " has" : "s have");
+    if (table->told)
+        *table->told = true;
     pv__log(ctx, PV_LOG_INFO,
-            "%s: %zu row%s a level that training did not have, the first in line %zu: '%s' in column '%s'; taken as %s "
+            "%s: %s a level that training did not have, the first in line %zu: '%s' in column '%s'; taken as %s "
             "(`unseen`)",
-            table->source, data->unseen, data->unseen == 1 ? " has" : "s have", pv_table_line(table, row),
-            first->type == PV_COLUMN_NUMBER ? text : pv__show(first->level[first->code[row]]).text,
+            table->source, count, pv_table_line(table, row),
+            first->type == PV_COLUMN_NUMBER ? number : pv__show(first->level[first->code[row]]).text,
             pv__show(first->name).text, rules[rule]);
 }
 

@@ -28,3 +28,11 @@ pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option
     pv__free(ctx, match);
     return status;
 }
+
+pv_status pv__no_label(pv_ctx *ctx, const char *option, const char *name, size_t length, char *const *labels,
+                       int classes) {
+    char joined[240];
+    pv__join(labels, (size_t)classes, 12, joined, sizeof joined);
+    return pv__fail(ctx, PV_ERR_USAGE, "%s: there is no label '%s'; the labels are %s", option,
+                    pv__show_n(name, length).text, joined);
+}

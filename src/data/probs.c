@@ -87,29 +87,36 @@ static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* How a file is read; where every column is kept, as what. The caller frees *number. */
+static pv_status reading_of(pv_ctx *ctx, const pv_probs_options *options, pairs *named, const char ***number,
+                            pv_csv_options *csv) {
+    *csv = options->csv ? *options->csv : (pv_csv_options){0};
+    csv->text = &options->target;
+    csv->n_text = options->target ? 1 : 0;
+    if (options->columns)
+        PV_TRY(pairs_parse(ctx, "`columns`", options->columns, named));
+    if (!options->all)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, named->n + 1, sizeof **number, number));
+    csv->number_prefix = options->columns ? "" : PREFIX;
+    csv->number = *number;
+    for (size_t i = 0; i < named->n; i++)
+        (*number)[csv->n_number++] = named->column[i];
+    if (options->weights)
+        (*number)[csv->n_number++] = options->weights;
+    return PV_OK;
+}
+
 /* Only the columns that are used are read; the names must be known for that, so a file is looked at twice. */
 static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_options *options, pairs *found,
                             pv_table **table) {
-    const char *nothing[] = {NULL}, **keep = NULL, **number = NULL, *text[] = {options->target};
+    const char *nothing[] = {NULL}, **keep = NULL, **number = NULL;
     char **also = NULL;
     size_t n_also = 0, n_keep = 0;
     pv_status status;
-    const pv_csv_options form = options->csv ? *options->csv : (pv_csv_options){0};
-    pv_csv_options csv = form, glance = form;
-    csv.text = text;
-    csv.n_text = options->target ? 1 : 0;
+    pv_csv_options csv, glance = options->csv ? *options->csv : (pv_csv_options){0};
     glance.keep = nothing;
-    if (options->columns)
-        PV_GOTO(done, pairs_parse(ctx, "`columns`", options->columns, found));
-    if (options->all) {
-        PV_GOTO(done, pv__alloc(ctx, found->n + 1, sizeof *number, &number));
-        csv.number_prefix = options->columns ? "" : PREFIX;
-        csv.number = number;
-        for (size_t i = 0; i < found->n; i++)
-            number[csv.n_number++] = found->column[i];
-        if (options->weights)
-            number[csv.n_number++] = options->weights;
-    }
+    PV_GOTO(done, reading_of(ctx, options, found, &number, &csv));
     if (options->all || strcmp(path, "-") == 0) {
         PV_GOTO(done, pv_table_read(ctx, path, &csv, table));
         status = options->columns ? PV_OK : pairs_by_prefix(ctx, *table, found);
@@ -286,7 +293,7 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
             return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
                                "the probabilities of row %zu add up to %.6g, not to 1; correct them, or name the right "
                                "ones with `columns`",
-                               row + 1, sum);
+                               made->table->before + row + 1, sum);
         else
             for (size_t y = 0; y < classes; y++)
                 to[y] /= sum;
@@ -294,19 +301,11 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
     return PV_OK;
 }
 
-static pv_status no_label(pv_ctx *ctx, const char *option, const char *name, size_t length, char *const *labels,
-                          int classes) {
-    char joined[240];
-    pv__join(labels, (size_t)classes, 12, joined, sizeof joined);
-    return pv__fail(ctx, PV_ERR_USAGE, "%s: there is no label '%s'; the labels are %s", option,
-                    pv__show_n(name, length).text, joined);
-}
-
 /* Two classes: the named label last. */
 static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
     int32_t y = pv__label_find(made->labels, made->classes, positive, strlen(positive));
     if (y < 0)
-        return no_label(ctx, "`positive`", positive, strlen(positive), made->labels, made->classes);
+        return pv__no_label(ctx, "`positive`", positive, strlen(positive), made->labels, made->classes);
     if (made->classes > 2 || y == 1)
         return PV_OK;
     char *label = made->labels[0];
@@ -342,31 +341,34 @@ static pv_status learn_strata(pv_ctx *ctx, const char *columns, pv_probs *made) 
     return status;
 }
 
-pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs) {
-    pairs found = {0};
+/* Probabilities of a table, which is theirs from here on, also where this fails. */
+static pv_status probs_of(pv_ctx *ctx, const pv_probs_options *options, pairs *found, pv_table *table,
+                          pv_probs **probs) {
     pv_probs *made = NULL;
     size_t *column = NULL;
-    *probs = NULL;
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
-    PV_GOTO(done, read_table(ctx, path, options, &found, &made->table));
-    PV_GOTO(done, check_labels(ctx, &found));
-    PV_GOTO(done, pv__alloc(ctx, found.n, sizeof *column, &column));
-    for (size_t i = 0; i < found.n; i++)
-        PV_GOTO(done, pv__number_column(ctx, made->table, "`columns`", found.column[i], &column[i]));
-    made->classes = found.n == 1 ? 2 : (int)found.n;
-    if (found.n == 1)
-        PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, &found)
-                                      : name_other_label(ctx, options->columns != NULL, &found));
-    made->labels = found.label;
-    found.label = NULL;
+    pv_status status = pv__alloc(ctx, 1, sizeof *made, &made);
+    if (status != PV_OK) {
+        pv_table_free(ctx, table);
+        return status;
+    }
+    made->table = table;
+    PV_GOTO(done, check_labels(ctx, found));
+    PV_GOTO(done, pv__alloc(ctx, found->n, sizeof *column, &column));
+    for (size_t i = 0; i < found->n; i++)
+        PV_GOTO(done, pv__number_column(ctx, made->table, "`columns`", found->column[i], &column[i]));
+    made->classes = found->n == 1 ? 2 : (int)found->n;
+    if (found->n == 1)
+        PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, found)
+                                      : name_other_label(ctx, options->columns != NULL, found));
+    made->labels = found->label;
+    found->label = NULL;
     PV_GOTO(done, pv__alloc(ctx, (size_t)made->classes, sizeof *made->column, &made->column));
     made->column[0] = made->table->columns;
-    memcpy(made->column + made->classes - found.n, column, found.n * sizeof *column);
+    memcpy(made->column + made->classes - found->n, column, found->n * sizeof *column);
     if (options->target)
         PV_GOTO(done, check_target(ctx, options->target, made));
-    PV_GOTO(done, make_dataset(ctx, options, &found, made));
-    PV_GOTO(done, take_probabilities(ctx, column, found.n, made));
+    PV_GOTO(done, make_dataset(ctx, options, found, made));
+    PV_GOTO(done, take_probabilities(ctx, column, found->n, made));
     if (options->positive)
         PV_GOTO(done, put_last(ctx, options->positive, made));
     if (options->strata)
@@ -375,8 +377,73 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
     made = NULL;
 done:
     pv__free(ctx, column);
-    pairs_clear(ctx, &found);
     pv_probs_free(ctx, made);
+    return status;
+}
+
+pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs) {
+    pairs found = {0};
+    pv_table *table = NULL;
+    *probs = NULL;
+    pv_status status = read_table(ctx, path, options, &found, &table);
+    if (status == PV_OK)
+        status = probs_of(ctx, options, &found, table, probs);
+    else
+        pv_table_free(ctx, table);
+    pairs_clear(ctx, &found);
+    return status;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+struct pv_probs_pieces {
+    pv_probs_options options;
+    pv_pieces *pieces;
+    pairs named; /* what columns says */
+    const char **number;
+};
+
+void pv_probs_pieces_free(pv_ctx *ctx, pv_probs_pieces *pieces) {
+    if (!pieces)
+        return;
+    pv_pieces_free(ctx, pieces->pieces);
+    pairs_clear(ctx, &pieces->named);
+    pv__free(ctx, pieces->number);
+    pv__free(ctx, pieces);
+}
+
+pv_status pv_probs_pieces_open(pv_ctx *ctx, const char *path, const pv_probs_options *options,
+                               pv_probs_pieces **pieces) {
+    pv_probs_pieces *p;
+    pv_csv_options csv;
+    *pieces = NULL;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *p, &p));
+    p->options = *options;
+    p->options.all = true;
+    pv_status status = reading_of(ctx, &p->options, &p->named, &p->number, &csv);
+    if (status == PV_OK)
+        status = pv_pieces_open(ctx, path, &csv, &p->pieces);
+    if (status == PV_OK)
+        *pieces = p;
+    else
+        pv_probs_pieces_free(ctx, p);
+    return status;
+}
+
+pv_status pv_probs_pieces_next(pv_ctx *ctx, pv_probs_pieces *pieces, size_t rows, pv_probs **probs) {
+    const char *columns = pieces->options.columns;
+    pairs found = {0};
+    pv_table *table;
+    *probs = NULL;
+    PV_TRY(pv_pieces_next(ctx, pieces->pieces, rows, &table));
+    if (!table)
+        return PV_OK;
+    pv_status status = columns ? pairs_parse(ctx, "`columns`", columns, &found) : pairs_by_prefix(ctx, table, &found);
+    if (status == PV_OK)
+        status = probs_of(ctx, &pieces->options, &found, table, probs);
+    else
+        pv_table_free(ctx, table);
+    pairs_clear(ctx, &found);
     return status;
 }
 
@@ -464,113 +531,4 @@ void pv_probs_free(pv_ctx *ctx, pv_probs *probs) {
     pv__strata_free(ctx, probs->strata);
     pv__free(ctx, probs->from);
     pv__free(ctx, probs);
-}
-
-/* ---- votes ------------------------------------------------------------------------------------------------------- */
-
-/* column [classes] from "A,B,..." or "LABEL=A,...". */
-static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text, char *const *labels, int classes,
-                            size_t *column) {
-    char **names;
-    size_t n;
-    PV_TRY(pv__names_split(ctx, "`votes`", text, &names, &n));
-    pv_status status = PV_OK;
-    if (n != (size_t)classes)
-        status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: %zu column%s named for %d labels; name one for each", n,
-                          n == 1 ? "" : "s", classes);
-    for (int y = 0; y < classes; y++)
-        column[y] = table->columns;
-    for (size_t i = 0; status == PV_OK && i < n; i++) {
-        const char *equals = strchr(names[i], '='), *name = names[i];
-        int32_t y = (int32_t)i;
-        size_t c;
-        if (equals && pv__table_lookup(table, names[i]) == table->columns) {
-            y = pv__label_find(labels, classes, names[i], (size_t)(equals - names[i]));
-            name = equals + 1;
-        }
-        if (y < 0)
-            status = no_label(ctx, "`votes`", names[i], (size_t)(equals - names[i]), labels, classes);
-        else if (column[y] != table->columns)
-            status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice; give each once",
-                              pv__show(labels[y]).text);
-        else if ((status = pv__number_column(ctx, table, "`votes`", name, &c)) == PV_OK)
-            column[y] = c;
-    }
-    pv_string_list_free(ctx, names, n);
-    return status;
-}
-
-pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels, int classes,
-                        const size_t *table_row, size_t rows, bool drop, double *frequency, double *weight,
-                        size_t *dropped) {
-    size_t *column, k = (size_t)classes;
-    PV_TRY(pv__alloc(ctx, k, sizeof *column, &column));
-    pv_status status = find_votes(ctx, table, columns, labels, classes, column);
-    for (size_t n = 0; status == PV_OK && n < rows; n++) {
-        double sum = 0, *to = frequency + n * k;
-        size_t row = table_row[n], missing = k;
-        for (size_t y = 0; y < k && status == PV_OK; y++) {
-            to[y] = table->column[column[y]].number[row];
-            if (isnan(to[y]))
-                missing = y;
-            else if (!pv_weight_sound(to[y]))
-                status =
-                    PV__FAIL_CELL(ctx, table, row, column[y], "%g votes; votes are 0, or from 1e-100 to 1e100", to[y]);
-            sum += to[y];
-        }
-        if (status == PV_OK && missing < k && !drop)
-            status = PV__FAIL_CELL(ctx, table, row, column[missing],
-                                   "a vote is missing here; fill it in, or leave such rows out with `missing` drop");
-        else if (status == PV_OK && missing == k && !(sum > 0))
-            status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, row), 0,
-                                 "no votes in this row; leave it out");
-        for (size_t y = 0; y < k; y++)
-            to[y] = missing < k ? 1.0 / classes : to[y] / sum;
-        if (status == PV_OK && missing < k) {
-            weight[n] = 0;
-            ++*dropped;
-        }
-    }
-    pv__free(ctx, column);
-    return status;
-}
-
-/* The label with the most votes, the first of equals. */
-static int32_t largest(int classes, const double *frequency) {
-    int32_t best = 0;
-    for (int32_t y = 1; y < classes; y++)
-        best = frequency[y] > frequency[best] ? y : best;
-    return best;
-}
-
-pv_status pv_dataset_votes(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels, int classes,
-                           bool drop, pv_dataset *dataset) {
-    size_t rows = dataset->rows, voteless = 0;
-    double *frequency = NULL, *weight = NULL;
-    int32_t *label = NULL;
-    pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, rows, (size_t)classes * sizeof *frequency, &frequency));
-    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *weight, &weight));
-    PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *label, &label));
-    for (size_t n = 0; n < rows; n++)
-        weight[n] = dataset->weight ? dataset->weight[n] : 1;
-    PV_GOTO(fail, pv_votes_read(ctx, table, columns, labels, classes, dataset->table_row, rows, drop, frequency, weight,
-                                &voteless));
-    for (size_t n = 0; n < rows; n++)
-        label[n] = largest(classes, frequency + n * (size_t)classes);
-    pv__free(ctx, dataset->frequency);
-    pv__free(ctx, dataset->weight);
-    pv__free(ctx, dataset->label);
-    dataset->frequency = frequency;
-    dataset->weight = weight;
-    dataset->label = label;
-    dataset->classes = classes;
-    dataset->voteless = voteless;
-    dataset->dropped += voteless;
-    return PV_OK;
-fail:
-    pv__free(ctx, frequency);
-    pv__free(ctx, weight);
-    pv__free(ctx, label);
-    return status;
 }

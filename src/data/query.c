@@ -248,22 +248,32 @@ static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_o
     return pv__duckdb_stream(ctx, query, options, stream);
 }
 
+pv_status pv__query_open(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                         struct ArrowArrayStream *stream, pv__csv_form *form) {
+    *form = (pv__csv_form){0};
+    PV_TRY(pv__csv_form_parse(ctx, options, form));
+    PV_TRY(check_options(ctx, options, form));
+    PV_TRY(name_sources(ctx, query));
+    return open_stream(ctx, query, options, stream);
+}
+
+pv_status pv__query_finish(pv_ctx *ctx, const pv_csv_options *options, const pv__csv_form *form, pv_table *table) {
+    drop_cells(form, table);
+    return pv__written_of(ctx, options, &table->written);
+}
+
 pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options, pv_table **table) {
     struct ArrowArrayStream stream = {0};
-    pv__csv_form form = {0};
-    pv_status status;
-    PV_GOTO(done, pv__csv_form_parse(ctx, options, &form));
-    PV_GOTO(done, check_options(ctx, options, &form));
-    PV_GOTO(done, name_sources(ctx, query));
-    PV_GOTO(done, open_stream(ctx, query, options, &stream));
-    PV_GOTO(done, pv__table_of_stream(ctx, query->name, options, &stream, table));
-    drop_cells(&form, *table);
-    status = pv__written_of(ctx, options, &(*table)->written);
+    pv__csv_form form;
+    pv_status status = pv__query_open(ctx, query, options, &stream, &form);
+    if (status == PV_OK)
+        status = pv__table_of_stream(ctx, query->name, options, &stream, table);
+    if (status == PV_OK)
+        status = pv__query_finish(ctx, options, &form, *table);
     if (status != PV_OK) {
         pv_table_free(ctx, *table);
         *table = NULL;
     }
-done:
     pv__csv_form_free(ctx, &form);
     return status;
 }

@@ -4,6 +4,7 @@
 #define PV_DATA_QUERY_H
 
 #include "data/arrow.h"
+#include "data/csv.h"
 
 typedef enum pv__engine { PV__ENGINE_NONE, PV__ENGINE_DUCKDB, PV__ENGINE_SQLITE, PV__ENGINE_POSTGRES } pv__engine;
 
@@ -30,6 +31,13 @@ char *pv__sql_quote(char *to, const char *text, size_t length, char quote);
 /* The table of it, by options as pv_table_read has them. */
 PV_MUST_USE pv_status pv__query_read(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                                      pv_table **table);
+
+/* The two halves of it: the stream, with what `na` says, and what is to be done with each table made of it. The caller
+ * releases the stream, and frees form, also where this fails. */
+PV_MUST_USE pv_status pv__query_open(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                                     struct ArrowArrayStream *stream, pv__csv_form *form);
+PV_MUST_USE pv_status pv__query_finish(pv_ctx *ctx, const pv_csv_options *options, const pv__csv_form *form,
+                                       pv_table *table);
 
 /* ---- engine.c: libraries that are loaded ---------------------------------------------------------------------------
  */

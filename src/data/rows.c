@@ -122,13 +122,16 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
         if (plan->term_column[c] < table->columns)
             PV_TRY(check_column(ctx, table, plan->term_column[c], true, missing >= PV_MISSING_INDICATOR, states));
     size_t at = states->first_column;
+    char among[48] = "";
+    if (table->piece)
+        pv__format(among, sizeof among, " from row %zu on", table->before + 1);
     if (states->missing > 0 && missing != PV_MISSING_DROP)
         return PV__FAIL_CELL(ctx, table, states->first_row, at,
-                             "'%s' is missing here (rows with missing cells: %zu of %zu); fill it in, or leave such "
+                             "'%s' is missing here (rows with missing cells: %zu of %zu%s); fill it in, or leave such "
                              "rows out with `missing` drop%s",
-                             pv__show(table->column[at].name).text, states->missing, table->rows,
+                             pv__show(table->column[at].name).text, states->missing, table->rows, among,
                              is_feature(plan, at) ? advice : "");
-    if (states->missing + states->no_weight == table->rows)
+    if (states->missing + states->no_weight == table->rows && !table->piece)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                            "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
                            "that lack many out with `exclude`",

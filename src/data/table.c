@@ -10,7 +10,7 @@
 void pv_table_free(pv_ctx *ctx, pv_table *table) {
     if (!table)
         return;
-    for (size_t c = 0; table->column && c < table->columns; c++) {
+    for (size_t c = 0; !table->borrowed && table->column && c < table->columns; c++) {
         pv_column *column = &table->column[c];
         pv__free(ctx, column->name);
         pv__free(ctx, column->borrowed ? NULL : column->number);
@@ -20,7 +20,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
     pv__free(ctx, table->column);
     pv_archive_free(ctx, table->archive);
     pv__free(ctx, table->source);
-    pv__free(ctx, table->line);
+    pv__free(ctx, table->borrowed ? NULL : table->line);
     pv__written_free(ctx, &table->written);
     pv__packed_close(ctx, table->packed);
     pv__free(ctx, table);
@@ -93,7 +93,7 @@ fail:
 }
 
 size_t pv_table_line(const pv_table *table, size_t row) {
-    return table->line ? table->line[row] : row + 2;
+    return table->line ? table->line[row] : table->before + row + 2;
 }
 
 bool pv__cell_missing(const pv_column *column, size_t row) {

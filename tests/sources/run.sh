@@ -36,6 +36,18 @@ p predict csv.model all.csv --interval 0.9 >csv.risks
 fit <(cat plain.csv) pipe.model >pipe.json; fit plain.csv file.model >file.json
 same "a pipe is as its file" pipe.json file.json
 
+# Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
+p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
+sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv
+p fit plain.csv --target y --prevalence 0.1 --exclude x3 -o two.model >two.out
+p predict two.model many.csv --missing drop >whole.csv; p predict two.model many.csv --missing drop -o pieces.csv
+grep -q "2 rows with missing cells left out" said && ok || bad "rows left out: $(cat said)"
+same "predictions in pieces" whole.csv pieces.csv
+p adjust pieces.csv --from 0.1 --to 0.01 >whole.csv; p adjust pieces.csv --from 0.1 --to 0.01 -o moved.csv
+same "probabilities in pieces" whole.csv moved.csv
+refused "a missing cell in a later piece" ":149999:1: 'x1' is missing" "$prevail" predict two.model <(sed 2d many.csv) -o none.csv
+[ -e none.csv ] && bad "a part of the predictions was written" || ok
+
 # ---- DuckDB
 install_duckdb() {
     command -v npm >/dev/null || { skip "DuckDB: npm is missing"; return 1; }
@@ -75,6 +87,14 @@ if install_duckdb; then
     same "texts, quotes and missing cells" csv.risks query.risks
     p eval query.model "$query" --target y --json | grep -vE 'seconds|"(model|data)"' >e1; p eval csv.model all.csv --target y --json | grep -vE 'seconds|"(model|data)"' >e2
     same "judged alike" e1 e2
+    # more than one piece, in and out
+    p predict two.model "SELECT * FROM read_csv('many.csv', nullstr = 'NA')" --missing drop -o pieces.parquet
+    p predict two.model many.csv --missing drop >whole.csv; p adjust whole.csv --from 0.1 --to 0.1 >a1; p adjust pieces.parquet --from 0.1 --to 0.1 >a2
+    same "predictions in pieces, in a Parquet file" a1 a2
+    p adjust pieces.parquet --from 0.1 --to 0.01 -o moved.parquet; p adjust moved.parquet --from 0.1 --to 0.1 >a1; p adjust moved.csv --from 0.1 --to 0.1 >a2
+    same "probabilities in pieces, in a Parquet file" a1 a2
+    refused "a missing cell in a later piece of a query" "is missing here" "$prevail" predict two.model "SELECT * FROM read_csv('many.csv', nullstr = 'NA')" -o none.parquet
+    ls | grep -q 'none.parquet\|partial' && bad "a part of the predictions was written" || ok
     # types
     p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
            CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --target y --prevalence 0.1 --missing drop >types.out &&

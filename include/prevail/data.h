@@ -169,10 +169,10 @@ PV_MUST_USE pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_outp
  * of all pieces as one file, which is there when all of it is. next hands out the pieces, NULL behind the last; each
  * has the first one's columns, and is let go when the next is asked for. A status other than PV_OK of it is handed on.
  */
-typedef pv_status pv_pieces_source(void *state, const pv_table **piece);
+typedef pv_status (*pv_pieces_source)(void *state, const pv_table **piece);
 bool pv_output_is_parquet(const char *path);
 PV_MUST_USE pv_status pv_parquet_check(pv_ctx *ctx, const char *path);
-PV_MUST_USE pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source *next, void *state);
+PV_MUST_USE pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source next, void *state);
 /* The table as a file: CSV, or Parquet by its name. path: NULL for standard output. */
 PV_MUST_USE pv_status pv_table_save(pv_ctx *ctx, const pv_table *table, const char *path);
 

@@ -10,7 +10,7 @@
 typedef struct writing {
     pv_ctx *ctx;
     pv__duckdb *q;
-    pv_pieces_source *next;
+    pv_pieces_source next;
     void *state;
     const pv_table *piece; /* NULL behind the last */
     size_t row;            /* its first that was not written */
@@ -140,7 +140,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
     return status;
 }
 
-pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source *next, void *state) {
+pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source next, void *state) {
     writing w = {.ctx = ctx, .next = next, .state = state}, *outer = current;
     pv_output output = {0};
     pv_status status = pv_output_open(ctx, path, &output);

@@ -188,8 +188,38 @@ static void test_a_stream(void **state) {
     pv__arrow_close(arrow);
 }
 
+/* ---- without memory ---------------------------------------------------------------------------------------------- */
+
+static pv_status read_poorly(pv_ctx *poor) {
+    const pv_probs_options options = {.columns = "yes=p__yes,no=p__no"};
+    pv_pieces *pieces = NULL;
+    pv_probs_pieces *said = NULL;
+    pv_table *table = NULL;
+    pv_probs *probs = NULL;
+    pv_status status = pv_pieces_open(poor, path, NULL, &pieces);
+    if (status == PV_OK)
+        status = pv_pieces_next(poor, pieces, 2, &table);
+    if (status == PV_OK)
+        status = pv_probs_pieces_open(poor, path, &options, &said);
+    if (status == PV_OK)
+        status = pv_probs_pieces_next(poor, said, 2, &probs);
+    pv_table_free(poor, table);
+    pv_pieces_free(poor, pieces);
+    pv_probs_free(poor, probs);
+    pv_probs_pieces_free(poor, said);
+    return status;
+}
+
+static void test_lack_of_memory(void **state) {
+    (void)state;
+    static const char probs[] = "who,p__no,p__yes\na,0.1,0.9\nb,0.5,0.5\nc,0.25,0.75\n";
+    put(probs, strlen(probs));
+    sweep_memory(read_poorly);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts_of_a_file), cmocka_unit_test(test_rows_by_a_schema),
-                                       cmocka_unit_test(test_probabilities), cmocka_unit_test(test_a_stream)};
+                                       cmocka_unit_test(test_probabilities), cmocka_unit_test(test_a_stream),
+                                       cmocka_unit_test(test_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -66,7 +66,7 @@ def main():
         run(folder, "simulate", "ct-nodules", "--cases", "342", "--controls", "1065", "--prevalence", "0.1", "--seed", "3", "-o",
             "ct.npz")
         ig = step(folder, "convnet", "bf16")
-        row("ConvNet step, bf16; compiled", ig, peer("convnet", "bf16", "compile"))
+        row("ConvNet step, bf16; compiled, tuned", ig, peer("convnet", "bf16", "autotune"))
         row("ConvNet step, tf32; captured graph", step(folder, "convnet", "tf32"), peer("convnet", "tf32", "graph"))
         row("ConvNet step, fp32", step(folder, "convnet", "fp32"), None)
         row("Inception step, bf16; compiled", step(folder, "inception", "bf16"), peer("inception", "bf16", "compile"))

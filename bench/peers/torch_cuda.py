@@ -2,7 +2,8 @@
 constant auxiliary network, in PyTorch on a GPU: 32 images of 9 views of 32 x 32, Adam.
 
 Prints the milliseconds of a step, best of several rounds. The views lie ready in the device's memory; ours are cut out
-of volumes within the step. usage: torch_cuda.py convnet|inception tf32|bf16 eager|graph|compile
+of volumes within the step. usage: torch_cuda.py convnet|inception tf32|bf16 eager|graph|compile|autotune
+autotune is compile with every kernel tried in many ways, which takes minutes for Inception.
 """
 import json
 import sys
@@ -75,8 +76,8 @@ def losses(x):
     return main - (log_batch.detach().exp() * log_q).sum()
 
 
-if WAY == "compile":
-    losses = torch.compile(losses, mode="max-autotune-no-cudagraphs")
+if WAY in ("compile", "autotune"):
+    losses = torch.compile(losses, mode="default" if WAY == "compile" else "max-autotune-no-cudagraphs")
 
 
 def step():

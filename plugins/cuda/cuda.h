@@ -7,6 +7,7 @@
 #ifndef PV_PLUGIN_CUDA_H
 #define PV_PLUGIN_CUDA_H
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <cudnn_graph.h>
@@ -69,8 +70,9 @@ struct Draws {
     unsigned long long seed, first;
 };
 
-/* Dropout's draws: a bit for each element of an image, in the host's order [channels][height][width]. */
-void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability, int images, size_t size,
+/* Dropout's draws: a bit for each element of an image. The host's order is [channels][height][width]; where both come
+ * in eights the device's is [height][width][channels]. */
+void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability, int images, int plane, int channels,
                 uint8_t *mask);
 size_t mask_bytes(size_t size);
 
@@ -81,7 +83,8 @@ void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, c
  * sum_blocks adds up. */
 void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
           float *partial);
-void sum_blocks(cudaStream_t s, size_t n, const float *partial, float *out); /* of partial [BLOCKS][n] */
+void sum_blocks(cudaStream_t s, int blocks, size_t n, const float *partial,
+                float *out); /* of partial [blocks][n], at most BLOCKS */
 void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum);
 
 /* The first layer: one channel in, 3x3, stride 1, padding 1, channels in eights; ReLU included. */
@@ -91,6 +94,23 @@ void first_forward(cudaStream_t s, bool half, const Conv *conv, const float *x, 
 /* From the slope of its output, not yet gated; dw [out][9], and the biases' after it. partial: BLOCKS * out * 10. */
 void first_backward(cudaStream_t s, bool half, const Conv *conv, const float *x, const void *y, const void *dy,
                     float *partial, float *dw);
+
+/* The largest layers: 3x3, 64 channels in and out, 32 pixels wide, bf16, on compute capability 9.0. */
+struct Wide {
+    CUtensorMap weights, halo, strip, sum_halo, slope, sum_strip;
+    int blocks, rows; /* of partial sums: of weights; of all else */
+};
+bool wide_fits(const Conv *conv);
+/* false: this device has no such kernels. Buffers are those of all later calls. */
+bool wide_make(const Conv *conv, void *x, void *w, void *dy, void *dx, Wide *wide);
+/* Stride 1. y = relu(x w + bias). */
+void wide_forward(cudaStream_t s, const Conv *conv, const Wide *wide, const float *bias, void *y);
+/* What sum_blocks makes dw of: partial [blocks][out][9][in]. */
+void wide_weights(cudaStream_t s, const Conv *conv, const Wide *wide, float *partial);
+/* After the first layer, whose input is x: partial [rows] of its dw and biases, as first_backward has them. */
+void wide_data(cudaStream_t s, const Conv *conv, const Wide *wide, const float *x, float *partial);
+/* Stride 2: dx where x is above 0, else 0; partial [rows][in] of its sums. */
+void gated_data(cudaStream_t s, const Conv *conv, const Wide *wide, float *partial);
 
 /* Any convolution, slowly: where cuDNN has none. float_x: the input is in single precision whatever the rest is. */
 void any_forward(cudaStream_t s, bool half, bool float_x, const Conv *conv, const void *x, const void *w, void *y);
@@ -119,9 +139,9 @@ struct Head {
 };
 void head_forward(cudaStream_t s, bool half, const Head *head, const void *features, const float *w, float *pooled,
                   unsigned short *chosen, double *loglik);
-void head_backward(cudaStream_t s, bool half, const Head *head, const float *pooled, const unsigned short *chosen,
-                   const float *w, const double *loglik, const double *dloglik, double *dlogits, void *dfeatures,
-                   float *dw);
+void head_backward(cudaStream_t s, bool half, const Head *head, const unsigned short *chosen, const float *w,
+                   const double *loglik, const double *dloglik, double *dlogits, void *dfeatures);
+void head_weights(cudaStream_t s, const Head *head, const float *pooled, const double *dlogits, float *dw);
 
 struct Where { /* a row's image and its size of a pixel */
     unsigned long long volume;

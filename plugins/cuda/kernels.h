@@ -26,6 +26,27 @@ static inline int blocks_for(size_t n) {
 
 enum { WARP = 32 };
 
+/* x as the sum of two numbers in bf16, in one word; then the upper or the lower ones of two such words. */
+static __device__ inline uint32_t split(float x) {
+    bf16 high = __float2bfloat16_rn(x), low = __float2bfloat16_rn(x - __bfloat162float(high));
+    return (uint32_t)__bfloat16_as_ushort(high) << 16 | __bfloat16_as_ushort(low);
+}
+static __device__ inline uint32_t upper(uint32_t first, uint32_t second) {
+    return __byte_perm(first, second, 0x7632);
+}
+static __device__ inline uint32_t lower(uint32_t first, uint32_t second) {
+    return __byte_perm(first, second, 0x5410);
+}
+
+/* sum [16][8] += a b, of one warp. */
+static __device__ inline void product_warp(float *sum, const uint32_t *a, uint32_t b0, uint32_t b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
+        "%1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 /* V neighbours as one access. */
 template <typename T, int V> struct alignas(sizeof(T) * V) Pack { T at[V]; };
 

@@ -25,47 +25,84 @@ size_t mask_bytes(size_t size) {
 
 enum { STREAM_DROPOUT = 31 }; /* PV_STREAM_DROPOUT */
 
-/* One block of draws is sixteen bits for each of eight elements: pv__dropout_mask. */
+/* One block of draws is sixteen bits for each of eight elements in the host's order: pv__dropout_mask. */
+static __device__ unsigned draw_eight(const Draws *draws, int node, unsigned threshold, size_t image, size_t block) {
+    uint2 key = make_uint2((unsigned)draws->seed, (unsigned)(draws->seed >> 32));
+    unsigned long long index = (draws->first + image) * PV_NODES_MAX + (unsigned)node;
+    uint4 r = philox(make_uint4((unsigned)block, STREAM_DROPOUT, (unsigned)index, (unsigned)(index >> 32)), key);
+    const unsigned word[4] = {r.y, r.x, r.w, r.z};
+    unsigned bits = 0;
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        bits |= (unsigned)((word[j] & 0xFFFF) >= threshold) << (2 * j);
+        bits |= (unsigned)((word[j] >> 16) >= threshold) << (2 * j + 1);
+    }
+    return bits;
+}
+
 static __global__ void draw_kernel(const Draws *draws, int node, unsigned threshold, int images, size_t bytes,
                                    uint8_t *mask) {
-    uint2 key = make_uint2((unsigned)draws->seed, (unsigned)(draws->seed >> 32));
-    EACH(i, images * bytes) {
-        unsigned long long index = (draws->first + i / bytes) * PV_NODES_MAX + (unsigned)node;
-        uint4 r =
-            philox(make_uint4((unsigned)(i % bytes), STREAM_DROPOUT, (unsigned)index, (unsigned)(index >> 32)), key);
-        const unsigned word[4] = {r.y, r.x, r.w, r.z};
-        unsigned bits = 0;
+    EACH(i, images * bytes)
+    mask[i] = (uint8_t)draw_eight(draws, node, threshold, i / bytes, i % bytes);
+}
+
+/* Eight pixels of eight channels at a time, turned to eight channels of eight pixels. */
+static __global__ void draw_turned_kernel(const Draws *draws, int node, unsigned threshold, int images, int plane,
+                                          int channels, uint8_t *mask) {
+    size_t groups = channels / 8, eights = plane / 8, bytes = groups * plane;
+    EACH(i, images * groups * eights) {
+        size_t group = i % groups, eight = i / groups % eights, image = i / groups / eights;
+        unsigned long long x = 0, t;
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            bits |= (unsigned)((word[j] & 0xFFFF) >= threshold) << (2 * j);
-            bits |= (unsigned)((word[j] >> 16) >= threshold) << (2 * j + 1);
-        }
-        mask[i] = (uint8_t)bits;
+        for (int c = 0; c < 8; c++)
+            x |= (unsigned long long)draw_eight(draws, node, threshold, image, (group * 8 + c) * eights + eight)
+                 << (8 * c);
+        t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAull;
+        x ^= t ^ (t << 7);
+        t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCull;
+        x ^= t ^ (t << 14);
+        t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0ull;
+        x ^= t ^ (t << 28);
+#pragma unroll
+        for (int p = 0; p < 8; p++)
+            mask[image * bytes + (eight * 8 + p) * groups + group] = (uint8_t)(x >> (8 * p));
     }
 }
 
-void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability, int images, size_t size,
+/* Whether a byte of the mask is eight channels of a pixel; of one pixel it is in the host's order too. */
+static bool is_turned(int plane, int channels) {
+    return channels % 8 == 0 && (plane % 8 == 0 || plane == 1);
+}
+
+void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability, int images, int plane, int channels,
                 uint8_t *mask) {
-    size_t bytes = mask_bytes(size);
-    draw_kernel<<<blocks_for(images * bytes), THREADS, 0, s>>>(draws, node, (unsigned)lround(probability * 65536),
-                                                               images, bytes, mask);
+    size_t bytes = mask_bytes((size_t)plane * channels);
+    unsigned threshold = (unsigned)lround(probability * 65536);
+    if (is_turned(plane, channels) && plane > 1)
+        draw_turned_kernel<<<blocks_for(images * bytes / 8), THREADS, 0, s>>>(draws, node, threshold, images, plane,
+                                                                              channels, mask);
+    else
+        draw_kernel<<<blocks_for(images * bytes), THREADS, 0, s>>>(draws, node, threshold, images, bytes, mask);
 }
 
 /* ---- after a convolution ----------------------------------------------------------------------------------------- */
 
 template <typename T, int V, bool BIAS>
 static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, const float *bias, const uint8_t *mask,
-                                        float scale, T *y) {
+                                        bool turned, float scale, T *y) {
     int groups = channels / V;
     size_t bytes = ((size_t)plane * channels + 7) / 8;
     EACH(i, packs) {
         int c = (int)(i % groups) * V;
         size_t pixel = i / groups, image = pixel / plane, at = pixel % plane;
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i];
+        unsigned eight = mask && turned ? mask[i] : 0;
 #pragma unroll
         for (int j = 0; j < V; j++) {
             float z = BIAS ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
-            if (mask) {
+            if (mask && turned)
+                z = eight >> j & 1 ? z * scale : 0.0f;
+            else if (mask) {
                 size_t e = (size_t)(c + j) * plane + at;
                 z = mask[image * bytes + (e >> 3)] >> (e & 7) & 1 ? z * scale : 0.0f;
             }
@@ -79,10 +116,11 @@ template <typename T, int V>
 static void bias_relu_packs(cudaStream_t s, size_t packs, int plane, int channels, const float *bias,
                             const uint8_t *mask, float scale, T *y) {
     int blocks = blocks_for(packs);
+    bool turned = is_turned(plane, channels);
     if (bias)
-        bias_relu_kernel<T, V, true><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, scale, y);
+        bias_relu_kernel<T, V, true><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, y);
     else
-        bias_relu_kernel<T, V, false><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, scale, y);
+        bias_relu_kernel<T, V, false><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, y);
 }
 
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
@@ -95,14 +133,14 @@ void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, c
 }
 
 /* out[i] = sum over blocks of partial[block][n]: a column of threads for each i, all loads under way at once. */
-static __global__ void sum_kernel(size_t n, const float *partial, float *out) {
+static __global__ void sum_kernel(int blocks, size_t n, const float *partial, float *out) {
     __shared__ float held[WARP][WARP + 1];
     size_t i = blockIdx.x * (size_t)WARP + threadIdx.x;
     float sum = 0;
 #pragma unroll
     for (int turn = 0; turn < (BLOCKS + WARP - 1) / WARP; turn++) {
         int b = turn * WARP + (int)threadIdx.y;
-        sum += i < n && b < BLOCKS ? partial[b * n + i] : 0.0f;
+        sum += i < n && b < blocks ? partial[b * n + i] : 0.0f;
     }
     held[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
@@ -114,8 +152,8 @@ static __global__ void sum_kernel(size_t n, const float *partial, float *out) {
     out[i] = sum;
 }
 
-void sum_blocks(cudaStream_t s, size_t n, const float *partial, float *out) {
-    sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(n, partial, out);
+void sum_blocks(cudaStream_t s, int blocks, size_t n, const float *partial, float *out) {
+    sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(blocks, n, partial, out);
 }
 
 /* A thread has one group of channels and goes through pixels. */

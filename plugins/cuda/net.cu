@@ -12,14 +12,6 @@ static size_t rounded(size_t n) {
     return (n + 7) / 8 * 8;
 }
 
-static pv__shape shape_of(const pv__graph *g, int tensor) {
-    return tensor == 0 ? g->input : g->node[tensor - 1].out;
-}
-
-static size_t size_of(pv__shape s) {
-    return s.channels * s.height * s.width;
-}
-
 static void free_waiting(void);
 
 pv__plugin_code take_bytes(pv__net *net, size_t size, void **block, char *why) {
@@ -103,6 +95,33 @@ static pv__plugin_code place_parameters(pv__net *net, char *why) {
  * takes long, which has so many bytes an image. */
 enum { FUSED_LEAST = 100 << 10 };
 
+static int users_of(const pv__graph *g, int tensor) {
+    int users = 0;
+    for (int t = 0; t < g->nodes; t++)
+        for (int i = 0; i < g->node[t].inputs; i++)
+            users += g->node[t].input[i] == tensor;
+    return users;
+}
+
+/* Whether the layer is one of those that have kernels of their own, and how far they go. */
+static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
+    const pv__graph *g = &net->graph;
+    Layer *layer = &net->layer[t];
+    int x = g->node[t].input[0];
+    bool one = layer->conv.stride == 1, alone = x > 0 && users_of(g, x) == 1;
+    if (x == 0 || !wide_fits(&layer->conv) || (one && g->node[t].dropout > 0))
+        return PV_PLUGIN_OK;
+    Layer *below = &net->layer[x - 1];
+    bool onward = alone && (one ? below->first : g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0);
+    if ((!one && !onward) ||
+        !wide_make(&layer->conv, net->value[x], weights_of(net, t), net->slope[t + 1], net->slope[x], &layer->maps))
+        return PV_PLUGIN_OK;
+    layer->wide = true;
+    layer->onward = below->done = onward;
+    return one ? take(net, layer->maps.blocks * (layer->bias - layer->weight), &layer->wide_partial, why)
+               : PV_PLUGIN_OK;
+}
+
 static pv__plugin_code make_layers(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
     size_t images = (size_t)net->images, largest = 0, workspace = 0, element = net->half ? sizeof(bf16) : sizeof(float);
@@ -125,7 +144,10 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
             continue;
         layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
         CODE_TRY(take(net, BLOCKS * node->out.channels * (layer->first ? TAPS + 1 : 1), &layer->partial, why));
+        CODE_TRY(make_wide(net, t, why));
         for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
+            if (!is_cudnns(layer, pass))
+                continue;
             bool fused = pass == PASS_FORWARD && node->dropout == 0 && size * element >= FUSED_LEAST;
             layer->planned[pass] =
                 (fused && plan_make(net->handle, &layer->conv, (Pass)pass, true, &layer->plan[pass])) ||
@@ -138,11 +160,6 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
     CODE_TRY(take(net, workspace, &space, why));
     net->workspace = space;
     return take_tensor(net, images * largest, &net->spare, why);
-}
-
-static void *weights_of(pv__net *net, int t) {
-    size_t at = net->layer[t].weight;
-    return net->half ? (void *)(net->w_half + at) : (void *)(net->w + at);
 }
 
 /* The buffers that cuDNN's passes are for. The gradient by an input goes to the spare tensor where others add to it:
@@ -348,150 +365,6 @@ void net_close(pv__net *net) {
         net_free(net);
 }
 
-/* ---- layers ------------------------------------------------------------------------------------------------------ */
-
-static float scale_of(const pv__node *node, bool dropout) {
-    return dropout && node->dropout > 0 ? (float)(1 / (1 - node->dropout)) : 1.0f;
-}
-
-static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why) {
-    const pv__node *node = &net->graph.node[t];
-    Layer *layer = &net->layer[t];
-    const Conv *c = &layer->conv;
-    void *x = net->value[node->input[0]], *y = net->value[t + 1];
-    if (layer->first) {
-        first_forward(net->stream, net->half, c, (const float *)x, net->w + layer->weight, net->w + layer->bias, y);
-        return PV_PLUGIN_OK;
-    }
-    if (layer->planned[PASS_FORWARD])
-        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_FORWARD], why));
-    if (layer->planned[PASS_FORWARD] && layer->plan[PASS_FORWARD].fused)
-        return PV_PLUGIN_OK;
-    if (!layer->planned[PASS_FORWARD])
-        any_forward(net->stream, net->half, node->input[0] == 0, c, x, weights_of(net, t), y);
-    bias_relu(net->stream, net->half, net->images, c->out_height * c->out_width, c->out, net->w + layer->bias,
-              dropout ? layer->mask : NULL, scale_of(node, dropout), y);
-    return PV_PLUGIN_OK;
-}
-
-static void concat_forward(pv__net *net, int t, bool dropout) {
-    const pv__node *node = &net->graph.node[t];
-    int plane = (int)(node->out.height * node->out.width), whole = (int)node->out.channels, at = 0;
-    for (int i = 0; i < node->inputs; i++) {
-        int part = (int)shape_of(&net->graph, node->input[i]).channels;
-        channels_in(net->stream, net->half, (size_t)net->images * plane, part, at, whole, net->value[node->input[i]],
-                    net->value[t + 1]);
-        at += part;
-    }
-    if (dropout && node->dropout > 0)
-        bias_relu(net->stream, net->half, net->images, plane, whole, NULL, net->layer[t].mask, scale_of(node, true),
-                  net->value[t + 1]);
-}
-
-pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
-    const pv__graph *g = &net->graph;
-    bool drawn = !dropout;
-    if (dropout) { /* beside the first layers, which need none */
-        CUDA_TRY(cudaEventRecord(net->here, net->stream));
-        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->here, 0));
-        for (int t = 0; t < g->nodes; t++)
-            if (g->node[t].dropout > 0)
-                draw_masks(net->aside, net->draws, t, g->node[t].dropout, net->images, size_of(g->node[t].out),
-                           net->layer[t].mask);
-        CUDA_TRY(cudaEventRecord(net->there, net->aside));
-    }
-    for (int t = 0; t < g->nodes; t++) {
-        const pv__node *node = &g->node[t];
-        if (!drawn && (node->dropout > 0 || t + 1 == g->nodes)) {
-            CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
-            drawn = true;
-        }
-        if (node->kind == PV_NODE_CONV)
-            CODE_TRY(conv_forward(net, t, dropout, why));
-        else if (node->kind == PV_NODE_MAXPOOL)
-            maxpool_forward(net->stream, net->half, &net->layer[t].conv, net->value[node->input[0]], net->value[t + 1],
-                            net->layer[t].from);
-        else
-            concat_forward(net, t, dropout);
-    }
-    CUDA_TRY(cudaGetLastError());
-    net->dropped = dropout;
-    return PV_PLUGIN_OK;
-}
-
-/* The slope through dropout and ReLU, and the gradient by the node's parameters. */
-static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
-    const pv__node *node = &net->graph.node[t];
-    Layer *layer = &net->layer[t];
-    const Conv *c = &layer->conv;
-    float scale = scale_of(node, net->dropped);
-    bool conv = node->kind == PV_NODE_CONV;
-    void *x = net->value[node->input[0]], *y = net->value[t + 1], *dy = net->slope[t + 1];
-    if (layer->first) {
-        first_backward(net->stream, net->half, c, (const float *)x, y, dy, layer->partial,
-                       net->gradient + layer->weight);
-        return PV_PLUGIN_OK;
-    }
-    if (conv || scale != 1.0f)
-        gate(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
-             scale, y, dy, conv ? layer->partial : NULL);
-    if (conv) { /* sums of biases beside the convolutions */
-        CUDA_TRY(cudaEventRecord(net->here, net->stream));
-        CUDA_TRY(cudaStreamWaitEvent(net->aside, net->here, 0));
-        sum_blocks(net->aside, node->out.channels, layer->partial, net->gradient + layer->bias);
-    }
-    if (!conv)
-        return PV_PLUGIN_OK;
-    if (!layer->planned[PASS_WEIGHTS]) {
-        any_weights(net->stream, net->half, node->input[0] == 0, c, x, dy, net->gradient + layer->weight);
-        return PV_PLUGIN_OK;
-    }
-    CODE_TRY(plan_run(net->handle, &layer->plan[PASS_WEIGHTS], why));
-    return PV_PLUGIN_OK;
-}
-
-static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, void *target, char *why) {
-    const pv__node *node = &net->graph.node[t];
-    Layer *layer = &net->layer[t];
-    void *dy = net->slope[t + 1];
-    if (node->kind == PV_NODE_CONCAT)
-        channels_out(net->stream, net->half, (size_t)net->images * node->out.height * node->out.width,
-                     (int)shape_of(&net->graph, node->input[i]).channels, at, (int)node->out.channels, dy, target);
-    else if (node->kind == PV_NODE_MAXPOOL)
-        maxpool_backward(net->stream, net->half, &layer->conv, dy, layer->from, target);
-    else if (layer->planned[PASS_DATA])
-        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_DATA], why));
-    else
-        any_data(net->stream, net->half, &layer->conv, dy, weights_of(net, t), target);
-    return PV_PLUGIN_OK;
-}
-
-pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
-    const pv__graph *g = &net->graph;
-    bool reached[PV_NODES_MAX + 1] = {false};
-    int first = low ? 0 : g->low;
-    for (int t = g->nodes - 1; t >= first; t--) {
-        const pv__node *node = &g->node[t];
-        CODE_TRY(own_gradient(net, t, why));
-        int at = 0;
-        for (int i = 0; i < node->inputs; i++) {
-            int x = node->input[i];
-            pv__shape in = shape_of(g, x);
-            if (x > first) {
-                CODE_TRY(input_gradient(net, t, i, at, reached[x] ? net->spare : net->slope[x], why));
-                if (reached[x])
-                    add(net->stream, net->half, net->images * size_of(in), net->spare, net->slope[x]);
-                reached[x] = true;
-            }
-            at += (int)in.channels;
-        }
-    }
-    CUDA_TRY(cudaEventRecord(net->there, net->aside));
-    CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
-    CUDA_TRY(cudaGetLastError());
-    return PV_PLUGIN_OK;
-}
-
 /* ---- for the host's engine --------------------------------------------------------------------------------------- */
 
 pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why) {
@@ -546,7 +419,7 @@ pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why) 
     std::vector<double> found(net->params);
     for (int t = 0; t < net->graph.nodes; t++) {
         const Layer *layer = &net->layer[t];
-        if (net->half && layer->planned[PASS_WEIGHTS])
+        if (has_half_gradient(net, t))
             from_half(net->stream, layer->bias - layer->weight, net->gradient_half + layer->weight,
                       net->gradient + layer->weight);
     }

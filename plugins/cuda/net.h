@@ -7,13 +7,19 @@
 #include "cuda.h"
 
 struct Layer {
-    Conv conv;            /* of maxpool too */
-    bool first;           /* by the first layer's own kernels */
+    Conv conv;  /* of maxpool too */
+    bool first; /* by the first layer's own kernels */
+    bool wide;  /* by the kernels of the largest layers */
+    bool
+        onward; /* wide: its data pass makes the gradient of the layer below, so far as ReLU and biases, or all of it */
+    bool done;  /* by the layer above: the same, seen from below */
     bool planned[PASSES]; /* by cuDNN; else by the kernels for any */
     Plan plan[PASSES];
     size_t weight, bias; /* in the device's order */
     uint8_t *mask, *from;
     float *partial; /* sums of each block */
+    float *wide_partial;
+    Wide maps;
 };
 
 /* Work that is captured when it comes the second time, and replayed from then on. */
@@ -112,6 +118,31 @@ template <typename T> pv__plugin_code take(pv__net *net, size_t count, T **block
 
 pv__plugin_code net_open(const pv__net_spec *spec, pv__net **net, char *why);
 void net_close(pv__net *net);
+
+inline pv__shape shape_of(const pv__graph *g, int tensor) {
+    return tensor == 0 ? g->input : g->node[tensor - 1].out;
+}
+
+inline size_t size_of(pv__shape s) {
+    return s.channels * s.height * s.width;
+}
+
+inline void *weights_of(pv__net *net, int t) {
+    size_t at = net->layer[t].weight;
+    return net->half ? (void *)(net->w_half + at) : (void *)(net->w + at);
+}
+
+/* Which passes are left to cuDNN. */
+inline bool is_cudnns(const Layer *layer, int pass) {
+    return !layer->wide || (pass == PASS_DATA ? !layer->onward : layer->conv.stride > 1);
+}
+
+/* What comes next on the stream aside waits for what is on the other. */
+pv__plugin_code turn_aside(pv__net *net, char *why);
+/* The gradient of the node's weights is in bf16. */
+inline bool has_half_gradient(const pv__net *net, int t) {
+    return net->half && net->layer[t].planned[PASS_WEIGHTS];
+}
 
 /* Layers, on what is in value[0]; and back, from what is in the last slope. */
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why);

@@ -30,7 +30,7 @@ template <typename P> struct Volume {
     }
 };
 
-/* As src/data/views.c has it, in the same precision. A block for each view. */
+/* As src/data/views.c has it, in the same precision. Some blocks for each view. */
 template <typename P>
 static __global__ void cut_kernel(int views, pv__cut cut, pv__volumes_spec spec, const P *pixels, const Where *where,
                                   const pv__plane *planes, float *x) {
@@ -40,7 +40,7 @@ static __global__ void cut_kernel(int views, pv__cut cut, pv__volumes_spec spec,
     const Volume<P> volume = {pixels + w.volume * spec.planes * area, cut.low, cut.high, spec.width};
     const int S = (int)cut.size;
     double step = cut.field / S, middle = (S - 1) / 2.0;
-    for (int pixel = threadIdx.x; pixel < S * S; pixel += blockDim.x) {
+    for (int pixel = blockIdx.y * blockDim.x + threadIdx.x; pixel < S * S; pixel += gridDim.y * blockDim.x) {
         Between at[3];
 #pragma unroll
         for (int axis = 0; axis < 3; axis++) {
@@ -57,7 +57,7 @@ static __global__ void cut_kernel(int views, pv__cut cut, pv__volumes_spec spec,
 void cut_views(cudaStream_t s, int rows, int views, const pv__cut *cut, const pv__volumes *volumes, const Where *where,
                const pv__plane *plane, float *x) {
     const pv__volumes_spec spec = volumes->spec;
-    unsigned blocks = (unsigned)(rows * views);
+    dim3 blocks((unsigned)(rows * views), 4);
     if (spec.type == PV_PIXEL_U8)
         cut_kernel<<<blocks, THREADS, 0, s>>>(views, *cut, spec, (const uint8_t *)volumes->pixels, where, plane, x);
     else if (spec.type == PV_PIXEL_I16)
@@ -163,11 +163,13 @@ static __global__ void head_weights_kernel(Head h, const float *pooled, const do
     dw[i] = (float)sum;
 }
 
-void head_backward(cudaStream_t s, bool half, const Head *head, const float *pooled, const unsigned short *chosen,
-                   const float *w, const double *loglik, const double *dloglik, double *dlogits, void *dfeatures,
-                   float *dw) {
+void head_backward(cudaStream_t s, bool half, const Head *head, const unsigned short *chosen, const float *w,
+                   const double *loglik, const double *dloglik, double *dlogits, void *dfeatures) {
     DISPATCH(half, (head_backward_kernel<T><<<(unsigned)head->rows, THREADS, 0, s>>>(*head, chosen, w, loglik, dloglik,
                                                                                      dlogits, (T *)dfeatures)));
+}
+
+void head_weights(cudaStream_t s, const Head *head, const float *pooled, const double *dlogits, float *dw) {
     int n = (head->features + 1) * head->classes;
     head_weights_kernel<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, s>>>(*head, pooled, dlogits, dw);
 }

@@ -83,9 +83,11 @@ static pv__plugin_code run_backward(pv__net *net, bool low, char *why) {
     const Head head = head_of(net);
     CUDA_TRY(cudaMemcpyAsync(net->sent + net->dloglik_at, net->pinned + net->dloglik_at,
                              net->loglik_at - net->dloglik_at, cudaMemcpyHostToDevice, net->stream));
-    head_backward(net->stream, net->half, &head, net->pooled, net->chosen, net->w + net->output,
+    head_backward(net->stream, net->half, &head, net->chosen, net->w + net->output,
                   (const double *)(net->sent + net->loglik_at), (const double *)(net->sent + net->dloglik_at),
-                  net->dlogits, net->slope[net->graph.nodes], net->gradient + net->output);
+                  net->dlogits, net->slope[net->graph.nodes]);
+    CODE_TRY(turn_aside(net, why));
+    head_weights(net->aside, &head, net->pooled, net->dlogits, net->gradient + net->output);
     return layers_backward(net, low, why);
 }
 
@@ -126,8 +128,8 @@ pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
     CUDA_TRY(cudaStreamSynchronize(net->stream));
     for (size_t i = 0; pull && i < net->room; i++)
         kind[i] = host[i] >= 0 && pull->is_bias[host[i]] ? PARAMETER_BIAS : 0;
-    for (int t = 0; net->half && t < net->graph.nodes; t++)
-        for (size_t i = net->layer[t].weight; net->layer[t].planned[PASS_WEIGHTS] && i < net->layer[t].bias; i++)
+    for (int t = 0; t < net->graph.nodes; t++)
+        for (size_t i = net->layer[t].weight; has_half_gradient(net, t) && i < net->layer[t].bias; i++)
             kind[i] |= PARAMETER_HALF;
     CUDA_TRY(cudaMemcpyAsync(net->kind, kind.data(), net->room, cudaMemcpyHostToDevice, net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));

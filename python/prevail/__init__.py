@@ -12,6 +12,7 @@ from ._errors import FileError, InputError, NumericError, PrevailError, PrevailW
 from ._judge import Evaluation, Metric, Report, Scorer, evaluate, net_benefit, report
 from ._options import options
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
+from ._ranks import Ranks
 from ._version import __version__
 
 
@@ -30,6 +31,7 @@ __all__ = [
     "PrevailWarning",
     "PrevalenceAdjusted",
     "PrevalenceClassifier",
+    "Ranks",
     "Report",
     "RocDisplay",
     "Scorer",

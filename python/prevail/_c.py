@@ -284,6 +284,12 @@ STRUCTS.remove(Structure)
 pv_log_call = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 pv_progress_call = CFUNCTYPE(None, c_void_p, POINTER(pv_progress))
 pv_poll_call = CFUNCTYPE(c_bool, c_void_p)
+pv_gather_call = CFUNCTYPE(c_bool, c_void_p, c_void_p, c_size_t, c_void_p)
+
+
+class pv_ranks(Structure):
+    _fields_ = [("rank", c_int), ("size", c_int), ("state", c_void_p), ("gather", pv_gather_call)]
+
 
 _handle = c_void_p  # an object of the library; passed around, never looked into
 _out = POINTER(c_void_p)
@@ -316,6 +322,10 @@ CALLS = {
     "pv_archive_new": [c_char_p, _out],
     "pv_archive_add": [_handle, c_char_p, c_int, c_int, POINTER(c_size_t), c_void_p],
     "pv_table_of": [_handle, c_void_p, _out],
+    "pv_learn": [c_char_p, _handle, _out],
+    "pv_ctx_set_ranks": [POINTER(pv_ranks)],
+    "pv_ctx_set_memory": [c_size_t, c_char_p],
+    "pv_ranks_end": [c_int],
     "pv_learn_table": [_handle, _handle, _out],
     "pv_learn_sampled": [_handle, _handle, _handle, _out],
     "pv_dataset_of_table": [_handle, _handle, _out],

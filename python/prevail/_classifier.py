@@ -1,7 +1,9 @@
 """The library's own fit as an estimator of scikit-learn's kind."""
 
+import contextlib
 import copy
 import inspect
+import os
 
 import numpy as np
 
@@ -9,10 +11,10 @@ from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numer
 from ._context import Context
 from ._errors import InputError
 from ._found import Found
-from ._frames import frame_names, frame_shape, is_frame, label_texts, positive_index
+from ._frames import encode, frame_names, frame_shape, is_frame, label_texts, positive_index
 from ._labels import classes_and_codes, prevalence_text
 from ._model import Model
-from ._options import TARGET, WEIGHT, settings_of
+from ._options import TARGET, WEIGHT, settings_of, source_settings_of
 from ._predicting import Predicting
 from ._training import Archive, Files, arrays_of, check_classes, place_of, plain_label, table_of
 
@@ -289,6 +291,35 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             self._learn(ctx, "pv_learn_sampled", [table.handle, sample, settings], classes)
         return self
 
+    def fit_source(self, source, target, *, weights=None, memory=None, ranks=None):
+        """Fits a table where it lies, as the command does: nothing of it passes through Python.
+
+        Parameters
+        ----------
+        source : str or path
+            A CSV file, a Parquet file or many ("visits/*.parquet"), a query ("SELECT ... FROM 'visits/*.parquet'"), a
+            table of a database, or a packed table: docs/formats.md.
+        target : str
+            The column with the labels. The others are features, but for `weights`, `exclude` and those of the design.
+        weights : str, optional
+            The column of counts or sampling weights.
+        memory : int, optional
+            The bytes to be held at most; what is beyond them lies in nameless files.
+        ranks : Ranks, optional
+            The processes that fit together. All call this with the same arguments, and get the same model.
+        """
+        with Context(self.threads, self.verbose) as ctx, Files() as files:
+            if memory is not None:
+                ctx.call("pv_ctx_set_memory", memory, None)
+            with ranks.share(ctx) if ranks is not None else contextlib.nullcontext():
+                settings = source_settings_of(ctx, self.get_params(deep=False), _DEFAULTS, target, weights, files)
+                self.__dict__.pop("_model", None)
+                model = Model(ctx.new("pv_learn", encode(os.fspath(source)), settings))
+            ctx.resume()
+            self._take(model)
+            self._warn(ctx)
+        return self
+
     def _add_labels(self, table, codes, classes):
         if TARGET in table.names:
             raise InputError(f"X has a column {TARGET!r}: take it out or rename it, as the labels are given apart", "input")
@@ -300,10 +331,13 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         model = Model(ctx.new(function, *arguments))
         ctx.resume()
         self._model, self.classes_ = model, np.asarray(classes)
-        for check in model.checks(ctx):
+        self._describe()
+        self._warn(ctx)
+
+    def _warn(self, ctx):
+        for check in self._model.checks(ctx):
             if check["warning"]:
                 ctx.warn(check["warning"])
-        self._describe()
 
     def _describe(self):
         model = self._model

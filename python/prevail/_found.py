@@ -128,20 +128,24 @@ class Found:
     def load(cls, path):
         """A model file, of the command or of `save`, as a fitted estimator."""
         made = cls()
-        made._model = Model.load(path)
-        labels = made._model.labels
-        plain = [plain_label(label) for label in labels]
-        made.classes_ = np.unique(plain if len({type(label) for label in plain}) == 1 else labels)
-        names = [
-            lib.pv_classifier_column(made._model.handle, i, None).decode()
-            for i in range(lib.pv_classifier_columns(made._model.handle))
-        ]
-        made.n_features_in_ = len(names)
+        made._take(Model.load(path))
         made.model = made._model.text("model")
-        if names != [f"x{i}" for i in range(len(names))]:
-            made.feature_names_in_ = np.asarray(names, dtype=object)
-        made._describe()
         return made
+
+    def _take(self, model):
+        """A model that was not fitted to arrays: its labels and columns are as its file has them."""
+        self._model = model
+        plain = [plain_label(label) for label in model.labels]
+        self.classes_ = np.unique(plain if len({type(label) for label in plain}) == 1 else model.labels)
+        names = [
+            lib.pv_classifier_column(model.handle, i, None).decode()
+            for i in range(lib.pv_classifier_columns(model.handle))
+        ]
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if names != [f"x{i}" for i in range(len(names))]:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self._describe()
 
 
 class Summary:

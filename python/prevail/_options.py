@@ -79,6 +79,28 @@ def settings_of(ctx, chosen, defaults, classes, files, *, weighted, sampled):
             chosen[name] = files.write(name, chosen[name])
     chosen["target"] = TARGET
     chosen["weights"] = WEIGHT if weighted else None
+    return _set(ctx, settings, chosen, defaults)
+
+
+def source_settings_of(ctx, chosen, defaults, target, weights, files):
+    """The same for a table that the library reads: its labels are not known yet, and prevalences are as the command has
+    them."""
+    settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
+    chosen = {**chosen, "target": target, "weights": weights}
+    prevalence = chosen["prevalence"]
+    if isinstance(prevalence, (list, tuple, np.ndarray)):
+        raise InputError("`prevalence`: give a number, or a mapping by label; the order of the labels is not known yet", "usage")
+    if isinstance(prevalence, Mapping):
+        chosen["prevalence"] = ",".join(f"{label_text(label)}={float(share)!r}" for label, share in prevalence.items())
+    if chosen["positive"] is not None:
+        chosen["positive"] = label_text(chosen["positive"])
+    for name in ("prevalence_by", "phase_one"):
+        if chosen[name] is not None and hasattr(chosen[name], "to_csv"):
+            chosen[name] = files.write(name, chosen[name])
+    return _set(ctx, settings, chosen, defaults)
+
+
+def _set(ctx, settings, chosen, defaults):
     for name, value in chosen.items():
         if name in _OWN or value is None:
             continue

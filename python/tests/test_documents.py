@@ -11,7 +11,7 @@ import sklearn
 
 import prevail
 
-MODULES = [name for _, name, _ in pkgutil.iter_modules(prevail.__path__, "prevail.") if name != "prevail.torch"]
+MODULES = [name for _, name, _ in pkgutil.iter_modules(prevail.__path__, "prevail.") if name not in ("prevail.torch", "prevail.dask")]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -106,6 +106,15 @@ if install_duckdb; then
     p predict b.model plain.csv -o kept.parquet; chmod 600 kept.parquet; p predict b.model plain.csv -o kept.parquet
     [ "$(stat -c %a kept.parquet)" = 600 ] && ok || bad "the mode of a Parquet file is not kept"
     ls | grep -q partial && bad "something is left behind: $(ls | grep partial)" || ok
+    # Dask's workers as ranks, each reading the query
+    python=/usr/bin/python3 library=$(dirname "$prevail")/libprevail.so
+    if [ -e "$library" ] && "$python" -c 'import distributed, sklearn, pytest' 2>/dev/null; then
+        PYTHONPATH=$here/../../python PREVAIL_LIBRARY=$library PREVAIL_TEST_SOURCE="SELECT x1 AS a, x2, x3, y AS sick FROM 'plain.parquet'" \
+            timeout 120 "$python" -m pytest -q -p no:cacheprovider -c "$here/../../python/pyproject.toml" "$here/../../python/tests/test_dask.py" -k test_dask \
+            >dask.log 2>&1 && ok || { bad "Dask over Parquet"; tail -20 dask.log; }
+    else
+        skip "Dask over Parquet: no libprevail.so, or no python3-distributed, python3-sklearn or python3-pytest"
+    fi
     # mistakes
     refused "an output that a query reads" "plain.csv" "$prevail" predict b.model "SELECT * FROM 'plain.csv'" -o plain.csv
     refused "an output among many" "parts/1.csv" "$prevail" predict b.model 'parts/*.csv' -o parts/1.csv

@@ -1,0 +1,98 @@
+"""Fits over the workers of a Dask cluster.
+
+    from dask.distributed import Client
+    from prevail import PrevalenceClassifier
+    from prevail.dask import fit
+
+    client = Client("scheduler:8786")
+    model = fit(PrevalenceClassifier(prevalence=0.01), "/data/visits/*.parquet", "cancer", client=client)
+
+Each worker takes part as one rank, reads the source from where it lies, and does its share of every pass over the rows; the
+coefficients are those of one process, to the last bit. What the ranks exchange goes from worker to worker, through an
+actor on one of them.
+"""
+
+import asyncio
+import itertools
+
+from distributed import default_client, wait
+
+from ._ranks import Ranks
+
+
+class _Meeting:
+    """Where the ranks hand in what they have, and wait for what the others have."""
+
+    def __init__(self, size):
+        self.size = size
+        self.open = {}  # by number of the exchange: what came so far, and the event that all of it is there
+        self.broken = None
+
+    async def gather(self, number, rank, mine):
+        parts, whole = self.open.setdefault(number, ({}, asyncio.Event()))
+        parts[rank] = mine
+        if len(parts) == self.size or self.broken:
+            whole.set()
+        await whole.wait()
+        if self.broken:
+            raise RuntimeError(self.broken)
+        if len(parts) == self.size:
+            self.open.pop(number, None)
+        return [parts[i] for i in range(self.size)]
+
+    async def break_up(self, why):
+        self.broken = why
+        for _, whole in self.open.values():
+            whole.set()
+
+
+def _take_part(estimator, source, target, arguments, rank, size, meeting):
+    numbers = itertools.count()
+    ranks = Ranks(rank, size, lambda mine: meeting.gather(next(numbers), rank, mine).result())
+    return estimator.fit_source(source, target, ranks=ranks, **arguments)
+
+
+def _lost(client, workers):
+    there = client.scheduler_info()["workers"]
+    return next((worker for worker in workers if worker not in there), None)
+
+
+def fit(estimator, source, target, *, client=None, workers=None, **arguments):
+    """Fits, and returns the estimator as fitted.
+
+    Parameters
+    ----------
+    estimator : PrevalenceClassifier
+        What to fit; it stays as it is.
+    source, target, **arguments
+        As for `PrevalenceClassifier.fit_source`. Every worker must be able to read the source.
+    client : distributed.Client, optional
+        The cluster; by default the current one.
+    workers : list of str, optional
+        The workers to take part, by address; by default all of them.
+    """
+    client = client or default_client()
+    workers = list(workers or client.scheduler_info()["workers"])
+    if not workers:
+        raise RuntimeError("the cluster has no workers")
+    meeting = client.submit(_Meeting, len(workers), actor=True, workers=workers[:1], pure=False).result()
+    parts = [
+        client.submit(
+            _take_part, estimator, source, target, arguments, rank, len(workers), meeting, workers=[worker], pure=False
+        )
+        for rank, worker in enumerate(workers)
+    ]
+    waiting, lost = set(parts), None
+    while waiting and lost is None:
+        try:
+            waiting = set(wait(list(waiting), timeout=1, return_when="FIRST_COMPLETED").not_done)
+        except TimeoutError:
+            lost = _lost(client, workers)
+        except asyncio.TimeoutError:  # another one before Python 3.11
+            lost = _lost(client, workers)
+    if lost is not None:
+        if lost != workers[0]:
+            meeting.break_up(f"the worker {lost} is gone").result()
+        client.cancel(parts)
+        raise RuntimeError(f"the worker {lost} is gone; the fit has to begin anew")
+    return parts[0].result()

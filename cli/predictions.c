@@ -38,11 +38,12 @@ static void add_number(text *t, double value) {
     t->length += (size_t)pv_format_double(value, reserve(t, 32), 32);
 }
 
-static void add_cell(text *t, const pv_column *column, size_t row) {
+static void add_cell(text *t, const pv_table *table, size_t c, size_t row) {
+    const pv_column *column = &table->column[c];
     if (column->type == PV_COLUMN_TEXT)
         add_field(t, column->code[row] >= 0 ? column->level[column->code[row]] : "");
-    else if (!isnan(column->number[row]))
-        add_number(t, column->number[row]);
+    else if (!isnan(pv_table_number(table, c, row)))
+        add_number(t, pv_table_number(table, c, row));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -184,7 +185,7 @@ static void add_row(text *t, const writer *w, size_t n) {
     for (size_t i = 0; i < what->copies; i++) {
         if (i > 0)
             add_byte(t, ',');
-        add_cell(t, &what->table->column[what->copy[i]], row);
+        add_cell(t, what->table, what->copy[i], row);
     }
     if (what->copies == 0)
         t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", what->before + row + 1);

@@ -24,7 +24,9 @@ typedef struct pv_column {
     int32_t *code;  /* [rows] of a TEXT column: index into level; -1 where missing */
     char **level;   /* [levels], in order of first appearance */
     int32_t levels;
-    bool borrowed; /* number is not the table's */
+    bool borrowed;       /* number is not the table's */
+    const float *single; /* [rows]: the numbers, where number is NULL: of a packed table in single precision that would
+                            not fit the memory the context is allowed. pv_table_number has either */
 } pv_column;
 
 /* How a file was said to be written, where that was not as usual. A schema keeps it: later tables are read alike,
@@ -370,7 +372,7 @@ PV_MUST_USE pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles);
 typedef struct pv_dataset {
     size_t rows;
     int features;
-    double *x;            /* [rows][features]; NULL for images */
+    double *x;            /* [rows][features]; NULL for images, and with columns */
     int32_t *label;       /* [rows]; NULL without a target. With frequencies: the label of the largest, the first of
                              equals; folds go by it */
     double *frequency;    /* [rows][classes]: votes as soft labels, the target then; NULL: label is */
@@ -391,7 +393,9 @@ typedef struct pv_dataset {
     const pv_image_encoding *image; /* borrowed from the schema */
     char *source;                   /* name of the table, for messages and models; NULL: none */
     uint64_t hash;                  /* of the table */
-    size_t voteless; /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
+    size_t voteless;            /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
+    struct pv_columns *columns; /* of a packed table: what pv_dataset_rows makes rows of, where their matrix would not
+                                   fit the memory the context is allowed; NULL: there is x */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
@@ -404,8 +408,8 @@ size_t pv_dataset_dropped(const pv_dataset *dataset);
 const int32_t *pv_dataset_labels(const pv_dataset *dataset); /* [rows]; NULL without a target */
 const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], the row of the table each came from */
 
-/* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or the images' fixed views cut into buffer
- * [n][features] (NULL is fine for a matrix). */
+/* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or, made in buffer [n][features], rows of
+ * mapped columns or the images' fixed views (NULL is fine for a matrix). */
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size_t begin, size_t n, double *buffer);
 
 /* Learns a schema from a training table, and the data set that the table is by it. The caller frees both. Refuses:

@@ -86,6 +86,12 @@ bool pv__spill_free(pv_ctx *ctx, void *at);
 void pv__spill_watch(pv_ctx *ctx, void *at, size_t bytes, bool on);
 /* In loops that leap over rows, where a row brings many pages and the watcher may be late: gives pages back now. */
 void pv__spill_breathe(const pv_ctx *ctx);
+/* Bytes of a mapped file are read soon. */
+void pv__expect_pages(const void *at, size_t bytes);
+/* They are not read again soon: where memory is limited, the process lets go of them. For mapped files alone. */
+void pv__pass_pages(const void *at, size_t bytes);
+/* Whether a block of so many bytes would lie in a file. */
+bool pv__spill_wanted(const pv_ctx *ctx, size_t bytes);
 void pv__spill_end(pv_ctx *ctx);
 bool pv__allocates_plainly(const pv_ctx *ctx); /* with malloc and free */
 PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);

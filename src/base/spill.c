@@ -65,6 +65,22 @@ static void give_back(const pv__spill *s) {
             madvise(s->blocks[i].at, s->blocks[i].bytes, MADV_DONTNEED); /* of a file: nothing is lost */
 }
 
+/* Of the pages that the bytes lie in, whole or in part. */
+static void advise(const void *at, size_t bytes, int advice) {
+    size_t before = (uintptr_t)at % (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *first;
+    memcpy(&first, &at, sizeof first); /* it is not written to */
+    madvise((char *)first - before, bytes + before, advice);
+}
+
+void pv__expect_pages(const void *at, size_t bytes) {
+    advise(at, bytes, MADV_WILLNEED);
+}
+
+void pv__pass_pages(const void *at, size_t bytes) {
+    advise(at, bytes, MADV_DONTNEED);
+}
+
 void pv__spill_breathe(const pv_ctx *ctx) {
     pv__spill *s = ctx->root->spill;
     if (!s || !s->watching || resident() <= s->allowed / 4 * 3)
@@ -186,14 +202,29 @@ static pv_status map_file(pv_ctx *ctx, pv__spill *s, size_t bytes, void **made) 
 
 /* ---- what pv__alloc and the like ask ----------------------------------------------------------------------------- */
 
+/* The caller has the lock. */
+static bool fits(const pv__spill *s, size_t bytes) {
+    return s->held < s->allowed / 2 && bytes <= s->allowed / 2 - s->held;
+}
+
+bool pv__spill_wanted(const pv_ctx *ctx, size_t bytes) {
+    pv__spill *s = ctx->root->spill;
+    if (!s || bytes < s->large)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    bool wanted = !fits(s, bytes);
+    pthread_mutex_unlock(&s->lock);
+    return wanted;
+}
+
 pv_status pv__spill_alloc(pv_ctx *ctx, size_t bytes, void **made) {
     pv__spill *s = ctx->root->spill;
     *made = NULL;
     if (!s || bytes < s->large)
         return PV_OK;
     pthread_mutex_lock(&s->lock);
-    bool fits = s->held < s->allowed / 2 && bytes <= s->allowed / 2 - s->held;
-    if (fits) {
+    bool held = fits(s, bytes);
+    if (held) {
         *made = calloc(bytes, 1);
         if (*made && !add(s, *made, bytes, MEMORY)) {
             free(*made);
@@ -201,7 +232,7 @@ pv_status pv__spill_alloc(pv_ctx *ctx, size_t bytes, void **made) {
         }
     }
     pthread_mutex_unlock(&s->lock);
-    return fits ? PV_OK : map_file(ctx, s, bytes, made);
+    return held ? PV_OK : map_file(ctx, s, bytes, made);
 }
 
 /* Grows or shrinks a mapped file; the content of ordinary memory moves to a new block. */

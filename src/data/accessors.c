@@ -30,7 +30,7 @@ const char *pv_table_name(const pv_table *table, size_t column, pv_column_type *
 double pv_table_number(const pv_table *table, size_t column, size_t row) {
     if (column >= table->columns || row >= table->rows || table->column[column].type != PV_COLUMN_NUMBER)
         return (double)NAN;
-    return table->column[column].number[row];
+    return pv__cell_number(&table->column[column], row);
 }
 
 const char *pv_table_text(const pv_table *table, size_t column, size_t row) {

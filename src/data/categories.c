@@ -37,7 +37,7 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
             continue;
         }
         if (column->type == PV_COLUMN_NUMBER) {
-            pv_format_double(column->number[row], text, sizeof text);
+            pv_format_double(pv__cell_number(column, row), text, sizeof text);
             PV_GOTO(done, add_level(ctx, &dictionary, categories, text, &categories->code[i]));
             continue;
         }

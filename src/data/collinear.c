@@ -24,10 +24,11 @@ typedef struct factor {
     bool *chosen;         /* [n] */
     double *mean, *scale; /* [n] */
     double *block;        /* [BLOCK][n] */
+    double *row;          /* [n + 1], one that is made of columns */
 } factor;
 
 static void factor_free(pv_ctx *ctx, factor *f) {
-    void *owned[] = {f->c, f->l, f->rest, f->pivot, f->chosen, f->mean, f->scale, f->block};
+    void *owned[] = {f->c, f->l, f->rest, f->pivot, f->chosen, f->mean, f->scale, f->block, f->row};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         pv__free(ctx, owned[i]);
     *f = (factor){0};
@@ -44,6 +45,7 @@ static pv_status factor_new(pv_ctx *ctx, size_t n, factor *f) {
     PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->mean, &f->mean));
     PV_GOTO(fail, pv__alloc(ctx, n, sizeof *f->scale, &f->scale));
     PV_GOTO(fail, pv__alloc(ctx, BLOCK * n, sizeof *f->block, &f->block));
+    PV_GOTO(fail, pv__alloc(ctx, n + 1, sizeof *f->row, &f->row));
     return PV_OK;
 fail:
     factor_free(ctx, f);
@@ -53,7 +55,7 @@ fail:
 /* Row i of m evenly spaced ones. */
 static const double *sampled_row(const factor *f, const pv_dataset *data, size_t i, size_t m) {
     size_t row = m == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)m));
-    return data->x + row * (size_t)data->features + f->first;
+    return pv_dataset_rows(NULL, data, row, 1, f->row) + f->first;
 }
 
 static void correlate(const pv_dataset *data, size_t m, factor *f) {

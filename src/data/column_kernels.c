@@ -87,5 +87,60 @@ static size_t pick(size_t n, const double *x, int bits, size_t *at) {
     return picked;
 }
 
+/* No number is below nothing. */
+static bool all_near(size_t n, const double *value) {
+    vi near = (vi)(v_set(0) < v_set(1));
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vd x = v_load(value + i);
+        near &= (vi)(x <= v_set(PV__FARTHEST)) & (vi)(x >= v_set(-PV__FARTHEST));
+    }
+    bool all = true;
+    for (; i < n; i++)
+        all &= fabs(value[i]) <= PV__FARTHEST;
+    for (int lane = 0; lane < VL; lane++)
+        all &= near[lane] != 0;
+    return all;
+}
+
+static bool standardise(size_t n, const double *x, double mean, double sd, double *value) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        v_store(value + i, (v_load(x + i) - v_set(mean)) / v_set(sd));
+    for (; i < n; i++)
+        value[i] = (x[i] - mean) / sd;
+    return all_near(n, value);
+}
+
+typedef float half __attribute__((vector_size(sizeof(vd) / 2))); /* as many of single precision */
+
+static void widen(size_t n, const float *x, double *value) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        half single;
+        memcpy(&single, x + i, sizeof single);
+        v_store(value + i, __builtin_convertvector(single, vd));
+    }
+    for (; i < n; i++)
+        value[i] = (double)x[i];
+}
+
+static bool standardise_single(size_t n, const float *x, double mean, double sd, double *value) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        half single;
+        memcpy(&single, x + i, sizeof single);
+        v_store(value + i, (__builtin_convertvector(single, vd) - v_set(mean)) / v_set(sd));
+    }
+    for (; i < n; i++)
+        value[i] = ((double)x[i] - mean) / sd;
+    return all_near(n, value);
+}
+
 extern const pv__column_kernels PV_KERNEL(pv__column_kernels);
-const pv__column_kernels PV_KERNEL(pv__column_kernels) = {all_finite, moments, pick};
+const pv__column_kernels PV_KERNEL(pv__column_kernels) = {.finite = all_finite,
+                                                          .moments = moments,
+                                                          .pick = pick,
+                                                          .standardise = standardise,
+                                                          .standardise_single = standardise_single,
+                                                          .widen = widen};

@@ -23,34 +23,60 @@ bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
     return all;
 }
 
-void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite) {
+enum { BLOCK = 1024, PASSED = 512 * BLOCK }; /* rows of a mapped column that are let go of at once */
+
+const double *pv__numbers_block(pv__numbers numbers, const pv_dataset *data, bool all_rows, size_t begin, size_t rows,
+                                double *buffer) {
+    if (all_rows && numbers.wide)
+        return numbers.wide + begin;
+    if (all_rows) {
+        if (begin % PASSED == 0 && begin > 0)
+            pv__pass_pages(numbers.narrow + begin - PASSED, PASSED * sizeof *numbers.narrow);
+        pv__column_kernels_get()->widen(rows, numbers.narrow + begin, buffer);
+        return buffer;
+    }
+    for (size_t i = 0; i < rows; i++)
+        buffer[i] = pv__number_at(numbers, data->table_row[begin + i]);
+    return buffer;
+}
+
+static bool all_finite(pv__numbers numbers, size_t rows) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
+    bool finite = true;
+    double block[BLOCK];
+    if (numbers.wide)
+        return kernels->finite(rows, numbers.wide);
+    for (size_t begin = 0; finite && begin < rows; begin += BLOCK) {
+        size_t n = rows - begin < BLOCK ? rows - begin : BLOCK;
+        finite = kernels->finite(n, pv__numbers_block(numbers, NULL, true, begin, n, block));
+    }
+    return finite;
+}
+
+void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite) {
 #pragma omp parallel for num_threads(pv__columns_team(ctx, columns, table->rows)) schedule(dynamic)
     for (size_t c = 0; c < columns; c++) {
         const pv_column *own = &table->column[column[c]];
-        finite[c] = own->type == PV_COLUMN_NUMBER && kernels->finite(table->rows, own->number);
+        finite[c] = own->type == PV_COLUMN_NUMBER && all_finite(pv__column_numbers(own), table->rows);
     }
 }
 
-static pv__moments sum_rows(const double *number, const pv_dataset *data, bool all_rows, double factor, double shift) {
-    enum { BLOCK = 1024 };
+static pv__moments sum_rows(pv__numbers numbers, const pv_dataset *data, bool all_rows, double factor, double shift) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
     pv__moments sums = {.least = HUGE_VAL, .largest = -HUGE_VAL};
     double taken[BLOCK];
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
-        const double *x = number + begin;
-        for (size_t i = 0; !all_rows && i < rows; i++)
-            taken[i] = number[data->table_row[begin + i]];
-        kernels->moments(rows, all_rows ? x : taken, data->weight ? data->weight + begin : NULL, factor, shift, &sums);
+        const double *x = pv__numbers_block(numbers, data, all_rows, begin, rows, taken);
+        kernels->moments(rows, x, data->weight ? data->weight + begin : NULL, factor, shift, &sums);
     }
     return sums;
 }
 
-static double first_value(const double *number, const pv_dataset *data) {
+static double first_value(pv__numbers numbers, const pv_dataset *data) {
     for (size_t i = 0; i < data->rows; i++)
-        if (!isnan(number[data->table_row[i]]))
-            return number[data->table_row[i]];
+        if (!isnan(pv__number_at(numbers, data->table_row[i])))
+            return pv__number_at(numbers, data->table_row[i]);
     return 0;
 }
 
@@ -64,10 +90,10 @@ static int exponent_for(const pv__moments *sums) {
     return most < -1000 ? 1000 : -most;
 }
 
-void pv__scale_learn(const double *number, const pv_dataset *data, bool all_rows, double *mean, double *sd) {
-    double shift = first_value(number, data);
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd) {
+    double shift = first_value(numbers, data);
     *mean = *sd = 0;
-    pv__moments sums = sum_rows(number, data, all_rows, 1, shift);
+    pv__moments sums = sum_rows(numbers, data, all_rows, 1, shift);
     if (!(sums.weight > 0))
         return;
     *mean = shift;
@@ -81,10 +107,10 @@ void pv__scale_learn(const double *number, const pv_dataset *data, bool all_rows
     double factor = ldexp(1, exponent);
     if (exponent != 0) {
         shift *= factor;
-        sums = sum_rows(number, data, all_rows, factor, shift);
+        sums = sum_rows(numbers, data, all_rows, factor, shift);
     }
     shift += sums.first / sums.weight;
-    sums = sum_rows(number, data, all_rows, factor, shift);
+    sums = sum_rows(numbers, data, all_rows, factor, shift);
     double off = sums.first / sums.weight;
     *mean = ldexp(shift + off, -exponent);
     *sd = ldexp(sqrt(fmax(0, sums.second / sums.weight - off * off)), -exponent);

@@ -21,7 +21,15 @@ typedef struct pv__column_kernels {
     /* Places at [n] of the numbers whose hash begins with so many zeros, bits of it: a fixed share of all numbers, with
      * every cell of each. Returns how many. */
     size_t (*pick)(size_t n, const double *x, int bits, size_t *at);
+    /* value = (x - mean) / sd; whether none of them is missing, or further away than PV__FARTHEST. */
+    bool (*standardise)(size_t n, const double *x, double mean, double sd, double *value);
+    bool (*standardise_single)(size_t n, const float *x, double mean, double sd, double *value);
+    void (*widen)(size_t n, const float *x, double *value);
 } pv__column_kernels;
+
+/* Standard deviations from the mean, beyond which a cell is a mistake: models multiply and add such numbers, and what
+ * overflows is no probability. */
+#define PV__FARTHEST 1e100
 
 const pv__column_kernels *pv__column_kernels_get(void); /* the best this processor has */
 
@@ -29,7 +37,10 @@ const pv__column_kernels *pv__column_kernels_get(void); /* the best this process
 void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite);
 /* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
  * 0 where all values are equal, or there are none. */
-void pv__scale_learn(const double *number, const pv_dataset *data, bool all_rows, double *mean, double *sd);
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd);
+/* Numbers of the data's rows begin ..: where they lie, or brought together in buffer [rows]. */
+const double *pv__numbers_block(pv__numbers numbers, const pv_dataset *data, bool all_rows, size_t begin, size_t rows,
+                                double *buffer);
 /* Whether the data's rows are the table's, in order. */
 bool pv__all_rows(const pv_table *table, const pv_dataset *data);
 

@@ -40,13 +40,13 @@ done:
 
 pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, pv_dataset *data) {
     size_t rows = 0, kept = data->rows;
-    const double *count[2] = {table->column[plan->count[1]].number, table->column[plan->count[0]].number};
+    const pv_column *count[2] = {&table->column[plan->count[1]], &table->column[plan->count[0]]};
     size_t *table_row = NULL;
     data->zero_weight = 0;
     for (size_t i = 0; i < kept; i++) {
         size_t own = 0;
         for (int y = 0; y < 2; y++)
-            own += count[y][data->table_row[i]] > 0;
+            own += pv__cell_number(count[y], data->table_row[i]) > 0;
         rows += own;
         data->zero_weight += own == 0;
     }
@@ -60,7 +60,7 @@ pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *pl
     size_t at = 0;
     for (size_t i = 0; i < kept; i++)
         for (int y = 0; y < 2; y++) {
-            double n = count[y][data->table_row[i]];
+            double n = pv__cell_number(count[y], data->table_row[i]);
             if (!(n > 0))
                 continue;
             table_row[at] = data->table_row[i];

@@ -12,7 +12,7 @@ static void write_cell(FILE *stream, const pv_column *column, size_t row) {
         pv_csv_field(stream, column->level[column->code[row]]);
     } else {
         char text[32];
-        int length = pv_format_double(column->number[row], text, sizeof text);
+        int length = pv_format_double(pv__cell_number(column, row), text, sizeof text);
         fwrite(text, 1, (size_t)length, stream);
     }
 }

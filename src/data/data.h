@@ -51,6 +51,24 @@ static inline int pv__columns_team(const pv_ctx *ctx, size_t columns, size_t row
     return pv__threads_for(ctx, pieces < columns ? pieces : columns);
 }
 
+/* The numbers of a column, in double or in single precision. */
+typedef struct pv__numbers {
+    const double *wide;
+    const float *narrow; /* of a mapped file; wide is NULL then */
+} pv__numbers;
+
+static inline pv__numbers pv__column_numbers(const pv_column *column) {
+    return (pv__numbers){column->number, column->single};
+}
+
+static inline double pv__number_at(pv__numbers numbers, size_t row) {
+    return numbers.wide ? numbers.wide[row] : (double)numbers.narrow[row];
+}
+
+static inline double pv__cell_number(const pv_column *column, size_t row) {
+    return pv__number_at(pv__column_numbers(column), row);
+}
+
 /* ---- columns of what is in memory (memory_table.c) --------------------------------------------------------------- */
 
 /* A column that is not yet the table's. The name NULL: x and its number. */
@@ -127,7 +145,17 @@ pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *opti
 
 bool pv__packed_recognise(const char *path);
 PV_MUST_USE pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table);
-void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed); /* NULL is fine */
+void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed);                       /* NULL is fine */
+PV_MUST_USE pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed); /* not written to meanwhile */
+struct pv_packed *pv__packed_share(struct pv_packed *packed); /* another owner, who closes it too */
+/* (matrix.c) The matrix of data that have columns in its place. The caller frees *x. */
+PV_MUST_USE pv_status pv__matrix_make(pv_ctx *ctx, const pv_dataset *data, double **x);
+/* (matrix.c) The same of their file as of a table's; nothing for other data. */
+PV_MUST_USE pv_status pv__columns_unchanged(pv_ctx *ctx, const pv_dataset *data);
+/* (matrix.c) Rows begin .. begin+n-1 are asked for soon. */
+void pv__columns_expect(const pv_dataset *data, size_t begin, size_t n);
+/* (matrix.c) They are done with for now. */
+void pv__columns_pass(const pv_dataset *data, size_t begin, size_t n);
 /* Refuses where the table's file was written to since it was opened. */
 PV_MUST_USE pv_status pv__packed_unchanged(pv_ctx *ctx, const pv_table *table);
 

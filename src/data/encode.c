@@ -8,6 +8,7 @@ void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
     if (!dataset)
         return;
     pv__free(ctx, dataset->x);
+    pv__columns_free(ctx, dataset->columns);
     pv__free(ctx, dataset->label);
     pv__free(ctx, dataset->weight);
     pv__free(ctx, dataset->frequency);
@@ -229,7 +230,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     PV_GOTO(done, roles->votes ? pv__votes_learn(ctx, table, roles->votes, schema, data)
                                : learn_labels(ctx, table, &plan, roles, schema, data));
     PV_GOTO(done, pv__sources_learn(ctx, table, &plan, roles, data, schema, code));
-    PV_GOTO(done, pv__sources_fill(ctx, table, &plan, schema, code, PV_UNSEEN_REFUSE, data));
+    PV_GOTO(done, pv__sources_fill(ctx, table, &plan, schema, code, PV_UNSEEN_REFUSE, true, data));
     PV_GOTO(done, pv__suspect_leaks(ctx, data, schema));
     if (roles->collinear != PV_COLLINEAR_KEEP)
         status = pv__collinear_check(ctx, table, data, schema, roles->collinear == PV_COLLINEAR_REFUSE);
@@ -329,7 +330,7 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
     const pv_column *first = &table->column[column];
     char number[32], count[80];
     if (first->type == PV_COLUMN_NUMBER)
-        pv_format_double(first->number[row], number, sizeof number);
+        pv_format_double(pv__cell_number(first, row), number, sizeof number);
     if (table->told) /* how many there are in all, nobody knows yet */
         pv__format(count, sizeof count, "rows have");
     else
@@ -376,7 +377,7 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
                                        schema->source[s].levels, "level", roles->unseen == PV_UNSEEN_REFUSE, &code[s]));
     count_unseen(ctx, schema, table, &plan, code, roles->unseen, data);
     PV_GOTO(done, pv__terms_apply(ctx, table, data, schema, code, roles->unseen, &plan));
-    status = pv__sources_fill(ctx, table, &plan, schema, code, roles->unseen, data);
+    status = pv__sources_fill(ctx, table, &plan, schema, code, roles->unseen, false, data);
 done:
     free_codes(ctx, code, plan.features);
     pv__plan_free(ctx, &plan);

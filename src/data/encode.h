@@ -90,15 +90,25 @@ enum { PV__MISSING = -1, PV__UNSEEN = -2 }; /* codes of cells that have no level
  * of text columns, [data->rows] each, which the caller frees. */
 PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,
                                         const pv_dataset *data, pv_schema *schema, int32_t **code);
-/* The matrix. unseen: the rule for cells of code PV__UNSEEN. */
-PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
-                                       const pv_schema *schema, int32_t *const *code, int unseen, pv_dataset *data);
 /* x: a row's features of a text column. A level without rows in what was learned is one that was not seen. */
 void pv__source_relearn(const pv_source_column *learned, double *x);
 
+/* ---- matrix.c ---------------------------------------------------------------------------------------------------- */
+
+/* The matrix, or what its rows are made of; takes over what it needs of code. unseen: the rule for cells of code
+ * PV__UNSEEN. learned: the schema was, from these rows. */
+PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
+                                       const pv_schema *schema, int32_t **code, int unseen, bool learned,
+                                       pv_dataset *data);
+void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns); /* NULL is fine */
+/* Rows begin .. begin+n-1 of data that have columns in the place of a matrix, into x [n][features]. */
+void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x);
+
 /* The numbers of source s, by rows of the table. */
-static inline const double *pv__plan_numbers(const pv__plan *plan, const pv_table *table, size_t s) {
-    return plan->made && plan->made[s] ? plan->made[s] : table->column[plan->feature[s]].number;
+static inline pv__numbers pv__plan_numbers(const pv__plan *plan, const pv_table *table, size_t s) {
+    if (plan->made && plan->made[s])
+        return (pv__numbers){.wide = plan->made[s]};
+    return pv__column_numbers(&table->column[plan->feature[s]]);
 }
 
 /* ---- terms.c ----------------------------------------------------------------------------------------------------- */
@@ -145,7 +155,7 @@ void pv__basis_fill(const pv_term *term, const double *x, size_t n, double *valu
 /* ---- suspects.c -------------------------------------------------------------------------------------------------- */
 
 /* Warns of a column of numbers that looks like names of rows. */
-void pv__suspect_id(pv_ctx *ctx, const double *number, const pv_dataset *data, const char *name);
+void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, const char *name);
 /* Warns of columns, features or the group, that look like matched sets. */
 PV_MUST_USE pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
                                        const pv_schema *schema);

@@ -252,6 +252,12 @@ pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
 
 /* ---- rows of a dataset ------------------------------------------------------------------------------------------- */
 
+static void take_row(const pv_dataset *data, size_t row, double *x) {
+    const double *from = pv_dataset_rows(NULL, data, row, 1, x);
+    if (from != x)
+        memcpy(x, from, (size_t)data->features * sizeof *x);
+}
+
 pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row, pv_dataset **taken) {
     *taken = NULL;
     pv_dataset *made;
@@ -290,7 +296,7 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
         if (data->images)
             made->image_row[i] = data->image_row[row[i]];
         else
-            memcpy(made->x + i * d, data->x + row[i] * d, d * sizeof *made->x);
+            take_row(data, row[i], made->x + i * d);
         if (data->frequency)
             memcpy(made->frequency + i * k, data->frequency + row[i] * k, k * sizeof *made->frequency);
         made->table_row[i] = data->table_row ? data->table_row[row[i]] : row[i];

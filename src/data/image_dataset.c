@@ -329,6 +329,10 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
 
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *data, size_t begin, size_t n, double *buffer) {
     size_t d = (size_t)data->features;
+    if (data->columns) {
+        pv__columns_rows(data, begin, n, buffer);
+        return buffer;
+    }
     if (!data->images)
         return data->x + begin * d;
 #pragma omp parallel for num_threads(pv__threads_for(ctx, n)) schedule(dynamic)

@@ -8,7 +8,8 @@
  * A column is "double", "single" (numbers, NaN for missing) or "code" (int32, -1 for missing); "line" is the last of
  * all, uint64, where the source's rows do not lie on a line each. Where a column lies follows from its place: a header
  * cannot point anywhere. Numbers in double precision stay in the mapped file; what indexes something is read into
- * memory and checked there (source.c says why). Single precision is turned into double precision as it is read.
+ * memory and checked there (source.c says why). Single precision is turned into double precision as it is read; where
+ * that would not fit the context's memory it stays in the mapped file, and its cells become doubles as they are used.
  *
  * A table that was packed keeps its source's name and hash: what is learned from it has the same bytes.
  */
@@ -28,6 +29,7 @@ enum { ALIGN = 4096, COLUMNS_MAX = 1000000 };
 struct pv_packed {
     char *path;
     pv__source source;
+    int owners; /* the table, and datasets that make their rows of its columns */
 };
 
 typedef enum kind { KIND_DOUBLE, KIND_SINGLE, KIND_CODE, KIND_LINE } kind;
@@ -88,20 +90,29 @@ static pv_status make_header(pv_ctx *ctx, const pv_table *table, bool single, ui
     return pv__json_dump(ctx, root, "a name, or a level, of the table is not UTF-8; save the data as UTF-8", text);
 }
 
+static const double *wide_cells(const pv_column *column, size_t at, size_t n, double *buffer) {
+    if (column->number)
+        return column->number + at;
+    for (size_t i = 0; i < n; i++)
+        buffer[i] = (double)column->single[at + i];
+    return buffer;
+}
+
 /* Of the table's rows, a piece at a time. */
 static void write_cells(FILE *stream, const pv_table *table, const pv_column *column, kind k) {
     enum { PIECE = 8192 };
     float numbers[PIECE];
+    double wide[PIECE];
     uint64_t lines[PIECE];
     for (size_t at = 0; at < table->rows && !ferror(stream); at += PIECE) {
         size_t n = table->rows - at < PIECE ? table->rows - at : PIECE;
         const void *from = numbers;
         if (k == KIND_DOUBLE)
-            from = column->number + at;
+            from = wide_cells(column, at, n, wide);
         else if (k == KIND_CODE)
             from = column->code + at;
         for (size_t i = 0; k == KIND_SINGLE && i < n; i++)
-            numbers[i] = (float)column->number[at + i];
+            numbers[i] = (float)pv__cell_number(column, at + i);
         for (size_t i = 0; k == KIND_LINE && i < n; i++)
             lines[i] = table->line[at + i];
         fwrite(k == KIND_LINE ? lines : from, kind_size[k], n, stream);
@@ -118,7 +129,7 @@ static void pad(FILE *stream, uint64_t *at, uint64_t size) {
 static pv_status check_single(pv_ctx *ctx, const pv_table *table) {
     for (size_t c = 0; c < table->columns; c++)
         for (size_t i = 0; table->column[c].type == PV_COLUMN_NUMBER && i < table->rows; i++) {
-            double x = table->column[c].number[i];
+            double x = pv__cell_number(&table->column[c], i);
             if (x - x == 0 && !((float)x - (float)x == 0))
                 return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, i), c + 1,
                                    "%g is too large for single precision; leave `single` out, or scale the column", x);
@@ -216,6 +227,7 @@ typedef struct reader {
     pv__source *source;
     pv_table *table;
     uint64_t at; /* where the next column begins, before it is aligned */
+    bool narrow; /* single precision stays in the file */
 } reader;
 
 /* The place of the next n cells; refuses those that the file has not. */
@@ -290,11 +302,14 @@ static pv_status read_column(reader *r, json_t *from, pv_column *column) {
         PV_TRY(read_levels(r, json_object_get(from, "levels"), column));
         return read_codes(r, place, column);
     }
-    if (k == KIND_SINGLE)
+    void *cells = r->source->mapped + place;
+    if (k == KIND_SINGLE && !r->narrow)
         return read_single(r, place, column);
     column->borrowed = true;
-    void *cells = r->source->mapped + place;
-    column->number = cells;
+    if (k == KIND_SINGLE)
+        column->single = cells;
+    else
+        column->number = cells;
     return PV_OK;
 }
 
@@ -334,6 +349,16 @@ static pv_status check_names(reader *r) {
     return status;
 }
 
+/* Whether its columns of single precision, as doubles, would not fit the context's memory. */
+static bool is_wide(const reader *r, json_t *columns) {
+    size_t count = 0, bytes;
+    for (size_t c = 0; c < json_array_size(columns); c++) {
+        const char *word = json_string_value(json_object_get(json_array_get(columns, c), "kind"));
+        count += word && strcmp(word, kind_name[KIND_SINGLE]) == 0;
+    }
+    return !__builtin_mul_overflow(r->table->rows * sizeof(double), count, &bytes) && pv__spill_wanted(r->ctx, bytes);
+}
+
 static pv_status read_table(reader *r, json_t *root, size_t rest) {
     const char *hash = json_string_value(json_object_get(root, "hash"));
     json_t *columns = json_object_get(root, "columns");
@@ -347,6 +372,7 @@ static pv_status read_table(reader *r, json_t *root, size_t rest) {
     if (end != hash + 16 || *end)
         return damaged(r->ctx, r->source->path, "its hash is none");
     uint64_t begin = aligned(r->at);
+    r->narrow = is_wide(r, columns);
     PV_TRY(pv__alloc(r->ctx, n, sizeof *r->table->column, &r->table->column));
     for (size_t c = 0; c < n; c++) {
         r->table->columns = c + 1;
@@ -362,7 +388,7 @@ static pv_status read_table(reader *r, json_t *root, size_t rest) {
 }
 
 void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed) {
-    if (!packed)
+    if (!packed || --packed->owners > 0)
         return;
     pv__spill_watch(ctx, packed->source.mapped, packed->source.size, false);
     pv__source_close(&packed->source);
@@ -370,10 +396,17 @@ void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed) {
     pv__free(ctx, packed);
 }
 
+struct pv_packed *pv__packed_share(struct pv_packed *packed) {
+    packed->owners++;
+    return packed;
+}
+
+pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed) {
+    return pv__source_look(&packed->source) == PV_SOURCE_WRITTEN ? pv__source_changed(ctx, &packed->source) : PV_OK;
+}
+
 pv_status pv__packed_unchanged(pv_ctx *ctx, const pv_table *table) {
-    if (!table->packed || pv__source_look(&table->packed->source) != PV_SOURCE_WRITTEN)
-        return PV_OK;
-    return pv__source_changed(ctx, &table->packed->source);
+    return table->packed ? pv__packed_same(ctx, table->packed) : PV_OK;
 }
 
 pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table) {
@@ -385,6 +418,7 @@ pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table) {
     pv_status status;
     PV_TRY(pv__alloc(ctx, 1, sizeof *packed, &packed));
     packed->source.descriptor = -1;
+    packed->owners = 1;
     PV_GOTO(fail, pv__strdup(ctx, path, &packed->path));
     PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *made, &made));
     PV_GOTO(fail, pv__source_open(ctx, packed->path, &packed->source));

@@ -42,8 +42,8 @@ static void put_column(const pv__duckdb_functions *f, const pv_column *column, s
                        pv__handle vector) {
     double *number = column->type == PV_COLUMN_NUMBER ? f->vector_get_data(vector) : NULL;
     uint64_t *valid = NULL;
-    if (number)
-        memcpy(number, column->number + row, n * sizeof *number);
+    for (size_t i = 0; number && i < n; i++)
+        number[i] = pv__cell_number(column, row + i);
     for (size_t i = 0; i < n; i++) {
         if (pv__cell_missing(column, row + i)) {
             if (!valid) {

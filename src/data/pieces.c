@@ -62,6 +62,7 @@ static pv_status take_part(pv_ctx *ctx, const pv_table *whole, size_t first, siz
     for (size_t c = 0; c < whole->columns; c++) {
         made->column[c] = whole->column[c];
         made->column[c].number = whole->column[c].number ? whole->column[c].number + first : NULL;
+        made->column[c].single = whole->column[c].single ? whole->column[c].single + first : NULL;
         made->column[c].code = whole->column[c].code ? whole->column[c].code + first : NULL;
     }
     *part = made;

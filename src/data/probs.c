@@ -273,10 +273,11 @@ static const char *wrong_probability(double p) {
 /* p [rows][classes] from the dataset's matrix [rows][width], where width may be one less than classes. */
 static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t width, pv_probs *made) {
     size_t classes = (size_t)made->classes;
+    double row_of[PV__LABELS_MAX]; /* where it is made of columns */
     PV_TRY(pv__alloc(ctx, made->data->rows * classes, sizeof *made->p, &made->p));
     for (size_t n = 0; n < made->data->rows; n++) {
         size_t row = made->data->table_row[n];
-        const double *from = made->data->x + n * width;
+        const double *from = pv_dataset_rows(ctx, made->data, n, 1, row_of);
         double *to = made->p + n * classes, sum = 0;
         for (size_t i = 0; i < width; i++) {
             const char *wrong = wrong_probability(from[i]);

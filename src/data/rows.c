@@ -19,7 +19,7 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     const pv_column *weights = &table->column[column];
     double total = 0;
     for (size_t row = 0; row < table->rows; row++) {
-        double weight = weights->number[row];
+        double weight = pv__cell_number(weights, row);
         if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing one is seen to with the other cells */
             return PV__FAIL_CELL(
                 ctx, table, row, column,
@@ -40,13 +40,15 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
 }
 
 static pv_status check_counts(pv_ctx *ctx, const pv_table *table, size_t column) {
-    const double *count = table->column[column].number;
-    for (size_t row = 0; row < table->rows; row++)
-        if (!isnan(count[row]) && !pv_weight_sound(count[row]))
+    const pv_column *counts = &table->column[column];
+    for (size_t row = 0; row < table->rows; row++) {
+        double count = pv__cell_number(counts, row);
+        if (!isnan(count) && !pv_weight_sound(count))
             return PV__FAIL_CELL(ctx, table, row, column,
                                  "%g in column '%s' is not a count of people: 0, or from 1e-100 to 1e100; correct the "
                                  "cell",
-                                 count[row], pv__show(table->column[column].name).text);
+                                 count, pv__show(counts->name).text);
+    }
     return PV_OK;
 }
 
@@ -58,7 +60,7 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
         if (states->state[row] == NO_WEIGHT)
             continue;
         if (!pv__cell_missing(column, row)) {
-            if (feature && column->type == PV_COLUMN_NUMBER && isinf(column->number[row]))
+            if (feature && column->type == PV_COLUMN_NUMBER && isinf(pv__cell_number(column, row)))
                 return PV__FAIL_CELL(ctx, table, row, c,
                                      "'%s' is infinite here, or beyond the largest number; correct the cell",
                                      pv__show(column->name).text);
@@ -156,7 +158,7 @@ pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *pl
     if (plan->weights < table->columns) {
         PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *data->weight, &data->weight));
         for (size_t i = 0; i < data->rows; i++)
-            data->weight[i] = table->column[plan->weights].number[data->table_row[i]];
+            data->weight[i] = pv__cell_number(&table->column[plan->weights], data->table_row[i]);
     }
     if (pv__plan_counts(plan, table))
         status = pv__counts_rows(ctx, table, plan, data);

@@ -17,146 +17,8 @@
 #include "data/encode.h"
 #include "base/number.h"
 
-static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either is rare */
-
 size_t pv_source_width(const pv_source_column *source) {
     return (source->type == PV_COLUMN_NUMBER ? 1 : (size_t)source->levels - 1) + source->missing;
-}
-
-/* ---- the matrix -------------------------------------------------------------------------------------------------- */
-
-/* Standard deviations from the mean, beyond which a cell is a mistake: models multiply and add such numbers, and what
- * overflows is no probability. */
-static const double FARTHEST = 1e100;
-
-static double standardise(double number, const pv_source_column *source) {
-    return (number - source->mean) / source->sd;
-}
-
-static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
-                            const pv_dataset *data) {
-    for (size_t i = 0; i < data->rows; i++)
-        for (size_t s = 0; s < schema->sources; s++) {
-            const pv_source_column *source = &schema->source[s];
-            size_t row = data->table_row[i], column = plan->feature[s];
-            if (source->type != PV_COLUMN_NUMBER)
-                continue;
-            double number = pv__plan_numbers(plan, table, s)[row];
-            if (isnan(number)) /* filled */
-                continue;
-            if (!(fabs(standardise(number, source)) <= FARTHEST))
-                return PV__FAIL_CELL(ctx, table, row, column,
-                                     "%g in column '%s' is too far from the mean %g of the rows that were learned from "
-                                     "(standard deviation %g) to compute with; correct the cell",
-                                     number, pv__show(source->name).text, source->mean, source->sd);
-        }
-    return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
-}
-
-/* The mean of the rare levels, each by its rows; false where there are none. Where all are rare, none is. */
-static bool put_rare(const pv_source_column *source, double *x) {
-    size_t indicators = (size_t)source->levels - 1;
-    double all = 0, rare = 0;
-    if (!source->rows)
-        return false;
-    for (size_t k = 0; k <= indicators; k++)
-        all += source->rows[k];
-    double few = fmax(RARE_ROWS, RARE_SHARE * all);
-    for (size_t k = 0; k <= indicators; k++)
-        rare += source->rows[k] < few ? source->rows[k] : 0;
-    if (!(rare > 0 && rare < all))
-        return false;
-    for (size_t k = 1; k <= indicators; k++)
-        x[k - 1] = source->rows[k] < few ? source->rows[k] / rare : 0;
-    return true;
-}
-
-/* The row's features of a text column whose cell has no level that the model knows. */
-static void put_unknown(const pv_source_column *source, int32_t code, int rule, double *x) {
-    size_t indicators = (size_t)source->levels - 1, usual = 0;
-    memset(x, 0, pv_source_width(source) * sizeof *x);
-    if (code == PV__UNSEEN && (rule == PV_UNSEEN_REFERENCE || (rule == PV_UNSEEN_OTHER && put_rare(source, x))))
-        return;
-    for (size_t k = 1; source->rows && k <= indicators; k++)
-        usual = source->rows[k] > source->rows[usual] ? k : usual;
-    if (source->missing)
-        x[indicators] = 1;
-    else if (usual > 0)
-        x[usual - 1] = 1;
-}
-
-void pv__source_relearn(const pv_source_column *learned, double *x) {
-    size_t indicators = (size_t)learned->levels - 1, level = 0;
-    if (!learned->rows || (learned->missing && x[indicators] != 0))
-        return;
-    for (size_t k = 1; k <= indicators; k++)
-        level = x[k - 1] == 1 ? k : level;
-    if (!(learned->rows[level] > 0))
-        put_unknown(learned, PV__UNSEEN, PV_UNSEEN_OTHER, x);
-}
-
-/* Rows begin .. end-1 of one column; x: their first feature of it. False where a number is farther than FARTHEST. */
-static bool fill_numbers(const pv_source_column *source, const double *number, const pv_dataset *data, size_t begin,
-                         size_t end, double *x) {
-    size_t features = (size_t)data->features;
-    bool near = true;
-    for (size_t i = begin; i < end; i++, x += features) {
-        double value = standardise(number[data->table_row[i]], source);
-        bool missing = isnan(value);
-        near &= missing || fabs(value) <= FARTHEST;
-        x[0] = missing ? 0 : value;
-        if (source->missing)
-            x[1] = missing;
-    }
-    return near;
-}
-
-static void fill_levels(const pv_source_column *source, const int32_t *code, int unseen, const pv_dataset *data,
-                        size_t begin, size_t end, double *x) {
-    size_t features = (size_t)data->features, indicators = (size_t)source->levels - 1;
-    for (size_t i = begin; i < end; i++, x += features) {
-        if (code[i] < 0) {
-            put_unknown(source, code[i], unseen, x);
-            continue;
-        }
-        for (size_t k = 0; k < indicators; k++)
-            x[k] = code[i] == (int32_t)k + 1;
-        if (source->missing)
-            x[indicators] = 0;
-    }
-}
-
-/* A block of rows at a time, so that the rows being filled stay in cache while the columns are gone through. code:
- * [sources], of text sources [rows] each. */
-static bool fill_matrix(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
-                        int32_t *const *code, int unseen, pv_dataset *data) {
-    enum { BLOCK = 256, BLOCKS_EACH = 64 };
-    bool near = true;
-    size_t blocks = (data->rows + BLOCK - 1) / BLOCK;
-#pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
-    for (size_t b = 0; b < blocks; b++) {
-        size_t begin = b * BLOCK, end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
-        double *x = data->x + begin * (size_t)data->features;
-        for (size_t s = 0; s < schema->sources; s++) {
-            const pv_source_column *source = &schema->source[s];
-            if (source->type == PV_COLUMN_NUMBER)
-                near = fill_numbers(source, pv__plan_numbers(plan, table, s), data, begin, end, x) && near;
-            else
-                fill_levels(source, code[s], unseen, data, begin, end, x);
-            x += pv_source_width(source);
-        }
-    }
-    return near;
-}
-
-pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
-                           int32_t *const *code, int unseen, pv_dataset *data) {
-    data->features = schema->features;
-    PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
-    pv__expect_use(data->x, data->rows * (size_t)data->features * sizeof *data->x);
-    if (!fill_matrix(ctx, table, plan, schema, code, unseen, data))
-        return refuse_far(ctx, table, plan, schema, data);
-    return PV_OK;
 }
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
@@ -168,14 +30,15 @@ static bool any_missing(const pv_column *column, const pv_dataset *data) {
     return false;
 }
 
-/* The scales of numbers [sources], NULL where it is none: each column by one thread. */
-static void learn_scales(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, size_t sources,
-                         const double *const *number, pv_source_column *source) {
+/* The scales of the sources from first on that are numbers: each column by one thread. */
+static void learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data, size_t first,
+                         pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
-#pragma omp parallel for num_threads(pv__columns_team(ctx, sources, data->rows)) schedule(dynamic)
-    for (size_t s = 0; s < sources; s++)
-        if (number[s])
-            pv__scale_learn(number[s], data, all_rows, &source[s].mean, &source[s].sd);
+#pragma omp parallel for num_threads(pv__columns_team(ctx, schema->sources - first, data->rows)) schedule(dynamic)
+    for (size_t s = first; s < schema->sources; s++)
+        if ((plan->made && plan->made[s]) || !plan->category[s])
+            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows, &schema->source[s].mean,
+                            &schema->source[s].sd);
 }
 
 static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source) {
@@ -384,10 +247,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
 static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
                             pv_schema *schema) {
     size_t first = pv__schema_plain(schema);
-    if (schema->sources > first) {
-        double *const *made = plan->made + first;
-        learn_scales(ctx, table, data, schema->sources - first, (const double *const *)made, schema->source + first);
-    }
+    learn_scales(ctx, table, plan, data, first, schema);
     for (size_t s = first; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         source->missing = schema->missing == PV_MISSING_INDICATOR && pv__term_tells_missing(schema, s) &&
@@ -406,12 +266,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
     schema->sources = plan->features;
     schema->missing = roles->missing;
-    const double **number;
-    PV_TRY(pv__alloc(ctx, plan->features, sizeof *number, &number));
-    for (size_t s = 0; s < schema->sources; s++)
-        number[s] = plan->category[s] ? NULL : table->column[plan->feature[s]].number;
-    learn_scales(ctx, table, data, schema->sources, number, schema->source);
-    pv__free(ctx, number);
+    learn_scales(ctx, table, plan, data, 0, schema);
     schema->offset = plan->offset < table->columns;
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
@@ -425,7 +280,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
         }
         source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
         if (!plan->category[s]) {
-            pv__suspect_id(ctx, table->column[column].number, data, source->name);
+            pv__suspect_id(ctx, pv__column_numbers(&table->column[column]), data, source->name);
             PV_TRY(check_scale(ctx, table, column, source));
             continue;
         }

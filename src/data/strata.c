@@ -197,7 +197,7 @@ static int32_t level_of(const pv_source_column *of, const pv_column *column, siz
     if (pv__cell_missing(column, row))
         return -1;
     if (column->type == PV_COLUMN_NUMBER) {
-        int length = pv_format_double(column->number[row], text, sizeof text);
+        int length = pv_format_double(pv__cell_number(column, row), text, sizeof text);
         int32_t found = pv__label_find(of->level, of->levels, text, (size_t)length);
         return found < 0 ? -2 : found;
     }
@@ -215,7 +215,7 @@ static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t row, s
     char text[32], joined[240];
     const pv_column *column = &table->column[c];
     if (column->type == PV_COLUMN_NUMBER)
-        pv_format_double(column->number[row], text, sizeof text);
+        pv_format_double(pv__cell_number(column, row), text, sizeof text);
     pv__join(of->level, (size_t)of->levels, 8, joined, sizeof joined);
     return PV__FAIL_CELL(ctx, table, row, c,
                          "'%s' in column '%s' is not %s: %s; correct the cell, or leave the row out",

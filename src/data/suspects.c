@@ -41,10 +41,10 @@ static bool named_id(const char *name) {
 }
 
 /* Strictly, in the order of the rows, all of them. */
-static bool in_order(const double *number, const pv_dataset *data) {
+static bool in_order(pv__numbers numbers, const pv_dataset *data) {
     bool rises = true, falls = true;
     for (size_t i = 1; (rises || falls) && i < data->rows; i++) {
-        double step = number[data->table_row[i]] - number[data->table_row[i - 1]];
+        double step = pv__number_at(numbers, data->table_row[i]) - pv__number_at(numbers, data->table_row[i - 1]);
         rises = rises && step > 0;
         falls = falls && step < 0;
     }
@@ -52,16 +52,18 @@ static bool in_order(const double *number, const pv_dataset *data) {
 }
 
 /* No two rows have the same whole number. Most columns show two soon. */
-static bool all_different(pv_ctx *ctx, const double *number, const pv_dataset *data) {
+static bool all_different(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data) {
     double *sorted;
     bool different = true;
-    for (size_t i = 0; different && i < data->rows; i++)
-        different = number[data->table_row[i]] == floor(number[data->table_row[i]]);
+    for (size_t i = 0; different && i < data->rows; i++) {
+        double number = pv__number_at(numbers, data->table_row[i]);
+        different = number == floor(number);
+    }
     for (size_t n = ENOUGH; different; n = data->rows) {
         if (pv__alloc(ctx, n, sizeof *sorted, &sorted) != PV_OK)
             return false; /* a warning less */
         for (size_t i = 0; i < n; i++)
-            sorted[i] = number[data->table_row[i]];
+            sorted[i] = pv__number_at(numbers, data->table_row[i]);
         qsort(sorted, n, sizeof *sorted, compare);
         for (size_t i = 1; different && i < n; i++)
             different = sorted[i] != sorted[i - 1];
@@ -72,13 +74,13 @@ static bool all_different(pv_ctx *ctx, const double *number, const pv_dataset *d
     return different;
 }
 
-void pv__suspect_id(pv_ctx *ctx, const double *number, const pv_dataset *data, const char *name) {
+void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, const char *name) {
     const char *why = NULL;
     if (data->rows < ENOUGH)
         return;
-    if (in_order(number, data))
+    if (in_order(numbers, data))
         why = "is in the order of the rows";
-    else if (all_different(ctx, number, data))
+    else if (all_different(ctx, numbers, data))
         why = "has another whole number in every row";
     else if (named_id(name))
         why = "is named as an id is";
@@ -99,13 +101,21 @@ static int compare_scored(const void *a, const void *b) {
     return compare(&((const scored *)a)->x, &((const scored *)b)->x);
 }
 
-/* The area, or what is left of 1 where that is more; of rows evenly spread over the table. 0 without both labels. */
-static double area(const pv_dataset *data, size_t feature, int label, size_t n, scored *row) {
+/* Row i of n that are evenly spread over the table. */
+static size_t spread(const pv_dataset *data, size_t i, size_t n) {
+    return n == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)n));
+}
+
+/* The area, or what is left of 1 where that is more; of rows evenly spread over the table. 0 without both labels.
+ * seen [n][features]: those rows; NULL: buffer [features] has room for one. */
+static double area(const pv_dataset *data, size_t feature, int label, size_t n, const double *seen, double *buffer,
+                   scored *row) {
     size_t features = (size_t)data->features;
     double positives = 0, below = 0, sum = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t at = n == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)n));
-        row[i] = (scored){data->x[at * features + feature], data->label[at] == label};
+        size_t at = spread(data, i, n);
+        const double *x = seen ? seen + i * features : pv_dataset_rows(NULL, data, at, 1, buffer);
+        row[i] = (scored){x[feature], data->label[at] == label};
         positives += row[i].positive;
     }
     qsort(row, n, sizeof *row, compare_scored);
@@ -123,10 +133,11 @@ static double area(const pv_dataset *data, size_t feature, int label, size_t n, 
     return pairs > 0 ? fmax(value, 1 - value) : 0;
 }
 
-static double largest_area(const pv_dataset *data, size_t feature, size_t n, scored *row) {
+static double largest_area(const pv_dataset *data, size_t feature, size_t n, const double *seen, double *buffer,
+                           scored *row) {
     double largest = 0;
     for (int label = data->classes == 2; label < data->classes; label++)
-        largest = fmax(largest, area(data, feature, label, n, row));
+        largest = fmax(largest, area(data, feature, label, n, seen, buffer, row));
     return largest;
 }
 
@@ -135,21 +146,26 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     size_t features = (size_t)data->features;
     int threads = pv__columns_team(ctx, features, 64 * glance); /* sorting takes longer than passing */
     scored *row = NULL;
-    double *largest = NULL;
+    double *largest = NULL, *seen = NULL;                    /* [1 + glance][features], rows that are made of columns */
     if (data->rows < ENOUGH || !data->label || data->weight) /* counts: few rows stand for many */
         return PV_OK;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, features, sizeof *largest, &largest));
+    if (data->columns)
+        PV_GOTO(done, pv__alloc(ctx, 1 + glance, features * sizeof *seen, &seen));
+    for (size_t i = 0; seen && i < glance; i++)
+        (void)pv_dataset_rows(ctx, data, spread(data, i, glance), 1, seen + (1 + i) * features);
     PV_GOTO(done, pv__resize(ctx, (size_t)threads * glance, sizeof *row, &row));
 #pragma omp parallel for num_threads(pv_threads_ready(threads))
     for (size_t f = 0; f < features; f++)
-        largest[f] = largest_area(data, f, glance, row + (size_t)omp_get_thread_num() * glance);
+        largest[f] = largest_area(data, f, glance, seen ? seen + features : NULL, NULL,
+                                  row + (size_t)omp_get_thread_num() * glance);
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         for (size_t f = feature; f < feature + pv_source_width(source); f++) {
             if (largest[f] > MAYBE && glance < data->rows) {
                 PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
-                largest[f] = largest_area(data, f, data->rows, row);
+                largest[f] = largest_area(data, f, data->rows, NULL, seen, row);
             }
             if (largest[f] > LEAK && !(schema->offset && s == 0))
                 source->auc = fmax(source->auc, largest[f]);
@@ -158,6 +174,7 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     }
 done:
     pv__free(ctx, row);
+    pv__free(ctx, seen);
     pv__free(ctx, largest);
     return status;
 }
@@ -190,7 +207,7 @@ static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
 /* Whether most values are of one row alone, which sets are not, of many rows: seen from all rows of a part of the
  * values, without sorting the others. some [PICKED_MOST] is room. */
 enum { MANY = 20000, PICKED = 2000, PICKED_MOST = 4 * PICKED, GROUPS_LEAST = 100 };
-static bool mostly_single(const double *number, const pv_dataset *data, bool all_rows, double *some) {
+static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *some) {
     enum { BLOCK = 1024 };
     const pv__column_kernels *kernels = pv__column_kernels_get();
     size_t taken = 0, groups = 0, single = 0, at[BLOCK];
@@ -200,9 +217,7 @@ static bool mostly_single(const double *number, const pv_dataset *data, bool all
         bits++;
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
-        for (size_t i = 0; !all_rows && i < rows; i++)
-            block[i] = number[data->table_row[begin + i]];
-        const double *x = all_rows ? number + begin : block;
+        const double *x = pv__numbers_block(numbers, data, all_rows, begin, rows, block);
         size_t picked = kernels->pick(rows, x, bits, at);
         if (taken + picked > PICKED_MOST)
             return false;
@@ -296,7 +311,7 @@ static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_datas
     for (size_t s = 0; s < sources; s++) {
         size_t c = column_of(table, schema, &schema->source[s]);
         if (c < table->columns && schema->source[s].type == PV_COLUMN_NUMBER)
-            single[s] = mostly_single(table->column[c].number, data, all_rows,
+            single[s] = mostly_single(pv__column_numbers(&table->column[c]), data, all_rows,
                                       some + (size_t)omp_get_thread_num() * PICKED_MOST);
     }
     pv__free(ctx, some);
@@ -320,7 +335,7 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
         const pv_column *column = &table->column[c];
         for (size_t i = 0; i < data->rows; i++) {
             size_t at = data->table_row[i];
-            double x = column->type == PV_COLUMN_NUMBER ? column->number[at] : column->code[at];
+            double x = column->type == PV_COLUMN_NUMBER ? pv__cell_number(column, at) : column->code[at];
             row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
         }
         bool sets = warn_of_sets(ctx, data->rows, row, source->name, false);

@@ -57,7 +57,7 @@ static pv_status take_column(pv_ctx *ctx, const pv_column *from, size_t n, const
     if (from->type == PV_COLUMN_NUMBER) {
         PV_TRY(pv__alloc(ctx, n, sizeof *to->number, &to->number));
         for (size_t i = 0; i < n; i++)
-            to->number[i] = from->number[row[i]];
+            to->number[i] = pv__cell_number(from, row[i]);
         return PV_OK;
     }
     PV_TRY(pv__alloc(ctx, n, sizeof *to->code, &to->code));
@@ -97,7 +97,7 @@ size_t pv_table_line(const pv_table *table, size_t row) {
 }
 
 bool pv__cell_missing(const pv_column *column, size_t row) {
-    return column->type == PV_COLUMN_NUMBER ? isnan(column->number[row]) : column->code[row] < 0;
+    return column->type == PV_COLUMN_NUMBER ? isnan(pv__cell_number(column, row)) : column->code[row] < 0;
 }
 
 uint64_t pv__table_hash(const pv_table *table) {

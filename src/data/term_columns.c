@@ -27,7 +27,7 @@ typedef struct maker {
 typedef struct factor {
     bool text;
     const int32_t *code;
-    const double *number;
+    pv__numbers numbers;
     int32_t levels;
 } factor;
 
@@ -35,12 +35,12 @@ static factor factor_of(const maker *m, const char *name) {
     size_t s = pv__schema_find(m->schema, name);
     if (s < pv__schema_plain(m->schema) && m->schema->source[s].type == PV_COLUMN_TEXT)
         return (factor){.text = true, .code = m->code[s], .levels = m->schema->source[s].levels};
-    return (factor){.number = m->table->column[pv__table_lookup(m->table, name)].number, .levels = 1};
+    return (factor){.numbers = pv__column_numbers(&m->table->column[pv__table_lookup(m->table, name)]), .levels = 1};
 }
 
 static double factor_value(const factor *f, int32_t level, size_t i, size_t row, int unseen) {
     if (!f->text)
-        return f->number[row];
+        return pv__number_at(f->numbers, row);
     if (f->code[i] == PV__UNSEEN && unseen == PV_UNSEEN_REFERENCE)
         return 0;
     return f->code[i] < 0 ? (double)NAN : f->code[i] == level;
@@ -49,15 +49,15 @@ static double factor_value(const factor *f, int32_t level, size_t i, size_t row,
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static pv_status refuse_domain(const maker *m, const pv_term *term, size_t column) {
-    const double *number = m->table->column[column].number;
     for (size_t i = 0; i < m->data->rows; i++) {
         size_t row = m->data->table_row[i];
         bool log = term->kind == PV_TERM_LOG;
-        if (isnan(number[row]) || (log ? number[row] > 0 : number[row] >= 0))
+        double number = pv__cell_number(&m->table->column[column], row);
+        if (isnan(number) || (log ? number > 0 : number >= 0))
             continue;
         return PV__FAIL_CELL(m->ctx, m->table, row, column,
                              "%g has no %s, and %s(%s) is one of the terms; correct the cell, or leave the row out",
-                             number[row], log ? "logarithm" : "square root", pv_term_kind_name(term->kind),
+                             number, log ? "logarithm" : "square root", pv_term_kind_name(term->kind),
                              pv__show(term->column[0]).text);
     }
     return PV_OK;
@@ -67,7 +67,7 @@ static pv_status refuse_domain(const maker *m, const pv_term *term, size_t colum
 static pv_status make_function(const maker *m, const pv_term *term, double *const *made) {
     enum { BLOCK = 64 };
     size_t column = pv__table_lookup(m->table, term->column[0]), width = term->features;
-    const double *number = m->table->column[column].number;
+    pv__numbers numbers = pv__column_numbers(&m->table->column[column]);
     double x[BLOCK], value[BLOCK * PV__DEGREES_MAX];
     if (term->kind == PV_TERM_LOG || term->kind == PV_TERM_SQRT)
         PV_TRY(refuse_domain(m, term, column));
@@ -75,7 +75,7 @@ static pv_status make_function(const maker *m, const pv_term *term, double *cons
         size_t n = m->data->rows - begin < BLOCK ? m->data->rows - begin : BLOCK;
         const size_t *row = m->data->table_row + begin;
         for (size_t i = 0; i < n; i++)
-            x[i] = number[row[i]];
+            x[i] = pv__number_at(numbers, row[i]);
         pv__basis_fill(term, x, n, value);
         for (size_t k = 0; k < width; k++)
             for (size_t i = 0; i < n; i++)
@@ -118,13 +118,15 @@ pv_status pv__terms_apply(pv_ctx *ctx, const pv_table *table, const pv_dataset *
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
 static pv_status learn_function(const maker *m, pv_term *term) {
-    const double *number = m->table->column[pv__table_lookup(m->table, term->column[0])].number;
+    pv__numbers numbers = pv__column_numbers(&m->table->column[pv__table_lookup(m->table, term->column[0])]);
     double *sorted;
     size_t n = 0;
     PV_TRY(pv__alloc(m->ctx, m->data->rows, sizeof *sorted, &sorted));
-    for (size_t i = 0; i < m->data->rows; i++)
-        if (!isnan(number[m->data->table_row[i]]))
-            sorted[n++] = number[m->data->table_row[i]];
+    for (size_t i = 0; i < m->data->rows; i++) {
+        double number = pv__number_at(numbers, m->data->table_row[i]);
+        if (!isnan(number))
+            sorted[n++] = number;
+    }
     qsort(sorted, n, sizeof *sorted, compare);
     pv_status status = pv__basis_learn(m->ctx, sorted, n, term);
     pv__free(m->ctx, sorted);

@@ -112,7 +112,7 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
         double sum = 0, *to = frequency + n * k;
         size_t row = table_row[n], missing = k;
         for (size_t y = 0; y < k && status == PV_OK; y++) {
-            to[y] = table->column[column[y]].number[row];
+            to[y] = pv__cell_number(&table->column[column[y]], row);
             if (isnan(to[y]))
                 missing = y;
             else if (!pv_weight_sound(to[y]))

@@ -97,7 +97,7 @@ static void score_rows(const work *m, const part *own, size_t j, size_t begin, s
             s[0] += of_s[r];
         }
         if (d > 0) {
-            const double *x = m->problem->x + first * (size_t)pv_model_inputs(model);
+            const double *x = pv__problem_rows(NULL, m->problem, first, rows, own->plain);
             double sum_g = pv__add_inputs(m->compute, model, rows, x, of_g, g + 1);
             double sum_s = pv__add_inputs(m->compute, model, rows, x, of_s, s + 1);
             g[0] += sum_g;
@@ -144,9 +144,10 @@ static void covary(const work *m, const part *own, size_t begin, size_t end, dou
         size_t rows = end - first < BLOCK ? end - first : BLOCK;
         for (size_t r = 0; r < rows; r++) {
             size_t n = (size_t)((double)(first + r) * every); /* row_of */
-            own->plain[r * m->size] = 1;
+            double *row = own->plain + r * m->size;           /* with room for an offset where the 1 will be */
             if (d > 0)
-                memcpy(own->plain + r * m->size + 1, pv__problem_row(m->problem, n), d * sizeof(double));
+                memmove(row + 1, pv__problem_row(m->problem, n, row), d * sizeof *row);
+            row[0] = 1;
         }
         for (size_t j = 0; j < m->J; j++)
             for (size_t l = 0; l <= j; l++) {

@@ -50,9 +50,9 @@ typedef struct work {
 } work;
 
 static void row_of(work *m, size_t n) {
+    if (m->size > 1) /* with room for an offset where the 1 will be */
+        memmove(m->row + 1, pv__problem_row(m->problem, n, m->row), (m->size - 1) * sizeof *m->row);
     m->row[0] = 1;
-    if (m->size > 1)
-        memcpy(m->row + 1, pv__problem_row(m->problem, n), (m->size - 1) * sizeof *m->row);
 }
 
 static void probabilities(work *w, size_t n) {

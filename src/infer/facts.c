@@ -14,10 +14,17 @@ static void hash_block(XXH3_state_t *state, const void *data, size_t size) {
         XXH3_64bits_update(state, data, size);
 }
 
+enum { ROWS = 256 }; /* that are made of columns at a time, in buffer */
+
 /* Of what the fit sees, so that it does not matter by which options the table became it. */
-static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data) {
+static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data, double *buffer) {
     size_t n = data->rows, k = (size_t)data->classes;
     hash_block(state, data->x, n * (size_t)data->features * sizeof *data->x);
+    for (size_t at = 0; data->columns && at < n; at += ROWS) {
+        size_t rows = n - at < ROWS ? n - at : ROWS;
+        hash_block(state, pv_dataset_rows(NULL, data, at, rows, buffer),
+                   rows * (size_t)data->features * sizeof *buffer);
+    }
     hash_block(state, data->image_row, data->image_row ? n * sizeof *data->image_row : 0);
     hash_block(state, data->label, n * sizeof *data->label);
     hash_block(state, data->frequency, n * k * sizeof *data->frequency);
@@ -95,20 +102,21 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
 }
 
 static void write_data(FILE *stream, XXH3_state_t *state, const pv_dataset *data, const pv_dataset *held,
-                       const pv_dataset *sample) {
+                       const pv_dataset *sample, double *buffer) {
     XXH3_64bits_reset(state);
     if (data->images) {
         const double scale[] = {(double)data->image->layout, data->image->mean, data->image->sd};
         hash_block(state, &data->hash, sizeof data->hash);
         hash_block(state, scale, sizeof scale);
     }
-    pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)hash_dataset(state, data));
+    pv__print(stream, "the data=%zu rows, %016llx\n", data->rows,
+              (unsigned long long)hash_dataset(state, data, buffer));
     if (held)
         pv__print(stream, "the validation rows=%zu, %016llx\n", held->rows,
-                  (unsigned long long)hash_dataset(state, held));
+                  (unsigned long long)hash_dataset(state, held, buffer));
     if (sample)
         pv__print(stream, "the population sample=%zu rows, %016llx\n", sample->rows,
-                  (unsigned long long)hash_dataset(state, sample));
+                  (unsigned long long)hash_dataset(state, sample, buffer));
 }
 
 pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, const pv_dataset *held,
@@ -118,10 +126,13 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     if (!ctx->checkpoint)
         return PV_OK;
     pv_fit_options usual = pv_fit_options_default();
+    double *buffer;
+    PV_TRY(pv__alloc(ctx, ROWS, (size_t)data->features * sizeof *buffer, &buffer));
     XXH3_state_t *state = XXH3_createState();
     FILE *stream = state ? open_memstream(&text, &size) : NULL;
     if (!stream) {
         XXH3_freeState(state);
+        pv__free(ctx, buffer);
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     }
     pv__print(stream, "version=%s\n%s", PV_VERSION, first);
@@ -130,12 +141,13 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
         write_convolutions(ctx, stream);
         write_image(stream, data->image);
     }
-    write_data(stream, state, data, held, options->sample);
+    write_data(stream, state, data, held, options->sample, buffer);
     if (options->command) {
         pv__print(stream, "command=");
         write_value(stream, options->command);
     }
     XXH3_freeState(state);
+    pv__free(ctx, buffer);
     pv_status status =
         fclose(stream) == 0 && text ? pv_checkpoint_facts(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     free(text);

@@ -284,6 +284,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .n = data->rows,
                              .x = data->x,
                              .data = data->images ? data : NULL,
+                             .columns = data->columns ? data : NULL,
                              .targets = pv_dataset_targets(data),
                              .cluster = data->clustered ? data->group : NULL,
                              .sampling = data->sampling,
@@ -541,9 +542,48 @@ done:
     return status;
 }
 
+/* Whether the fit goes through the rows block by block, so that columns serve in the place of a matrix. */
+static bool goes_by_blocks(const pv_fit_options *options) {
+    bool points = options->infer == PV_INFER_MAP || options->infer == PV_INFER_ML || options->infer == PV_INFER_ROBUST;
+    return points && !options->sample && !pv__minibatches(options, false);
+}
+
+/* Data with a matrix, where they have columns in its place. The caller frees *x. */
+static pv_status with_matrix(pv_ctx *ctx, const pv_dataset **data, pv_dataset *made, double **x) {
+    if (!*data || !(*data)->columns)
+        return PV_OK;
+    PV_TRY(pv__matrix_make(ctx, *data, x));
+    PV_TRY(pv__columns_unchanged(ctx, *data));
+    *made = **data;
+    made->x = *x;
+    made->columns = NULL;
+    *data = made;
+    return PV_OK;
+}
+
+static pv_status fit_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                          pv_classifier **classifier);
+
 pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                  pv_classifier **classifier) {
     *classifier = NULL;
+    if (goes_by_blocks(options))
+        return fit_data(ctx, schema, data, options, classifier);
+    pv_dataset whole[2];
+    double *x[2] = {NULL, NULL};
+    pv_fit_options used = *options;
+    pv_status status;
+    PV_GOTO(done, with_matrix(ctx, &data, &whole[0], &x[0]));
+    PV_GOTO(done, with_matrix(ctx, &used.sample, &whole[1], &x[1]));
+    status = fit_data(ctx, schema, data, &used, classifier);
+done:
+    pv__free(ctx, x[0]);
+    pv__free(ctx, x[1]);
+    return status;
+}
+
+static pv_status fit_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                          pv_classifier **classifier) {
     bool minibatches = pv__minibatches(options, data->images != NULL);
     pv_dataset *learn = NULL, *held = NULL;
     pv_status status;
@@ -559,6 +599,8 @@ pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, c
 done:
     if (status == PV_OK && data->images)
         status = pv_images_unchanged(ctx, data->images, false);
+    if (status == PV_OK)
+        status = pv__columns_unchanged(ctx, data);
     if (status != PV_OK) {
         pv_classifier_free(ctx, *classifier);
         *classifier = NULL;

@@ -48,15 +48,14 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
         size_t n = (size_t)((double)i * scale);
         if (i % 256 == 0)
             pv__spill_breathe(ctx);
-        memcpy(x + i * d, problem->x + n * d, d * sizeof *x);
+        pv__problem_copy(problem, n, x + i * d);
         label[i] = problem->targets.label[n];
         if (stratum)
             stratum[i] = problem->targets.stratum[n];
         weight[i] = scale * pv__weight(&problem->targets, n); /* so that the prior keeps its weight */
     }
     pv__problem sample = *problem;
-    sample.n = rows;
-    sample.x = x;
+    pv__problem_take(&sample, rows, x);
     sample.targets = (pv_targets){
         .n = rows, .classes = problem->targets.classes, .label = label, .weight = weight, .stratum = stratum};
     PV_GOTO(done, pv__objective_new(ctx, &sample, form, &objective));

@@ -89,8 +89,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     PV_TRY(pv__alloc(ctx, 1, sizeof **holdout, holdout));
     pv__holdout *h = *holdout;
     h->problem = *problem;
-    h->problem.n = held->rows;
-    h->problem.x = held->x;
+    pv__problem_take(&h->problem, held->rows, held->x);
     h->problem.data = held->images ? held : NULL;
     h->problem.targets = pv_dataset_targets(held);
     PV_TRY(pv__alloc(ctx, held->rows + 1 + sets, k * sizeof *h->loglik, &h->loglik));

@@ -2,6 +2,8 @@
 #ifndef PV_SRC_INFER_H
 #define PV_SRC_INFER_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "base/reduce.h"
 #include "core/loss.h"
@@ -14,9 +16,10 @@ typedef struct pv__problem {
     const pv_fit_options *options; /* with defaults that depend on the data filled in */
     const pv_model *model;
     size_t n;
-    bool shared;            /* the passes over its rows, with the context's other ranks */
-    const double *x;        /* [n][inputs]; NULL for images */
-    const pv_dataset *data; /* images: where rows come from; NULL for tables */
+    bool shared;               /* the passes over its rows, with the context's other ranks */
+    const double *x;           /* [n][inputs]; NULL for images, and with columns */
+    const pv_dataset *data;    /* images: where rows come from; NULL for tables */
+    const pv_dataset *columns; /* a table whose matrix does not fit: what rows are made of; NULL: there is x */
     pv_targets targets;
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
@@ -76,17 +79,34 @@ static inline pv__form pv__problem_form(const pv__problem *problem) {
     return pv__loss_form(pv__problem_loss(problem), (pv_marginal)problem->options->marginal, problem->batch > 0);
 }
 
-/* x [n][inputs] of rows begin ..: in the matrix, or an image's fixed views cut into buffer [n][inputs]. */
+/* x [n][inputs] of rows begin ..: in the matrix, or made in buffer [n][inputs]: of columns, or an image's fixed views.
+ * Of columns any thread may ask; images have threads of their own. */
 static inline const double *pv__problem_rows(const pv_ctx *ctx, const pv__problem *problem, size_t begin, size_t n,
                                              double *buffer) {
-    if (problem->data)
-        return pv_dataset_rows(ctx, problem->data, begin, n, buffer);
+    if (problem->data || problem->columns)
+        return pv_dataset_rows(ctx, problem->columns ? problem->columns : problem->data, begin, n, buffer);
     return problem->x + begin * (size_t)pv_model_inputs(problem->model);
 }
 
-/* The inputs of row n that have slopes, pv__model_slopes of them, in the matrix. */
-static inline const double *pv__problem_row(const pv__problem *problem, size_t n) {
-    return problem->x + n * (size_t)pv_model_inputs(problem->model) + problem->model->offset;
+/* The inputs of row n of a table that have slopes, pv__model_slopes of them: in the matrix, or made in room [inputs].
+ */
+static inline const double *pv__problem_row(const pv__problem *problem, size_t n, double *room) {
+    return pv__problem_rows(NULL, problem, n, 1, room) + problem->model->offset;
+}
+
+/* All inputs of row n of a table, copied to x [inputs]. */
+static inline void pv__problem_copy(const pv__problem *problem, size_t n, double *x) {
+    size_t d = (size_t)pv_model_inputs(problem->model);
+    const double *row = pv__problem_rows(NULL, problem, n, 1, x);
+    if (row != x && d > 0)
+        memcpy(x, row, d * sizeof *x);
+}
+
+/* Other rows in the place of its own. */
+static inline void pv__problem_take(pv__problem *problem, size_t n, const double *x) {
+    problem->n = n;
+    problem->x = x;
+    problem->columns = NULL;
 }
 
 /* The problem without its unlabelled rows. Borrowed. */

@@ -87,7 +87,7 @@ pv_status pv__hidden_rows(pv_ctx *ctx, const pv_model *model, const double *w, s
         memcpy(hidden + begin * width, model->architecture->hidden(model, work), rows * width * sizeof *hidden);
         PV_GOTO(done, pv__go_on(ctx));
     }
-    if (!x)
+    if (!x && data->images)
         status = pv_images_unchanged(ctx, data->images, false);
 done:
     pv_model_work_free(ctx, work);
@@ -140,7 +140,7 @@ static pv_status head_new(pv_ctx *ctx, const pv__problem *problem, const double 
         }
     h->problem = *problem;
     h->problem.model = h->linear;
-    h->problem.x = h->hidden;
+    pv__problem_take(&h->problem, problem->n, h->hidden);
     h->problem.data = NULL;
     h->problem.batch = 0;
     return pv__information(ctx, &h->problem, h->u, h->H);

@@ -131,8 +131,7 @@ static double find_intercept(size_t n, const double *eta, const double *weight, 
 pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w) {
     size_t n = sample->rows;
     pv__problem people = *problem;
-    people.n = n;
-    people.x = sample->x;
+    pv__problem_take(&people, n, sample->x);
     double *loglik, shift[2] = {0};
     PV_TRY(pv__alloc(ctx, 3 * n, sizeof *loglik, &loglik));
     double *eta = loglik + 2 * n;

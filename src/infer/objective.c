@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/reduce.h"
+#include "data/data.h"
 #include "infer/infer.h"
 
 enum { CHUNK_BYTES = 1 << 18 };
@@ -34,6 +35,7 @@ struct pv__objective {
     int threads;
     pv_model_work **work; /* [threads] */
     double *buffer;       /* [threads][chunk][2 classes + 1] */
+    double *x;            /* [threads][chunk][inputs], rows that are made of columns; NULL: there is a matrix */
     bool logistic; /* two classes, hard labels, a sum over rows, a model that can: forward and backward in one go */
     double *z;     /* [n], the logits then */
     int64_t passes;
@@ -137,6 +139,9 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     for (int t = 0; t < made->threads; t++)
         PV_GOTO(fail, pv_model_work_new(ctx, problem->model, made->chunk, &made->work[t]));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk, (2 * k + 1) * sizeof(double), &made->buffer));
+    if (problem->columns)
+        PV_GOTO(fail, pv__alloc(ctx, (size_t)made->threads * made->chunk,
+                                (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
     made->logistic = form != PV_FORM_JOINT && k == 2 && problem->targets.label && !problem->targets.stratum &&
                      problem->model->architecture->logistic_loss;
     if (made->logistic)
@@ -165,6 +170,7 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
         pv_model_work_free(ctx, objective->work[t]);
     pv__free(ctx, objective->work);
     pv__free(ctx, objective->buffer);
+    pv__free(ctx, objective->x);
     pv__free(ctx, objective);
 }
 
@@ -232,7 +238,8 @@ static void run_chunk(pv__objective *o, pass what, int thread, size_t c, const d
     const pv_model *model = o->problem->model;
     size_t k = (size_t)o->problem->targets.classes, begin = c * o->chunk;
     size_t rows = o->problem->n - begin < o->chunk ? o->problem->n - begin : o->chunk;
-    const double *x = o->problem->x + begin * (size_t)pv_model_inputs(model);
+    double *room = o->x ? o->x + (size_t)thread * o->chunk * (size_t)pv_model_inputs(model) : NULL;
+    const double *x = pv__problem_rows(o->ctx, o->problem, begin, rows, room);
     pv_model_work *work = o->work[thread];
     if (o->logistic) {
         const pv_targets *t = &o->problem->targets;
@@ -267,10 +274,14 @@ static void run_group(pv__objective *o, pass what, int thread, size_t g, const d
         first = first > o->ahead ? first : o->ahead;
         last = last < o->behind ? last : o->behind;
     }
+    if (o->problem->columns) /* while these are worked on, the ones behind them are read */
+        pv__columns_expect(o->problem->columns, last * o->chunk, (last - first) * o->chunk * (size_t)o->threads);
     for (size_t c = first; c < last; c++) {
         pv__spill_breathe(o->ctx);
         run_chunk(o, what, thread, c, w, o->partial + g * stride);
     }
+    if (o->problem->columns && first < last)
+        pv__columns_pass(o->problem->columns, first * o->chunk, (last - first) * o->chunk);
 }
 
 /* The chunks beside the rank's own groups, for what they leave of each row. */
@@ -353,15 +364,17 @@ pv_status pv__objective_loglik_of(pv_ctx *ctx, const pv__problem *problem, const
     double *buffer = NULL;
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof(pv_model_work *), &work));
     pv_status status = PV_OK;
-    if (problem->data)
-        PV_GOTO(done, pv__alloc(ctx, chunk, d * sizeof *buffer, &buffer));
+    if (problem->data || problem->columns)
+        PV_GOTO(done, pv__alloc(ctx, (size_t)threads * chunk, d * sizeof *buffer, &buffer));
     for (int t = 0; t < threads; t++)
         PV_GOTO(done, pv_model_work_new(ctx, problem->model, chunk, &work[t]));
     if (threads > 1) {
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(dynamic)
         for (size_t c = first; c < chunks; c++) {
             size_t rows = problem->n - c * chunk < chunk ? problem->n - c * chunk : chunk;
-            pv_model_forward(problem->model, work[omp_get_thread_num()], w, rows, problem->x + c * chunk * d,
+            size_t t = (size_t)omp_get_thread_num();
+            double *room = buffer ? buffer + t * chunk * d : NULL;
+            pv_model_forward(problem->model, work[t], w, rows, pv__problem_rows(ctx, problem, c * chunk, rows, room),
                              loglik + c * chunk * k);
         }
         goto done;

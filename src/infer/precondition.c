@@ -116,7 +116,7 @@ static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double
         pv__spill_breathe(ctx);
         for (size_t r = 0; r < count; r++) {
             which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
-            memcpy(g.x + r * d, problem->x + which[r] * d, d * sizeof *g.x);
+            pv__problem_copy(problem, which[r], g.x + r * d);
             g.plain[r * size] = 1;
             memcpy(g.plain + r * size + 1, g.x + r * d + skip, (d - skip) * sizeof *g.x);
         }

@@ -117,7 +117,8 @@ typedef struct cross {
 } cross;
 
 static double logit_at(const cross *c, const double *w, size_t i) {
-    const double *x = pv__problem_row(c->problem, i);
+    double room[PARAMS_MAX];
+    const double *x = pv__problem_row(c->problem, i, room);
     double z = w[0] + (c->problem->model->offset ? x[-1] : 0);
     for (size_t j = 1; j < c->p; j++)
         z += w[j] * x[j - 1];
@@ -129,6 +130,7 @@ static double logit_at(const cross *c, const double *w, size_t i) {
 static void add_rows(const cross *c, const double *w, size_t fold, bool left_out, size_t stride, double *H, double *g) {
     const pv_targets *t = &c->problem->targets;
     size_t p = c->p;
+    double room[PARAMS_MAX];
     for (size_t i = 0; i < c->n; i += stride) {
         if (i / stride % 256 == 0 && pv__interrupted(c->ctx))
             return;
@@ -138,7 +140,7 @@ static void add_rows(const cross *c, const double *w, size_t fold, bool left_out
         v *= c->factor[t->label[i]];
         double mean = pv_sigmoid(logit_at(c, w, i) + c->shift), dz = v * (mean - t->label[i]);
         double h = v * mean * (1 - mean);
-        const double *x = pv__problem_row(c->problem, i);
+        const double *x = pv__problem_row(c->problem, i, room);
         g[0] += dz;
         for (size_t j = 1; j < p; j++)
             g[j] += dz * x[j - 1];
@@ -304,6 +306,7 @@ enum { PIECE = 1 << 14 };
 static void describe_piece(const moments *m, size_t piece, double *sums) {
     const pv_targets *targets = &m->problem->targets;
     size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
+    double room[PV_REFERENCE_COLUMNS];
     for (size_t at = piece * PIECE; at < end; at++) {
         size_t i = at * m->stride;
         int y = targets->label[i];
@@ -312,7 +315,7 @@ static void describe_piece(const moments *m, size_t piece, double *sums) {
             continue;
         *mass += v;
         double share = v / *mass;
-        const double *restrict x = m->problem->x + i * d;
+        const double *restrict x = pv__problem_rows(NULL, m->problem, i, 1, room);
         double *restrict mean = sums + 2 + (size_t)y * d, *restrict square = mean + 2 * d;
         for (size_t j = 0; j < d; j++) {
             double delta = x[j] - mean[j];

@@ -156,7 +156,7 @@ static void part_fill(const pv__problem *problem, part *made) {
         for (size_t i = 0; i < n && next < taken; i++) {
             if (all[i] != (int32_t)y || seen++ < next * count / taken)
                 continue;
-            memcpy(x + rows * d, problem->x + i * d, d * sizeof *x);
+            pv__problem_copy(problem, i, x + rows * d);
             weight[rows] = pv__weight(targets, i) * (double)count / (double)taken;
             for (size_t c = 0; targets->frequency && c < k; c++)
                 frequency[rows * k + c] = targets->frequency[i * k + c];
@@ -175,9 +175,8 @@ static void part_fill(const pv__problem *problem, part *made) {
         }
     }
     made->problem = *problem;
-    made->problem.n = rows;
+    pv__problem_take(&made->problem, rows, x);
     made->problem.shared = false; /* few rows: each rank has them all */
-    made->problem.x = x;
     made->problem.targets = (pv_targets){.n = rows,
                                          .classes = (int)k,
                                          .label = targets->label ? made->label : NULL,

@@ -47,8 +47,9 @@ static void score_of(const sandwich *s, const pv__problem *tilted, const double 
     for (size_t y = 0; y < k; y++)
         s->q[y] = s->loglik[n * k + y] + pv__ratio_of(&tilted->targets, log_ratio, n)[y];
     pv_log_softmax((int)k, s->q, s->q);
+    if (size > 1) /* with room for an offset where the 1 will be */
+        memmove(s->row + 1, pv__problem_row(s->problem, n, s->row), (size - 1) * sizeof *s->row);
     s->row[0] = 1;
-    memcpy(s->row + 1, pv__problem_row(s->problem, n), (size - 1) * sizeof *s->row);
     for (size_t y = 0; y < k; y++)
         s->q[y] = exp(s->q[y]);
     for (size_t y = 1; y < k; y++) {

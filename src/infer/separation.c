@@ -10,17 +10,18 @@
 static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const double *w, double *least) {
     enum { PIECE = 4096 };
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    size_t room = problem->n < PIECE ? problem->n : PIECE;
+    size_t room = problem->n < PIECE ? problem->n : PIECE, made = problem->columns ? room * d : 0;
     double *loglik, *log_ratio;
-    PV_TRY(pv__alloc(ctx, (room + pv__ratio_sets(problem)) * k, sizeof *loglik, &loglik));
+    PV_TRY(pv__alloc(ctx, (room + pv__ratio_sets(problem)) * k + made, sizeof *loglik, &loglik));
     log_ratio = loglik + room * k;
+    double *buffer = log_ratio + pv__ratio_sets(problem) * k;
     pv__log_ratio(problem, log_ratio);
     *least = HUGE_VAL;
     pv_status status = PV_OK;
     for (size_t begin = 0; status == PV_OK && *least > 0 && begin < problem->n; begin += PIECE) {
         pv__problem piece = *problem;
-        piece.n = problem->n - begin < PIECE ? problem->n - begin : PIECE;
-        piece.x = problem->x + begin * d;
+        size_t rows = problem->n - begin < PIECE ? problem->n - begin : PIECE;
+        pv__problem_take(&piece, rows, pv__problem_rows(ctx, problem, begin, rows, buffer));
         status = pv__objective_loglik(ctx, &piece, w, loglik);
         for (size_t i = 0; status == PV_OK && i < piece.n; i++) {
             size_t own = (size_t)problem->targets.label[begin + i];
@@ -69,13 +70,14 @@ static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *co
     enum { LOOK = 256 };
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
     size_t left = pv__model_slopes(problem->model);
-    double *low = NULL, *high;
+    double *low = NULL, *high, *row;
     size_t *open = NULL; /* [left], columns in which no two have met */
     *column = d;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 2 * k * d, sizeof *low, &low));
+    PV_GOTO(done, pv__alloc(ctx, (2 * k + 1) * d, sizeof *low, &low));
     PV_GOTO(done, pv__alloc(ctx, d, sizeof *open, &open));
     high = low + k * d;
+    row = high + k * d;
     for (size_t i = 0; i < k * d; i++) {
         low[i] = HUGE_VAL;
         high[i] = -HUGE_VAL;
@@ -84,9 +86,10 @@ static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *co
         open[j] = j + problem->model->offset;
     for (size_t i = 0; i < problem->n && left > 0; i++) {
         size_t y = (size_t)problem->targets.label[i];
+        const double *of = pv__problem_rows(ctx, problem, i, 1, row);
         for (size_t o = 0; o < left && pv__weight(&problem->targets, i) != 0; o++) {
             size_t j = open[o];
-            double x = problem->x[i * d + j];
+            double x = of[j];
             low[y * d + j] = fmin(low[y * d + j], x);
             high[y * d + j] = fmax(high[y * d + j], x);
         }

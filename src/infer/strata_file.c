@@ -26,7 +26,7 @@ static const char *cell_text(const pv_column *column, size_t row, char *number, 
         return "";
     if (column->type == PV_COLUMN_TEXT)
         return column->level[column->code[row]];
-    pv_format_double(column->number[row], number, size);
+    pv_format_double(pv__cell_number(column, row), number, size);
     return number;
 }
 
@@ -73,7 +73,7 @@ static pv_status cell_number(pv_ctx *ctx, const pv_table *table, size_t row, siz
                              double *value) {
     const pv_column *column = &table->column[c];
     bool number = column->type == PV_COLUMN_NUMBER && !pv__cell_missing(column, row);
-    *value = number ? column->number[row] : (double)NAN;
+    *value = number ? pv__cell_number(column, row) : (double)NAN;
     if (*value >= least && isfinite(*value))
         return PV_OK;
     return PV__FAIL_CELL(ctx, table, row, c, "column '%s' must hold %s in every row", pv__show(column->name).text,

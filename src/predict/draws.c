@@ -29,6 +29,7 @@ typedef struct worker {
     double *scratch;        /* [2][classes] */
     double *values;         /* [outputs][ROWS][classes][draws] */
     size_t *order;          /* [draws]; NULL: no weights */
+    double *x;              /* [ROWS][inputs], rows that are made of columns */
 } worker;
 
 /* The logarithms of all draws, side by side for each output, row and label. */
@@ -91,8 +92,8 @@ static void summarise(const job *j, const pv__draws_output *out, worker *own, do
 
 static void run_rows(const job *j, size_t begin, size_t rows, worker *own) {
     const pv_classifier *c = j->classifier;
-    size_t k = (size_t)c->schema->classes, draws = c->posterior->count, d = (size_t)pv_model_inputs(c->model);
-    run_draws(j, begin, rows, j->data->x + begin * d, own);
+    size_t k = (size_t)c->schema->classes, draws = c->posterior->count;
+    run_draws(j, begin, rows, pv_dataset_rows(NULL, j->data, begin, rows, own->x), own);
     for (size_t o = 0; o < j->outputs; o++)
         for (size_t i = 0; i < rows * k; i++)
             summarise(j, &j->output[o], own, own->values + (o * ROWS * k + i) * draws, begin * k + i);
@@ -103,6 +104,8 @@ static pv_status workers_new(pv_ctx *ctx, const job *j, int count, worker *worke
     size_t k = (size_t)c->schema->classes;
     for (int t = 0; t < count; t++) {
         PV_TRY(pv_model_work_new(ctx, c->model, ROWS, &workers[t].work));
+        if (j->data->columns)
+            PV_TRY(pv__alloc(ctx, ROWS, (size_t)pv_model_inputs(c->model) * sizeof(double), &workers[t].x));
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].loglik));
         PV_TRY(pv__alloc(ctx, ROWS * k, sizeof(double), &workers[t].moved));
         PV_TRY(pv__alloc(ctx, 2 * k, sizeof(double), &workers[t].scratch));
@@ -137,6 +140,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     }
     for (int t = 0; t < threads; t++) {
         pv_model_work_free(ctx, workers[t].work);
+        pv__free(ctx, workers[t].x);
         pv__free(ctx, workers[t].loglik);
         pv__free(ctx, workers[t].moved);
         pv__free(ctx, workers[t].scratch);

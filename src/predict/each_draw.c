@@ -11,16 +11,17 @@ typedef struct worker {
     pv_ctx *ctx; /* allocations and errors of one thread */
     pv_model_work *work;
     double *loglik; /* [rows][classes] */
+    double *x;      /* [ROWS][inputs], rows that are made of columns */
     void *own;
     pv_status status;
 } worker;
 
 static void forward(const pv_classifier *c, const pv_dataset *data, worker *w, size_t s) {
-    size_t k = (size_t)c->schema->classes, d = (size_t)pv_model_inputs(c->model);
+    size_t k = (size_t)c->schema->classes;
     for (size_t begin = 0; begin < data->rows; begin += ROWS) {
         size_t rows = data->rows - begin < ROWS ? data->rows - begin : ROWS;
-        pv_model_forward(c->model, w->work, c->posterior->draws + s * c->posterior->dims, rows, data->x + begin * d,
-                         w->loglik + begin * k);
+        pv_model_forward(c->model, w->work, c->posterior->draws + s * c->posterior->dims, rows,
+                         pv_dataset_rows(NULL, data, begin, rows, w->x), w->loglik + begin * k);
     }
 }
 
@@ -35,6 +36,8 @@ static pv_status worker_new(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     PV_TRY(pv__ctx_child(ctx, &w->ctx));
     PV_TRY(pv_model_work_new(w->ctx, c->model, ROWS, &w->work));
     PV_TRY(pv__alloc(w->ctx, data->rows * (size_t)c->schema->classes, sizeof *w->loglik, &w->loglik));
+    if (data->columns)
+        PV_TRY(pv__alloc(w->ctx, ROWS, (size_t)data->features * sizeof *w->x, &w->x));
     PV_TRY(pv__alloc(w->ctx, 1, v->size, &w->own));
     return v->open(w->ctx, v->state, w->own);
 }
@@ -46,6 +49,7 @@ static void worker_free(const pv__visitor *v, worker *w) {
         v->close(w->ctx, w->own);
     pv__free(w->ctx, w->own);
     pv_model_work_free(w->ctx, w->work);
+    pv__free(w->ctx, w->x);
     pv__free(w->ctx, w->loglik);
     pv_ctx_free(w->ctx);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "data/data.h"
 #include "model/model.h"
 #include "predict/predict.h"
 
@@ -29,7 +30,7 @@ static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, c
 }
 
 pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
-    enum { CHUNK = 512 };
+    enum { CHUNK = 512, AHEAD = 64 };
     const pv_model *model = classifier->model;
     size_t k = (size_t)classifier->schema->classes, d = (size_t)pv_model_inputs(model),
            chunks = (data->rows + CHUNK - 1) / CHUNK;
@@ -42,8 +43,11 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     }
     int threads = pv_ctx_threads(ctx);
     pv_model_work **work;
+    double *buffer = NULL; /* [threads][CHUNK][d], rows that are made of columns */
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
     pv_status status = PV_OK;
+    if (data->columns)
+        status = pv__alloc(ctx, (size_t)threads * CHUNK, d * sizeof *buffer, &buffer);
     for (int t = 0; t < threads && status == PV_OK; t++)
         status = pv_model_work_new(ctx, model, CHUNK, &work[t]);
     if (status == PV_OK) {
@@ -51,13 +55,19 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
         for (int t = 0; t < threads; t++)
             for (size_t c = (size_t)t * chunks / (size_t)threads; c < (size_t)(t + 1) * chunks / (size_t)threads; c++) {
                 size_t begin = c * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
-                pv_model_forward(model, work[t], classifier->w, rows, data->x + begin * d, loglik + begin * k);
+                double *room = buffer ? buffer + (size_t)t * CHUNK * d : NULL;
+                if (data->columns && c % AHEAD == 0)
+                    pv__columns_expect(data, begin + AHEAD * CHUNK, AHEAD * CHUNK);
+                pv_model_forward(model, work[t], classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, room),
+                                 loglik + begin * k);
             }
     }
     for (int t = 0; t < threads; t++)
         pv_model_work_free(ctx, work[t]);
     pv__free(ctx, work);
+    pv__free(ctx, buffer);
     PV_TRY(status);
+    PV_TRY(pv__columns_unchanged(ctx, data));
     return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
 }
 

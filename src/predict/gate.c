@@ -78,13 +78,22 @@ pv_status pv__gate_pass(pv_ctx *ctx, pv__gate gate, size_t n, int classes, const
                                               : "no numbers from 0 to 1");
 }
 
-/* The column of the row's cell that is farthest from the mean; SIZE_MAX: there are none. */
-static size_t farthest(const pv_dataset *data, size_t row) {
-    size_t d = (size_t)data->features, far = SIZE_MAX;
-    for (size_t j = 0; data->x && j < d; j++)
-        if (far == SIZE_MAX || fabs(data->x[row * d + j]) > fabs(data->x[row * d + far]))
-            far = j;
-    return far;
+/* The column of the row's cell that is farthest from the mean, and how far; SIZE_MAX: there are none. */
+static pv_status farthest(pv_ctx *ctx, const pv_dataset *data, size_t row, size_t *far, double *away) {
+    size_t d = (size_t)data->features;
+    double *room;
+    *far = SIZE_MAX;
+    if (!data->x && !data->columns)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, d, sizeof *room, &room));
+    const double *x = pv_dataset_rows(ctx, data, row, 1, room);
+    for (size_t j = 0; j < d; j++)
+        if (*far == SIZE_MAX || fabs(x[j]) > *away) {
+            *far = j;
+            *away = fabs(x[j]);
+        }
+    pv__free(ctx, room);
+    return PV_OK;
 }
 
 pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c, const pv_dataset *data,
@@ -92,7 +101,9 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
     size_t row = value ? pv__gate_stops(gate, data->rows, c->schema->classes, value) : data->rows;
     if (row == data->rows)
         return PV_OK;
-    size_t number = (data->table_row ? data->table_row[row] : row) + 1, far = farthest(data, row);
+    size_t number = (data->table_row ? data->table_row[row] : row) + 1, far;
+    double away = 0;
+    PV_TRY(farthest(ctx, data, row, &far, &away));
     const char *const *feature = c->schema ? (const char *const *)c->schema->feature : NULL;
     if (far == SIZE_MAX || !feature || data->features != c->schema->features)
         return pv__fail(ctx, PV_ERR_NUMERIC,
@@ -102,5 +113,5 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
     return pv__fail(ctx, PV_ERR_NUMERIC,
                     "row %zu: the model's probabilities overflow; column '%s' is farthest from the "
                     "mean, by %.3g standard deviations: correct the cell, or look at the model with prevail diagnose",
-                    number, pv__show(feature[far]).text, fabs(data->x[row * (size_t)data->features + far]));
+                    number, pv__show(feature[far]).text, away);
 }

@@ -20,6 +20,7 @@ pv_status pv__head_of(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     view->data.x = view->hidden;
     view->data.features = pv_model_inputs(view->model);
     view->data.images = NULL;
+    view->data.columns = NULL;
     return PV_OK;
 }
 

@@ -165,9 +165,9 @@ pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *
                             const pv_unknown_prevalence *t, pv_shift_check *check) {
     size_t d = r->columns, looked_at = 0;
     double *mean, rows = 0, mass[2] = {0, 0};
-    if (d == 0 || !data->x || (size_t)data->features != d)
+    if (d == 0 || data->images || (!data->x && !data->columns) || (size_t)data->features != d)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, d, sizeof *mean, &mean));
+    PV_TRY(pv__alloc(ctx, 2 * d, sizeof *mean, &mean)); /* and room for a row */
     for (size_t i = 0; i < r->count[0] + r->count[1]; i++)
         mass[i >= r->count[0]] += r->weight[i];
     for (size_t i = 0; i < data->rows; i++) {
@@ -175,8 +175,9 @@ pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *
         if (!(v > 0))
             continue;
         rows += v;
+        const double *x = pv_dataset_rows(ctx, data, i, 1, mean + d);
         for (size_t j = 0; j < d; j++)
-            mean[j] += (data->x[i * d + j] - mean[j]) * v / rows;
+            mean[j] += (x[j] - mean[j]) * v / rows;
     }
     double most = 0;
     for (size_t j = 0; j < d && rows > 0; j++) {

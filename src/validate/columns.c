@@ -21,6 +21,7 @@ typedef struct people {
     double *factor; /* [classes], from rows to the population */
     double each[2]; /* what a row without and with the label weighs on average */
     double z;
+    double *row; /* [features], one that is made of columns */
 } people;
 
 typedef struct bin {
@@ -87,11 +88,11 @@ static int by_x(const void *left, const void *right) {
  * them apart. */
 static pv_status bin_numbers(pv_ctx *ctx, const people *all, const pv_source_column *source, size_t feature,
                              pv_column_risk *c) {
-    size_t d = (size_t)all->data->features, n = 0;
+    size_t n = 0;
     place *order;
     PV_TRY(pv__alloc(ctx, all->data->rows, sizeof *order, &order));
     for (size_t i = 0; i < all->data->rows; i++) {
-        const double *x = all->data->x + i * d + feature;
+        const double *x = pv_dataset_rows(ctx, all->data, i, 1, all->row) + feature;
         if (!(source->missing && x[1] != 0))
             order[n++] = (place){source->mean + source->sd * x[0], i};
     }
@@ -130,11 +131,11 @@ static size_t keep_heaviest(size_t n, bin *found) {
 /* A bin a level, and one for the rows that lack it where the matrix tells them apart. */
 static pv_status bin_levels(pv_ctx *ctx, const people *all, const pv_source_column *source, size_t feature,
                             pv_column_risk *c) {
-    size_t levels = (size_t)source->levels, d = (size_t)all->data->features;
+    size_t levels = (size_t)source->levels;
     bin *found;
     PV_TRY(pv__alloc(ctx, levels + 1, sizeof *found, &found));
     for (size_t i = 0; i < all->data->rows; i++) {
-        const double *x = all->data->x + i * d + feature;
+        const double *x = pv_dataset_rows(ctx, all->data, i, 1, all->row) + feature;
         size_t level = 0;
         for (size_t l = 1; l < levels; l++)
             level = x[l - 1] > 0.5 ? l : level;
@@ -213,7 +214,8 @@ pv_status pv_column_risks_new(pv_ctx *ctx, const pv_schema *schema, const pv_dat
     if (!(level > 0 && level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", level);
     all.z = pv_normal_quantile(0.5 + 0.5 * level);
-    PV_TRY(pv__alloc(ctx, (size_t)data->classes, sizeof *all.factor, &all.factor));
+    PV_TRY(pv__alloc(ctx, (size_t)data->classes + (size_t)data->features, sizeof *all.factor, &all.factor));
+    all.row = all.factor + data->classes;
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     *made = (pv_column_risks){.positive = all.positive, .level = level};
     PV_GOTO(done, pv__alloc(ctx, schema->sources, sizeof *made->column, &made->column));

@@ -124,10 +124,11 @@ done:
     return status;
 }
 
-static void deal_cells(const work *w, const pv_column *from, pv_column *to) {
+static void deal_cells(const work *w, size_t c, pv_column *to) {
+    const pv_column *from = &w->table->column[c];
     for (size_t i = 0; i < w->table->rows; i++) {
         if (from->type == PV_COLUMN_NUMBER)
-            to->number[i] = from->number[w->deal[i]];
+            to->number[i] = pv_table_number(w->table, c, w->deal[i]);
         else
             to->code[i] = from->code[w->deal[i]];
     }
@@ -143,9 +144,11 @@ static pv_status lose_column(pv_ctx *ctx, work *w, size_t column, double whole, 
     PV_TRY(pv_table_find(ctx, w->table, "the model", found->name, &c));
     own = w->table->column[c];
     PV_GOTO(done, pv__alloc(ctx, w->table->columns, sizeof *columns, &columns));
-    PV_GOTO(done, pv__alloc(ctx, w->table->rows, own.number ? sizeof *own.number : sizeof *own.code, &cells));
+    PV_GOTO(done, pv__alloc(ctx, w->table->rows, own.type == PV_COLUMN_NUMBER ? sizeof *own.number : sizeof *own.code,
+                            &cells));
     memcpy(columns, w->table->column, w->table->columns * sizeof *columns);
     dealt.column = columns;
+    columns[c].single = NULL;
     if (own.type == PV_COLUMN_NUMBER)
         columns[c].number = cells;
     else
@@ -154,7 +157,7 @@ static pv_status lose_column(pv_ctx *ctx, work *w, size_t column, double whole, 
     for (size_t p = 0; p < n; p++) {
         double mean;
         deal_rows(w, (uint64_t)options->seed, column, p);
-        deal_cells(w, &own, &columns[c]);
+        deal_cells(w, c, &columns[c]);
         PV_GOTO(done, mean_log_p(ctx, w, &dealt, &mean));
         double loss = whole - mean, step = (loss - found->loss) / (double)(p + 1);
         square += (loss - found->loss) * (loss - found->loss - step);

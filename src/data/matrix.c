@@ -168,38 +168,42 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
     return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
 }
 
-/* Fills the matrix; where there is none, looks at every row all the same. */
-static bool fill_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, double *scratch) {
+/* All rows into x: the matrix, or, where they are only to be looked at, a block for each thread. */
+static bool fill_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, bool looked_at, double *x) {
     enum { BLOCKS_EACH = 64 };
     bool near = true;
     size_t blocks = (data->rows + BLOCK - 1) / BLOCK, d = (size_t)data->features;
 #pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
     for (size_t b = 0; b < blocks; b++) {
         size_t begin = b * BLOCK, end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
-        double *x = data->x ? data->x + begin * d : scratch + (size_t)omp_get_thread_num() * BLOCK * d;
-        near = fill_block(columns, data, begin, end, x) && near;
-        if (!data->x)
+        size_t place = looked_at ? (size_t)omp_get_thread_num() * BLOCK : begin;
+        near = fill_block(columns, data, begin, end, x + place * d) && near;
+        if (looked_at)
             pv__spill_breathe(ctx);
     }
     return near;
 }
 
 static pv_status look_at_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, bool *near) {
-    double *scratch;
-    PV_TRY(pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * BLOCK, (size_t)data->features * sizeof *scratch, &scratch));
-    *near = fill_all(ctx, columns, data, scratch);
-    pv__free(ctx, scratch);
+    double *room;
+    PV_TRY(pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * BLOCK, (size_t)data->features * sizeof *room, &room));
+    *near = fill_all(ctx, columns, data, true, room);
+    pv__free(ctx, room);
+    return PV_OK;
+}
+
+static pv_status fill_new(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, double **x,
+                          bool *near) {
+    *x = NULL;
+    PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof **x, x));
+    pv__expect_use(*x, data->rows * (size_t)data->features * sizeof **x);
+    *near = fill_all(ctx, columns, data, false, *x);
     return PV_OK;
 }
 
 pv_status pv__matrix_make(pv_ctx *ctx, const pv_dataset *data, double **x) {
-    pv_dataset made = *data;
-    *x = NULL;
-    PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof **x, x));
-    made.x = *x;
-    pv__expect_use(made.x, data->rows * (size_t)data->features * sizeof *made.x);
-    (void)fill_all(ctx, data->columns, &made, NULL);
-    return PV_OK;
+    bool near;
+    return fill_new(ctx, data->columns, data, x, &near);
 }
 
 /* ---- columns that a dataset keeps ---------------------------------------------------------------------------------
@@ -308,9 +312,7 @@ pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *p
         if (near)
             PV_GOTO(done, keep(ctx, table, code, columns));
     } else {
-        PV_GOTO(done, pv__resize(ctx, data->rows, (size_t)data->features * sizeof *data->x, &data->x));
-        pv__expect_use(data->x, data->rows * (size_t)data->features * sizeof *data->x);
-        near = fill_all(ctx, columns, data, NULL);
+        PV_GOTO(done, fill_new(ctx, columns, data, &data->x, &near));
     }
     if (!near)
         PV_GOTO(done, refuse_far(ctx, table, plan, columns, data));

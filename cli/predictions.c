@@ -83,14 +83,15 @@ static void list_levels(pv_column *to, char *const *levels, size_t n) {
         to->level[i] = levels[i];
 }
 
-static void add_copy(made *m, const cli_predictions *what, const pv_column *from) {
+static void add_copy(made *m, const cli_predictions *what, size_t c) {
+    const pv_column *from = &what->table->column[c];
     pv_column *to = add_column(m, from->name, "", from->type);
     if (from->type == PV_COLUMN_TEXT)
         list_levels(to, from->level, (size_t)from->levels);
     for (size_t n = 0; m->cells && n < m->rows; n++) {
         size_t row = what->row ? what->row[n] : n;
         if (to->number)
-            to->number[n] = from->number[row];
+            to->number[n] = pv_table_number(what->table, c, row);
         else
             to->code[n] = from->code[row];
     }
@@ -126,7 +127,7 @@ static made columns_of(const writer *w, bool cells) {
     const cli_predictions *what = w->what;
     made m = {.cells = cells, .rows = what->rows};
     for (size_t i = 0; i < what->copies; i++)
-        add_copy(&m, what, &what->table->column[what->copy[i]]);
+        add_copy(&m, what, what->copy[i]);
     if (what->copies == 0)
         add_row_numbers(&m, what);
     for (size_t i = 0; i < what->extras; i++)

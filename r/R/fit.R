@@ -116,7 +116,7 @@ training_table <- function(session, data) {
     for (name in colnames(data$outcome$counts)) columns[[name]] <- as.double(data$outcome$counts[, name])
   }
   if (!is.null(data$weights)) columns[["(weights)"]] <- as.double(data$weights)
-  columns[[offset_column]] <- data$offset
+  if (!is.null(data$offset)) columns[[offset_column]] <- data$offset
   new_table(session, "data", data$x, columns)
 }
 

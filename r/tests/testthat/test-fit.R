@@ -58,16 +58,6 @@ test_that("matched sets are clogit's", {
   }
 })
 
-test_that("prior correction is relogit's", {
-  skip_if_not_installed("Zelig")
-  d <- study(400)
-  theirs <- suppressWarnings(suppressMessages(
-    Zelig::zelig(case ~ age + dose, data = d, model = "relogit", tau = 0.01, bias.correct = FALSE, case.control = "prior", cite = FALSE)
-  ))
-  ours <- prevail(case ~ age + dose, d, prevalence = 0.01, infer = "ml", match = "none")
-  expect_equal(unname(coef(ours)), unname(theirs$get_coef()[[1]]), tolerance = 1e-6)
-})
-
 test_that("subset, na.action, contrasts and missing cells are as for glm", {
   d <- study()
   d$age[c(3, 10)] <- NA

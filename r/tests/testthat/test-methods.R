@@ -121,11 +121,9 @@ test_that("pictures are drawn", {
   expect_silent(plot(fit))
   ev <- evaluate(fit)
   for (kind in c("roc", "pr", "calibration", "net_benefit", "predictive_values")) expect_silent(plot(ev, kind))
-  skip_if_not_installed("ggplot2")
-  for (kind in c("roc", "calibration", "net_benefit")) expect_s3_class(ggplot2::autoplot(ev, kind), "ggplot")
 })
 
-test_that("broom's and emmeans' generics are there", {
+test_that("broom's generics are there", {
   d <- study(200)
   fit <- prevail(case ~ age + smoker, d, prevalence = 0.05)
   if (requireNamespace("generics", quietly = TRUE)) {
@@ -134,8 +132,4 @@ test_that("broom's and emmeans' generics are there", {
     expect_equal(generics::glance(fit)$prevalence, 0.05)
     expect_equal(generics::augment(fit)$.fitted, unname(predict(fit)))
   }
-  skip_if_not_installed("emmeans")
-  means <- as.data.frame(emmeans::emmeans(fit, "smoker", type = "response"))
-  grid <- data.frame(age = mean(d$age), smoker = levels(d$smoker))
-  expect_equal(means$risk, unname(predict(fit, grid)), tolerance = 1e-6)
 })

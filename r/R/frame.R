@@ -83,6 +83,7 @@ numbers_as_categories <- function(column) {
 # The outcome: labels in order, codes, and which label is the positive one.
 make_outcome <- function(response, name, positive) {
   if (is.null(response)) refuse("`formula` has no outcome on its left side")
+  if (NROW(response) == 0) refuse("no row is left: each lacks the outcome or a column, or is outside `subset`")
   if (is.matrix(response)) return(counts_outcome(response, name))
   if (is.factor(response)) {
     column <- as_factor(as.integer(response), levels(response))

@@ -302,7 +302,7 @@ typedef struct pv_schema {
     bool votes;    /* of a table: target is a list of columns of votes, one for each label */
     char *weights; /* column of weights; empty or NULL: none */
     char *group;   /* column of groups; empty or NULL: none. Not kept in model files */
-    char **labels; /* [classes], sorted (as numbers where all are), the positive one last */
+    char **labels; /* [classes], sorted (as numbers where all are) or as they were ordered, the positive one last */
     int classes;
     bool positive_guessed; /* two classes: spelling alone decided which one is last. Not kept in model files */
     size_t sources;
@@ -360,6 +360,7 @@ typedef struct pv_roles {
     const pv_image_options *image; /* for tables of arrays: rows are images. NULL: their columns are the features */
     const char *offset; /* a column of numbers that are added to the log odds of the second of two labels, or to what
                            the thresholds of an ordinal model are compared with; never a feature */
+    const char *order;  /* "low,medium,high": all labels, in their order; NULL: numbers by size, texts by spelling */
 } pv_roles;
 
 extern const pv_option pv_role_option_table[]; /* all but votes, prevalence and image; ends with a NULL name */

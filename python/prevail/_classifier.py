@@ -34,8 +34,10 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     positive : label, optional
         Of two classes, the one that `prevalence` and odds ratios speak of. Default: the larger number, or the one that
         says so (case, yes, true, malignant, ...), else the last.
+    order : sequence of labels, optional
+        All labels in their order, for `model` "ordinal". Default: numbers by size, texts by spelling.
     model : str
-        "linear", "mlp:64,32", or for images "convnet" or "inception".
+        "linear", "ordinal", "mlp:64,32", or for images "convnet" or "inception".
     loss : {"ig", "iw", "plain", "matched"}
         Information gain; class weights; log-loss, corrected when predicting; matched sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
@@ -103,6 +105,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         prevalence=None,
         *,
         positive=None,
+        order=None,
         model="linear",
         loss="ig",
         iw_total=0.0,
@@ -173,6 +176,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     ):
         self.prevalence = prevalence
         self.positive = positive
+        self.order = order
         self.model = model
         self.loss = loss
         self.iw_total = iw_total

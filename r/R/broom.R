@@ -2,7 +2,8 @@
 
 tidy.prevail <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
   rows <- summary_rows(x, conf.level)
-  made <- data.frame(term = rows$term, estimate = rows$estimate, std.error = rows$sd, statistic = rows$z, p.value = rows$p_value)
+  none <- function(values) ifelse(is.nan(values), NA_real_, values)
+  made <- data.frame(term = rows$term, estimate = rows$estimate, std.error = none(rows$sd), statistic = none(rows$z), p.value = none(rows$p_value))
   if (length(x$labels) > 2 && !isTRUE(x$terms_of$equations == 1)) made <- cbind(y.level = rows$label, made)
   if (conf.int) {
     made$conf.low <- rows$lo

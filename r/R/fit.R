@@ -20,9 +20,8 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   columns <- design_columns(made, colnames(x))
   tables <- list(prevalence_by = prevalence_by, phase_one = phase_one)
   options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights,
-    offset)
+    offset, label_order(given, stats::model.response(frame), outcome))
   data <- list(x = x, outcome = outcome, weights = weights, offset = offset, columns = columns, target = target)
-  ordered_labels(given, stats::model.response(frame), outcome$labels)
   sample <- population_rows(population_sample, terms, frame, contrasts, columns, call)
 
   fit <- structure(class = "prevail", list(
@@ -60,7 +59,7 @@ design_expressions <- function(call, made) {
 }
 
 # The values of all options but tables, named as the arguments are.
-fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights, offset) {
+fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights, offset, order) {
   given[["prevalence"]] <- prevalence_text(prevalence, outcome$labels, outcome$positive)
   known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
   if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
@@ -70,6 +69,10 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   if (length(outcome$labels) == 2 && is.null(outcome$counts)) own$positive <- outcome$positive
   if (!is.null(weights)) own$weights <- "(weights)"
   if (!is.null(offset)) own$offset <- offset_column
+  if (!is.null(order) && is.null(given[["order"]])) {
+    own$order <- paste(quoted(order), collapse = ",")
+    own$positive <- NULL
+  }
   for (role in unique(made$roles)) own[[role]] <- paste(quoted(names(columns)[made$roles == role]), collapse = ",")
   if ("strata" %in% made$roles) own$exclude <- own$strata
   c(own, given)
@@ -92,15 +95,11 @@ with_tables <- function(options, tables, work) {
   work(option_texts(options))
 }
 
-# An ordinal model takes its labels in the library's order, which must be that of the levels.
-ordered_labels <- function(given, response, labels) {
+# Levels of a factor are an ordinal model's labels in their order, which the library is told where it would sort them otherwise.
+label_order <- function(given, response, outcome) {
   ordinal <- is.character(given[["model"]]) && grepl("ordinal", given[["model"]][1])
-  if (!ordinal || !is.factor(response)) return(invisible())
-  found <- sort_labels(labels)
-  if (!identical(found, labels)) {
-    refuse("an ordinal model takes labels in the order ", paste(found, collapse = ", "), "; the levels are ",
-      paste(labels, collapse = ", "), ": rename them so that they sort (1 low, 2 high, ...)")
-  }
+  if (!ordinal || !is.factor(response) || identical(sort_labels(outcome$labels), outcome$labels)) return(NULL)
+  outcome$labels
 }
 
 sort_labels <- function(labels) {

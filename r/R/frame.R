@@ -27,6 +27,7 @@ make_frame <- function(call, env, missing = NULL) {
   formula <- eval(call[["formula"]], env)
   if (missing_formula(formula)) refuse("`formula` is missing: outcome ~ columns")
   data <- if (is.null(call[["data"]])) NULL else eval(call[["data"]], env)
+  if (is.character(data)) refuse("`data` is a data frame, and no name of a file: read.csv() makes one of it")
   if (!is.null(data) && !is.data.frame(data)) data <- as.data.frame(data)
   formula <- stats::as.formula(formula)
   if (length(formula) < 3) refuse("`formula` has no left side: outcome ~ columns")

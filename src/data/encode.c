@@ -92,6 +92,38 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     return PV_OK;
 }
 
+/* The labels as `order` lists them: each once. */
+static pv_status put_in_order(pv_ctx *ctx, const pv_dataset *data, const char *order, pv_column *labels) {
+    char **names = NULL, **sorted = NULL, joined[200];
+    int32_t *place = NULL; /* [levels], of each label in the list; -1: it is not there */
+    size_t count = 0, found = 0, n = (size_t)labels->levels;
+    pv_status status;
+    PV_GOTO(done, pv__names_split(ctx, "`order`", order, &names, &count));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *place, &place));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *sorted, &sorted));
+    for (size_t l = 0; l < n; l++)
+        place[l] = -1;
+    for (; found < count && found < n; found++) {
+        int32_t at = pv__label_find(labels->level, labels->levels, names[found], strlen(names[found]));
+        if (at < 0 || place[at] >= 0)
+            break;
+        place[at] = (int32_t)found;
+        sorted[found] = labels->level[at];
+    }
+    pv__join(labels->level, n, 8, joined, sizeof joined);
+    if (found < n || count > n)
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`order` %s: list each of the %zu labels once; they are %s",
+                               pv__show(order).text, n, joined));
+    for (size_t i = 0; i < data->rows; i++)
+        labels->code[i] = place[labels->code[i]];
+    memcpy(labels->level, sorted, n * sizeof *sorted);
+done:
+    pv_string_list_free(ctx, names, count);
+    pv__free(ctx, sorted);
+    pv__free(ctx, place);
+    return status;
+}
+
 /* Labels that say themselves which of two is the one of interest. */
 static bool says_positive(const char *label, const char *other) {
     static const char *const pairs[][2] = {{"case", "control"},
@@ -160,8 +192,10 @@ static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     PV_GOTO(done, check_labels(ctx, table, plan, &found));
     PV_GOTO(done, pv__categories_sort(ctx, data, false, &found));
     PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
-    const char *positive = named || found.levels != 2 ? named : guess_positive(&found);
-    schema->positive_guessed = found.levels == 2 && !positive;
+    const char *positive = named || found.levels != 2 || roles->order ? named : guess_positive(&found);
+    schema->positive_guessed = found.levels == 2 && !positive && !roles->order;
+    if (roles->order)
+        PV_GOTO(done, put_in_order(ctx, data, roles->order, &found));
     if (positive)
         PV_GOTO(done, move_positive(ctx, data, positive, &found));
     PV_GOTO(done, pv__resize(ctx, (size_t)found.levels, sizeof *found.level, &found.level));

@@ -15,6 +15,10 @@ const pv_option pv_role_option_table[] = {
          "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: the larger number, or the "
          "one "
          "that says so (case, yes, true, malignant, ...)."),
+    ROLE("order", order, "LABELS",
+         "All labels in their order, comma-separated, as in low,medium,high: what `model` ordinal goes by. Default: "
+         "numbers "
+         "by size, texts by spelling."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
     {"weights-are", PV_OPTION_CHOICE, offsetof(pv_roles, weights_are), "auto", 0, 0, "auto|counts|sampling", NULL,
      "counts: so many rows are alike. sampling: a row stands for so many of the population (inverse probabilities); "
@@ -139,6 +143,11 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     if (roles->votes && (roles->matched || roles->strata))
         return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each; leave it out",
                         roles->matched ? "matched" : "strata");
+    if (roles->order && (roles->votes || roles->positive || pv__counts_slash(roles->target)))
+        return pv__fail(ctx, PV_ERR_USAGE, "`order` does not go with `%s`, which says it already: leave one out",
+                        roles->votes      ? "votes"
+                        : roles->positive ? "positive"
+                                          : "target` of counts");
     if (roles->offset && roles->image)
         return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images: leave it out");
     if (!roles->target && !roles->votes)

@@ -10,7 +10,7 @@ source=$(cd "$here/../.." && pwd)
 build=$(cd "${1:?usage: tests/r/run.sh BUILD [FOLDER]}" && pwd)
 command -v R >/dev/null || { echo "skipped: there is no R (scripts/setup check)"; exit 77; }
 # All that DESCRIPTION suggests: R asks CRAN for one that is absent, and there may be no network.
-for package in testthat knitr markdown generics survey survival splines; do
+for package in testthat knitr markdown generics MASS survey survival splines; do
     Rscript -e "quit(status = !requireNamespace('$package', quietly = TRUE))" || { echo "skipped: R has no $package (scripts/setup check)"; exit 77; }
 done
 folder=${2:-$(mktemp -d)}

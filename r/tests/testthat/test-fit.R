@@ -101,6 +101,17 @@ test_that("outcomes of several kinds are the same fit", {
   expect_identical(prevail(free ~ age, d, prevalence = 0.05)$positive, "a") # the second level, as for glm
 })
 
+test_that("an ordinal model takes levels in their order, and is polr's", {
+  skip_if_not_installed("MASS")
+  housing <- MASS::housing
+  theirs <- MASS::polr(Sat ~ Infl + Type, housing, weights = Freq, control = list(reltol = 1e-15))
+  ours <- prevail(Sat ~ Infl + Type, housing, weights = Freq, model = "ordinal", infer = "ml")
+  expect_identical(ours$labels, c("Low", "Medium", "High"))
+  expect_equal(unname(coef(ours)), unname(c(theirs$zeta, coef(theirs))), tolerance = 1e-6)
+  expect_equal(names(coef(ours)), c("Low|Medium", "Medium|High", names(coef(theirs))))
+  expect_equal(unname(predict(ours, housing)), unname(predict(theirs, housing, type = "probs")), tolerance = 1e-6, ignore_attr = TRUE)
+})
+
 test_that("more than two labels, and labels in order", {
   shares <- c(setosa = 0.2, versicolor = 0.5, virginica = 0.3)
   fit <- prevail(Species ~ Sepal.Length + Sepal.Width, iris, prevalence = shares)
@@ -111,8 +122,9 @@ test_that("more than two labels, and labels in order", {
   expect_equal(dim(confint(fit)), c(6L, 2L))
   ordinal <- prevail(Species ~ Sepal.Length, iris, model = "ordinal")
   expect_identical(names(coef(ordinal)), c("setosa|versicolor", "versicolor|virginica", "Sepal.Length"))
-  wrong <- factor(iris$Species, levels = rev(levels(iris$Species)))
-  expect_input_error(prevail(wrong ~ Sepal.Length, iris, model = "ordinal"), "order")
+  turned <- factor(iris$Species, levels = rev(levels(iris$Species)))
+  slope <- function(formula) coef(prevail(formula, iris, model = "ordinal", infer = "ml"))[[3]]
+  expect_equal(slope(turned ~ Sepal.Length), -slope(Species ~ Sepal.Length), tolerance = 1e-6)
   expect_input_error(prevail(Species ~ Sepal.Length, iris, prevalence = 0.1), "one for each")
 })
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the command's tests: files of expected output.
 #
-#   tests/cli/run.sh [--update] [--cases DIR] PREVAIL [NAME ...]
+#   tests/cli/run.sh [--update] [--quick] [--cases DIR] PREVAIL [NAME ...]
 #
-# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test, or of DIR); --update rewrites what they expect.
+# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test, or of DIR); --update rewrites what they expect;
+# --quick leaves those out that have a line "# slow", for sanitised builds.
 #
 # A case is a text file: comment lines (#) that say what it checks; the commands, run by bash in an empty folder with
 # prevail on the path; then
@@ -20,16 +21,18 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=false
+quick=false
 cases=$here/cases
 while :; do
     case ${1:-} in
     --update) update=true; shift ;;
+    --quick) quick=true; shift ;;
     --cases) cases=$2; shift 2 ;;
     *) break ;;
     esac
 done
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
-    echo "usage: tests/cli/run.sh [--update] [--cases DIR] PREVAIL [NAME ...]" >&2
+    echo "usage: tests/cli/run.sh [--update] [--quick] [--cases DIR] PREVAIL [NAME ...]" >&2
     exit 2
 fi
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -127,7 +130,7 @@ run_case() {
 
 if [ $# -eq 0 ]; then
     for file in "$cases"/*.test; do
-        run_case "$file"
+        $quick && grep -q '^# slow$' "$file" || run_case "$file"
     done
 else
     for name in "$@"; do

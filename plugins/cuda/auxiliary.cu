@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "kernels.h"
 #include "net.h"
 
 /* Classes are taken so many at a time. */
@@ -42,17 +43,29 @@ template <int K> static __device__ void keep_sums(int count, const double *total
     }
 }
 
+/* Parameters are taken four at a time; their number is a multiple of eight. */
+enum { WIDTH = 4 };
+typedef Pack<float, WIDTH> Four;
+
 /* A_y^T (w - o) of count classes, at most K, into sum; away not NULL: |w - o|^2 too. */
 template <int K>
 static __global__ void sums_kernel(size_t n, int count, const float *w, const float *offset, const float *matrix,
                                    double *sum, double *away) {
     double total[K] = {}, square = 0;
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS) {
-        double far = (double)w[i] - offset[i];
-        square += far * far;
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n / WIDTH; i += (size_t)gridDim.x * THREADS) {
+        Four at = reinterpret_cast<const Four *>(w)[i], from = reinterpret_cast<const Four *>(offset)[i], a[K];
 #pragma unroll
         for (int y = 0; y < K; y++)
-            total[y] += y < count ? far * matrix[y * n + i] : 0;
+            if (y < count)
+                a[y] = reinterpret_cast<const Four *>(matrix + y * n)[i];
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) {
+            double far = (double)at.at[j] - from.at[j];
+            square += far * far;
+#pragma unroll
+            for (int y = 0; y < K; y++)
+                total[y] += y < count ? far * a[y].at[j] : 0;
+        }
     }
     keep_sums<K>(count, total, sum);
     if (away)
@@ -64,20 +77,32 @@ template <int K>
 static __global__ void follow_kernel(size_t n, int count, Steps step, float threshold, float gain, bool last,
                                      const float *w, float *offset, float *matrix, double *lost) {
     double total[K] = {};
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS) {
-        float at = w[i], from = offset[i], away = at - from, to = from + gain * away;
-        double left = (double)at - to;
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n / WIDTH; i += (size_t)gridDim.x * THREADS) {
+        Four at = reinterpret_cast<const Four *>(w)[i], from = reinterpret_cast<const Four *>(offset)[i], a[K];
 #pragma unroll
-        for (int y = 0; y < K; y++) {
-            if (y >= count)
-                continue;
-            float before = matrix[y * n + i], moved = before + step.at[y] * away;
-            float after = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
-            matrix[y * n + i] = after;
-            total[y] += (double)before * away - (double)after * left;
+        for (int y = 0; y < K; y++)
+            if (y < count)
+                a[y] = reinterpret_cast<const Four *>(matrix + y * n)[i];
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) {
+            float away = at.at[j] - from.at[j], to = from.at[j] + gain * away;
+            double left = (double)at.at[j] - to;
+            from.at[j] = to;
+#pragma unroll
+            for (int y = 0; y < K; y++) {
+                if (y >= count)
+                    continue;
+                float before = a[y].at[j], moved = before + step.at[y] * away;
+                a[y].at[j] = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
+                total[y] += (double)before * away - (double)a[y].at[j] * left;
+            }
         }
+#pragma unroll
+        for (int y = 0; y < K; y++)
+            if (y < count)
+                reinterpret_cast<Four *>(matrix + y * n)[i] = a[y];
         if (last)
-            offset[i] = to;
+            reinterpret_cast<Four *>(offset)[i] = from;
     }
     keep_sums<K>(count, total, lost);
 }

@@ -235,7 +235,7 @@ static bool plan_of(cudnnHandle_t handle, const Conv *c, int count, const Made *
 }
 
 /* fused: biases are added to the forward pass's output, and then its ReLU taken. */
-static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused, Plan *plan) {
+static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused, bool adds, Plan *plan) {
     static const struct {
         cudnnBackendDescriptorType_t type;
         cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
@@ -256,7 +256,7 @@ static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused
     cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
     const int64_t dims = 2, ones[] = {1, 1}, pads[] = {c->padding, c->padding}, strides[] = {c->stride, c->stride};
-    const float one = 1, zero = 0;
+    const float one = 1, before = adds ? 1 : 0;
     Made x(CUDNN_BACKEND_TENSOR_DESCRIPTOR), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR), y(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     describe(x, ID_X, type, c->images, c->in, c->height, c->width);
     describe(w, ID_W, type, c->out, c->in, c->kernel, c->kernel);
@@ -280,7 +280,7 @@ static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused
         .refer(kinds[pass].w, w)
         .refer(kinds[pass].y, fused ? product : y)
         .set(kinds[pass].alpha, CUDNN_TYPE_FLOAT, 1, &one)
-        .set(kinds[pass].beta, CUDNN_TYPE_FLOAT, 1, &zero)
+        .set(kinds[pass].beta, CUDNN_TYPE_FLOAT, 1, &before)
         .end();
     Made adding(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), added(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR),
         gating(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), gated(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
@@ -292,10 +292,11 @@ static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused
     return plan_of(handle, c, fused ? 3 : 1, operations, plan);
 }
 
-bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, Plan *plan) {
+bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, bool adds, Plan *plan) {
     *plan = Plan{};
     plan->fused = fused;
-    return make_with(handle, conv, pass, fused, plan);
+    plan->adds = adds;
+    return make_with(handle, conv, pass, fused, adds, plan);
 }
 
 bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspace) {

@@ -49,6 +49,7 @@ struct Plan {
     cudnnBackendDescriptor_t plan, pack;
     size_t workspace;
     bool fused; /* forward: with biases and ReLU */
+    bool adds;  /* to what is there */
 };
 
 /* The cuDNN that was found; NULL and why: none. */
@@ -56,7 +57,7 @@ const char *cudnn_text(char *why);
 pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why);
 void cudnn_close(cudnnHandle_t handle);
 /* false: cuDNN has no way to do it that this precision allows and that is the same every time. */
-bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, Plan *plan);
+bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, bool adds, Plan *plan);
 bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspace);
 pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why);
 void plan_free(Plan *plan);
@@ -76,13 +77,18 @@ void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability
                 uint8_t *mask);
 size_t mask_bytes(size_t size);
 
-/* y = relu(y + bias), then dropout where mask is not NULL; bias NULL: dropout alone. */
+/* Channels from `at` on, of a tensor of so many. */
+struct Slice {
+    int at, whole;
+};
+
+/* y = relu(x + bias), then dropout where mask is not NULL; bias NULL: dropout alone. y and the mask are a slice. */
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
-               float scale, void *y);
-/* dy = scale dy where y > 0, else 0; partial [BLOCKS][channels] receives sums of it (NULL: not wanted), which
- * sum_blocks adds up. */
-void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
-          float *partial);
+               float scale, const void *x, Slice slice, void *y);
+/* dy = scale from where y > 0, else 0, of which y and from are a slice; partial [BLOCKS][channels] receives sums of it
+ * (NULL: not wanted), which sum_blocks adds up. */
+void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, const void *from,
+          Slice slice, void *dy, float *partial);
 void sum_blocks(cudaStream_t s, int blocks, size_t n, const float *partial,
                 float *out); /* of partial [blocks][n], at most BLOCKS */
 void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum);
@@ -105,8 +111,9 @@ bool wide_fits(const Conv *conv);
 bool wide_make(const Conv *conv, void *x, void *w, void *dy, void *dx, Wide *wide);
 /* Stride 1. y = relu(x w + bias). */
 void wide_forward(cudaStream_t s, const Conv *conv, const Wide *wide, const float *bias, void *y);
-/* What sum_blocks makes dw of: partial [blocks][out][9][in]. */
+/* What sum_blocks makes dw of: partial [blocks][out][9][in]. In tf32 too, and nothing else is. */
 void wide_weights(cudaStream_t s, const Conv *conv, const Wide *wide, float *partial);
+void wide_weights_tf32(cudaStream_t s, const Conv *conv, const Wide *wide, float *partial);
 /* After the first layer, whose input is x: partial [rows] of its dw and biases, as first_backward has them. */
 void wide_data(cudaStream_t s, const Conv *conv, const Wide *wide, const float *x, float *partial);
 /* Stride 2: dx where x is above 0, else 0; partial [rows][in] of its sums. */
@@ -118,7 +125,8 @@ void any_data(cudaStream_t s, bool half, const Conv *conv, const void *dy, const
 void any_weights(cudaStream_t s, bool half, bool float_x, const Conv *conv, const void *x, const void *dy, float *dw);
 
 void maxpool_forward(cudaStream_t s, bool half, const Conv *conv, const void *x, void *y, uint8_t *from);
-void maxpool_backward(cudaStream_t s, bool half, const Conv *conv, const void *dy, const uint8_t *from, void *dx);
+void maxpool_backward(cudaStream_t s, bool half, const Conv *conv, const void *dy, const uint8_t *from, bool adds,
+                      void *dx);
 /* Channels [at, at + part) of wide tensors, there and back. */
 void channels_in(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *x, void *y);
 void channels_out(cudaStream_t s, bool half, size_t pixels, int part, int at, int whole, const void *dy, void *dx);

@@ -62,10 +62,11 @@ INLINE void group_wait(int group) {
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* The box of an [images][height][width][64] tensor that begins there; what is outside of it is 0. */
-INLINE void copy_box(void *to, const CUtensorMap *map, uint64_t *barrier, int column, int row, int image) {
+INLINE void copy_box(void *to, const CUtensorMap *map, uint64_t *barrier, int column, int row, int image,
+                     int channel = 0) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
                  "%6}], [%2];" ::"r"(address_of(to)),
-                 "l"(map), "r"(address_of(barrier)), "r"(0), "r"(column), "r"(row), "r"(image)
+                 "l"(map), "r"(address_of(barrier)), "r"(channel), "r"(column), "r"(row), "r"(image)
                  : "memory");
 }
 

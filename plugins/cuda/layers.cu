@@ -89,47 +89,55 @@ void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability
 
 template <typename T, int V, bool BIAS>
 static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, const float *bias, const uint8_t *mask,
-                                        bool turned, float scale, T *y) {
+                                        bool turned, float scale, const T *x, Slice slice, T *y) {
     int groups = channels / V;
-    size_t bytes = ((size_t)plane * channels + 7) / 8;
+    size_t bytes = ((size_t)plane * slice.whole + 7) / 8;
     EACH(i, packs) {
         int c = (int)(i % groups) * V;
         size_t pixel = i / groups, image = pixel / plane, at = pixel % plane;
-        Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i];
-        unsigned eight = mask && turned ? mask[i] : 0;
+        size_t to = (pixel * slice.whole + slice.at + c) / V;
+        Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(x)[i];
+        unsigned eight = mask && turned ? mask[to] : 0;
 #pragma unroll
         for (int j = 0; j < V; j++) {
             float z = BIAS ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
             if (mask && turned)
                 z = eight >> j & 1 ? z * scale : 0.0f;
             else if (mask) {
-                size_t e = (size_t)(c + j) * plane + at;
+                size_t e = (size_t)(slice.at + c + j) * plane + at;
                 z = mask[image * bytes + (e >> 3)] >> (e & 7) & 1 ? z * scale : 0.0f;
             }
             v.at[j] = (T)z;
         }
-        reinterpret_cast<Pack<T, V> *>(y)[i] = v;
+        reinterpret_cast<Pack<T, V> *>(y)[to] = v;
     }
 }
 
 template <typename T, int V>
 static void bias_relu_packs(cudaStream_t s, size_t packs, int plane, int channels, const float *bias,
-                            const uint8_t *mask, float scale, T *y) {
+                            const uint8_t *mask, float scale, const T *x, Slice slice, T *y) {
     int blocks = blocks_for(packs);
-    bool turned = is_turned(plane, channels);
+    bool turned = V == 8 && is_turned(plane, slice.whole);
     if (bias)
-        bias_relu_kernel<T, V, true><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, y);
+        bias_relu_kernel<T, V, true>
+            <<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, x, slice, y);
     else
-        bias_relu_kernel<T, V, false><<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, y);
+        bias_relu_kernel<T, V, false>
+            <<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, x, slice, y);
+}
+
+static bool in_eights(int channels, Slice slice) {
+    return channels % 8 == 0 && slice.at % 8 == 0 && slice.whole % 8 == 0;
 }
 
 void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, const float *bias, const uint8_t *mask,
-               float scale, void *y) {
+               float scale, const void *x, Slice slice, void *y) {
     size_t n = (size_t)images * plane * channels;
-    if (channels % 8 == 0)
-        DISPATCH(half, (bias_relu_packs<T, 8>(s, n / 8, plane, channels, bias, mask, scale, (T *)y)));
+    if (in_eights(channels, slice))
+        DISPATCH(half,
+                 (bias_relu_packs<T, 8>(s, n / 8, plane, channels, bias, mask, scale, (const T *)x, slice, (T *)y)));
     else
-        DISPATCH(half, (bias_relu_packs<T, 1>(s, n, plane, channels, bias, mask, scale, (T *)y)));
+        DISPATCH(half, (bias_relu_packs<T, 1>(s, n, plane, channels, bias, mask, scale, (const T *)x, slice, (T *)y)));
 }
 
 /* out[i] = sum over blocks of partial[block][n]: a column of threads for each i, all loads under way at once. */
@@ -156,24 +164,38 @@ void sum_blocks(cudaStream_t s, int blocks, size_t n, const float *partial, floa
     sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(blocks, n, partial, out);
 }
 
-/* A thread has one group of channels and goes through pixels. */
+/* A thread has one group of channels and goes through pixels, some at a time: their loads are under way together. */
 template <typename T, int V>
-static __global__ void gate_kernel(size_t pixels, int channels, float scale, const T *y, T *dy, float *partial) {
+static __global__ void gate_kernel(size_t pixels, int channels, float scale, const T *y, const T *from, Slice slice,
+                                   T *dy, float *partial) {
+    enum { TOGETHER = V == 1 ? 1 : 16 / sizeof(T) / 2 };
     __shared__ float held[THREADS][V + 1];
     int all = channels / V, most = all < THREADS ? all : THREADS, first = blockIdx.y * most;
     int groups = all - first < most ? all - first : most;
     int lanes = THREADS / most, lane = threadIdx.x / most, group = threadIdx.x % most;
     bool works = lane < lanes && group < groups;
     float sum[V] = {0};
-    for (size_t p = blockIdx.x * (size_t)lanes + lane; works && p < pixels; p += (size_t)gridDim.x * lanes) {
-        size_t i = p * all + first + group;
-        Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(y)[i], d = reinterpret_cast<const Pack<T, V> *>(dy)[i];
+    size_t step = (size_t)gridDim.x * lanes;
+    for (size_t p = blockIdx.x * (size_t)lanes + lane; works && p < pixels; p += TOGETHER * step) {
+        Pack<T, V> v[TOGETHER], d[TOGETHER];
 #pragma unroll
-        for (int j = 0; j < V; j++) {
-            d.at[j] = (float)v.at[j] > 0.0f ? (T)((float)d.at[j] * scale) : (T)0.0f;
-            sum[j] += (float)d.at[j];
+        for (int n = 0; n < TOGETHER; n++) {
+            size_t pixel = p + n * step < pixels ? p + n * step : p;
+            size_t i = (pixel * slice.whole + slice.at) / V + first + group;
+            v[n] = reinterpret_cast<const Pack<T, V> *>(y)[i];
+            d[n] = reinterpret_cast<const Pack<T, V> *>(from)[i];
         }
-        reinterpret_cast<Pack<T, V> *>(dy)[i] = d;
+#pragma unroll
+        for (int n = 0; n < TOGETHER; n++) {
+            if (p + n * step >= pixels)
+                break;
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                d[n].at[j] = (float)v[n].at[j] > 0.0f ? (T)((float)d[n].at[j] * scale) : (T)0.0f;
+                sum[j] += (float)d[n].at[j];
+            }
+            reinterpret_cast<Pack<T, V> *>(dy)[(p + n * step) * all + first + group] = d[n];
+        }
     }
 #pragma unroll
     for (int j = 0; j < V; j++)
@@ -187,17 +209,17 @@ static __global__ void gate_kernel(size_t pixels, int channels, float scale, con
     }
 }
 
-void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, void *dy,
-          float *partial) {
+void gate(cudaStream_t s, bool half, int images, int plane, int channels, float scale, const void *y, const void *from,
+          Slice slice, void *dy, float *partial) {
     size_t pixels = (size_t)images * plane;
-    int width = channels % 8 == 0 ? 8 : 1, groups = channels / width;
+    int width = in_eights(channels, slice) ? 8 : 1, groups = channels / width;
     dim3 grid(BLOCKS, (unsigned)((groups + THREADS - 1) / THREADS));
     if (width == 8)
-        DISPATCH(half,
-                 (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, partial)));
+        DISPATCH(half, (gate_kernel<T, 8><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y,
+                                                                   (const T *)from, slice, (T *)dy, partial)));
     else
-        DISPATCH(half,
-                 (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y, (T *)dy, partial)));
+        DISPATCH(half, (gate_kernel<T, 1><<<grid, THREADS, 0, s>>>(pixels, channels, scale, (const T *)y,
+                                                                   (const T *)from, slice, (T *)dy, partial)));
 }
 
 template <typename T, int V> static __global__ void add_kernel(size_t packs, const T *x, T *sum) {
@@ -248,7 +270,7 @@ template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const
 
 /* Each input takes the slopes of the windows whose largest it is. */
 template <typename T, int V>
-static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, T *dx) {
+static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, bool adds, T *dx) {
     int groups = c.in / V;
     EACH(i, (size_t)c.images * c.height * c.width * groups) {
         size_t pixel = i / groups, image = pixel / ((size_t)c.height * c.width);
@@ -267,10 +289,12 @@ static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_
                 for (int j = 0; j < V; j++)
                     sum[j] += which.at[j] == t ? (float)d.at[j] : 0.0f;
             }
-        Pack<T, V> out;
+        Pack<T, V> out = {};
+        if (adds)
+            out = reinterpret_cast<const Pack<T, V> *>(dx)[i];
 #pragma unroll
         for (int j = 0; j < V; j++)
-            out.at[j] = (T)sum[j];
+            out.at[j] = (T)((float)out.at[j] + sum[j]);
         reinterpret_cast<Pack<T, V> *>(dx)[i] = out;
     }
 }
@@ -283,14 +307,15 @@ void maxpool_forward(cudaStream_t s, bool half, const Conv *c, const void *x, vo
         DISPATCH(half, (maxpool_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
 }
 
-void maxpool_backward(cudaStream_t s, bool half, const Conv *c, const void *dy, const uint8_t *from, void *dx) {
+void maxpool_backward(cudaStream_t s, bool half, const Conv *c, const void *dy, const uint8_t *from, bool adds,
+                      void *dx) {
     size_t n = (size_t)c->images * c->height * c->width * c->in;
     if (c->in % 8 == 0)
         DISPATCH(half, (maxpool_backward_kernel<T, 8>
-                        <<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)dy, from, (T *)dx)));
+                        <<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)dy, from, adds, (T *)dx)));
     else
-        DISPATCH(half,
-                 (maxpool_backward_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)dy, from, (T *)dx)));
+        DISPATCH(half, (maxpool_backward_kernel<T, 1>
+                        <<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)dy, from, adds, (T *)dx)));
 }
 
 /* Sizes in packs. */

@@ -109,25 +109,80 @@ static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
     Layer *layer = &net->layer[t];
     int x = g->node[t].input[0];
     bool one = layer->conv.stride == 1, alone = x > 0 && users_of(g, x) == 1;
-    if (x == 0 || !wide_fits(&layer->conv) || (one && g->node[t].dropout > 0))
+    if (x == 0 || !wide_fits(&layer->conv) || (one && (g->node[t].dropout > 0 || layer->joins >= 0)))
         return PV_PLUGIN_OK;
     Layer *below = &net->layer[x - 1];
-    bool onward = alone && (one ? below->first : g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0);
+    bool onward =
+        net->half && alone && (one ? below->first : g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0);
     if ((!one && !onward) ||
         !wide_make(&layer->conv, net->value[x], weights_of(net, t), net->slope[t + 1], net->slope[x], &layer->maps))
         return PV_PLUGIN_OK;
     layer->wide = true;
-    layer->onward = below->done = onward;
+    layer->onward = onward;
+    below->done = below->done || onward;
     return one ? take(net, layer->maps.blocks * (layer->bias - layer->weight), &layer->wide_partial, why)
                : PV_PLUGIN_OK;
 }
 
+/* Convolutions that are nothing but parts of a concatenation write their part of it, and read it on the way back. */
+static void find_slices(pv__net *net) {
+    const pv__graph *g = &net->graph;
+    for (int t = 0; t < g->nodes; t++)
+        net->layer[t].joins = -1;
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        bool all = node->kind == PV_NODE_CONCAT;
+        for (int i = 0; i < node->inputs && all; i++) {
+            int x = node->input[i];
+            all = x > 0 && users_of(g, x) == 1 && g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0 &&
+                  g->node[x - 1].input[0] > 0;
+        }
+        net->layer[t].done = all;
+        for (int i = 0, at = 0; i < node->inputs && all; i++) {
+            Layer *part = &net->layer[node->input[i] - 1];
+            part->joins = t;
+            part->slice = Slice{at, (int)node->out.channels};
+            at += (int)shape_of(g, node->input[i]).channels;
+        }
+    }
+}
+
+/* The gradient by the node's input comes after that of another. */
+static bool comes_after(const pv__graph *g, int t) {
+    for (int later = t + 1; later < g->nodes; later++)
+        for (int i = 0; i < g->node[later].inputs; i++)
+            if (g->node[later].input[i] == g->node[t].input[0])
+                return true;
+    return false;
+}
+
+/* cuDNN's ways to do what no kernel of ours does. */
+static void make_plans(pv__net *net, int t, size_t *room, size_t *room_beside) {
+    const pv__node *node = &net->graph.node[t];
+    Layer *layer = &net->layer[t];
+    size_t bytes = size_of(node->out) * (net->half ? sizeof(bf16) : sizeof(float));
+    for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
+        if (!is_cudnns(layer, pass))
+            continue;
+        cudnnHandle_t handle = pass == PASS_WEIGHTS ? net->beside : net->handle;
+        bool fused = pass == PASS_FORWARD && node->dropout == 0 && layer->joins < 0 && bytes >= FUSED_LEAST;
+        bool adds = pass == PASS_DATA && comes_after(&net->graph, t);
+        Plan *plan = &layer->plan[pass];
+        layer->planned[pass] = ((fused || adds) && plan_make(handle, &layer->conv, (Pass)pass, fused, adds, plan)) ||
+                               plan_make(handle, &layer->conv, (Pass)pass, false, false, plan);
+        size_t *needs = pass == PASS_WEIGHTS ? room_beside : room;
+        if (layer->planned[pass] && plan->workspace > *needs)
+            *needs = plan->workspace;
+    }
+}
+
 static pv__plugin_code make_layers(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
-    size_t images = (size_t)net->images, largest = 0, workspace = 0, element = net->half ? sizeof(bf16) : sizeof(float);
+    size_t images = (size_t)net->images, largest = 0, room = 0, room_beside = 0;
     float *x;
     CODE_TRY(take(net, images * size_of(g->input), &x, why));
     net->value[0] = x;
+    find_slices(net);
     for (int t = 0; t < g->nodes; t++) {
         const pv__node *node = &g->node[t];
         Layer *layer = &net->layer[t];
@@ -145,20 +200,13 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
         layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
         CODE_TRY(take(net, BLOCKS * node->out.channels * (layer->first ? TAPS + 1 : 1), &layer->partial, why));
         CODE_TRY(make_wide(net, t, why));
-        for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
-            if (!is_cudnns(layer, pass))
-                continue;
-            bool fused = pass == PASS_FORWARD && node->dropout == 0 && size * element >= FUSED_LEAST;
-            layer->planned[pass] =
-                (fused && plan_make(net->handle, &layer->conv, (Pass)pass, true, &layer->plan[pass])) ||
-                plan_make(net->handle, &layer->conv, (Pass)pass, false, &layer->plan[pass]);
-            if (layer->planned[pass] && layer->plan[pass].workspace > workspace)
-                workspace = layer->plan[pass].workspace;
-        }
+        make_plans(net, t, &room, &room_beside);
     }
-    char *space;
-    CODE_TRY(take(net, workspace, &space, why));
+    char *space, *space_beside;
+    CODE_TRY(take(net, room, &space, why));
+    CODE_TRY(take(net, room_beside, &space_beside, why));
     net->workspace = space;
+    net->workspace_beside = space_beside;
     return take_tensor(net, images * largest, &net->spare, why);
 }
 
@@ -175,12 +223,13 @@ static pv__plugin_code bind_plans(pv__net *net, char *why) {
             Plan *plan = &layer->plan[pass];
             if (!layer->planned[pass])
                 continue;
-            void *from = pass == PASS_DATA ? (users[x] ? net->spare : net->slope[x]) : net->value[x];
+            void *from = pass == PASS_DATA ? (users[x] && !plan->adds ? net->spare : net->slope[x]) : net->value[x];
+            void *workspace = pass == PASS_WEIGHTS ? net->workspace_beside : net->workspace;
             void *dw =
                 net->half ? (void *)(net->gradient_half + layer->weight) : (void *)(net->gradient + layer->weight);
             void *w = pass == PASS_WEIGHTS ? dw : weights_of(net, t);
             void *y = pass == PASS_FORWARD ? net->value[t + 1] : net->slope[t + 1];
-            if (!plan_bind(plan, from, w, y, net->w + layer->bias, net->workspace)) {
+            if (!plan_bind(plan, from, w, y, net->w + layer->bias, workspace)) {
                 snprintf(why, PV_PLUGIN_TEXT, "cuDNN refused the buffers of a convolution");
                 return PV_PLUGIN_FAILED;
             }
@@ -216,11 +265,14 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
 }
 
 static pv__plugin_code net_make(pv__net *net, char *why) {
-    CUDA_TRY(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
-    CUDA_TRY(cudaStreamCreateWithFlags(&net->aside, cudaStreamNonBlocking));
+    int least, greatest; /* what others wait for goes first */
+    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority(&net->stream, cudaStreamNonBlocking, greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority(&net->aside, cudaStreamNonBlocking, least));
     CUDA_TRY(cudaEventCreateWithFlags(&net->here, cudaEventDisableTiming));
     CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
     CODE_TRY(cudnn_open(&net->handle, net->stream, why));
+    CODE_TRY(cudnn_open(&net->beside, net->aside, why));
     CODE_TRY(place_parameters(net, why));
     CODE_TRY(take(net, net->room, &net->w, why));
     CODE_TRY(take(net, net->room, &net->gradient, why));
@@ -257,6 +309,7 @@ static void net_free(pv__net *net) {
     if (net->pinned)
         cudaFreeHost(net->pinned);
     cudnn_close(net->handle);
+    cudnn_close(net->beside);
     if (net->here)
         cudaEventDestroy(net->here);
     if (net->there)

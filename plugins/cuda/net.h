@@ -7,12 +7,13 @@
 #include "cuda.h"
 
 struct Layer {
-    Conv conv;  /* of maxpool too */
-    bool first; /* by the first layer's own kernels */
-    bool wide;  /* by the kernels of the largest layers */
-    bool
-        onward; /* wide: its data pass makes the gradient of the layer below, so far as ReLU and biases, or all of it */
-    bool done;  /* by the layer above: the same, seen from below */
+    Conv conv;   /* of maxpool too */
+    bool first;  /* by the first layer's own kernels */
+    bool wide;   /* by the kernels of the largest layers */
+    bool onward; /* wide: its data pass has the ReLU and the biases' gradient of the layer below, or all its gradient */
+    bool done;   /* by the layer above: the same, seen from below; of a concatenation: by its inputs' slices */
+    int joins;   /* the concatenation that it is a slice of, and nothing else's input; -1: none */
+    Slice slice;
     bool planned[PASSES]; /* by cuDNN; else by the kernels for any */
     Plan plan[PASSES];
     size_t weight, bias; /* in the device's order */
@@ -28,7 +29,7 @@ struct Captured {
     int runs;
 };
 
-enum { AUXILIARY_BLOCKS = 264 };
+enum { AUXILIARY_BLOCKS = 528 };
 
 /* The linear auxiliary network (auxiliary.cu). */
 struct Auxiliary {
@@ -43,14 +44,14 @@ struct pv__net {
     pv__graph graph;
     bool half;
     int images;
-    size_t params, room;        /* of the host; of the device, where arrays begin at multiples of eight */
-    size_t output;              /* the output layer, among the latter */
-    cudaStream_t stream, aside; /* aside: what is short and can run beside the convolutions */
-    cudaEvent_t here, there;    /* where each of them is, for the other to wait for */
-    cudnnHandle_t handle;
-    std::vector<void *> blocks; /* all device memory */
+    size_t params, room;          /* of the host; of the device, where arrays begin at multiples of eight */
+    size_t output;                /* the output layer, among the latter */
+    cudaStream_t stream, aside;   /* aside: what is short and can run beside the convolutions */
+    cudaEvent_t here, there;      /* where each of them is, for the other to wait for */
+    cudnnHandle_t handle, beside; /* on stream, and on aside */
+    std::vector<void *> blocks;   /* all device memory */
     Layer layer[PV_NODES_MAX];
-    void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace;
+    void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace, *workspace_beside;
     float *w, *gradient, *mean, *square, *marked, *centre; /* [room] */
     bf16 *w_half, *gradient_half;
     unsigned char *kind; /* [room], of PARAMETER_ */
@@ -134,7 +135,8 @@ inline void *weights_of(pv__net *net, int t) {
 
 /* Which passes are left to cuDNN. */
 inline bool is_cudnns(const Layer *layer, int pass) {
-    return !layer->wide || (pass == PASS_DATA ? !layer->onward : layer->conv.stride > 1);
+    bool ours = pass == PASS_DATA ? layer->onward : layer->conv.stride == 1;
+    return !layer->wide || !ours || (pass == PASS_FORWARD && layer->conv.precision != PV_PRECISION_BF16);
 }
 
 /* What comes next on the stream aside waits for what is on the other. */

@@ -11,6 +11,11 @@ static float scale_of(const pv__node *node, bool dropout) {
     return dropout && node->dropout > 0 ? (float)(1 / (1 - node->dropout)) : 1.0f;
 }
 
+/* Where the node's output is in the tensor that has it: its own, or a concatenation. */
+static Slice slice_of(const pv__net *net, int t) {
+    return net->layer[t].joins < 0 ? Slice{0, (int)net->graph.node[t].out.channels} : net->layer[t].slice;
+}
+
 static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
@@ -30,14 +35,18 @@ static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why
         return PV_PLUGIN_OK;
     if (!layer->planned[PASS_FORWARD])
         any_forward(net->stream, net->half, node->input[0] == 0, c, x, weights_of(net, t), y);
-    bias_relu(net->stream, net->half, net->images, c->out_height * c->out_width, c->out, net->w + layer->bias,
-              dropout ? layer->mask : NULL, scale_of(node, dropout), y);
+    int end = layer->joins < 0 ? t : layer->joins; /* whose dropout it is */
+    bias_relu(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
+              net->w + layer->bias, dropout ? net->layer[end].mask : NULL, scale_of(&net->graph.node[end], dropout), y,
+              slice_of(net, t), net->value[end + 1]);
     return PV_PLUGIN_OK;
 }
 
 static void concat_forward(pv__net *net, int t, bool dropout) {
     const pv__node *node = &net->graph.node[t];
     int plane = (int)(node->out.height * node->out.width), whole = (int)node->out.channels, at = 0;
+    if (net->layer[t].done)
+        return;
     for (int i = 0; i < node->inputs; i++) {
         int part = (int)shape_of(&net->graph, node->input[i]).channels;
         channels_in(net->stream, net->half, (size_t)net->images * plane, part, at, whole, net->value[node->input[i]],
@@ -46,7 +55,7 @@ static void concat_forward(pv__net *net, int t, bool dropout) {
     }
     if (dropout && node->dropout > 0)
         bias_relu(net->stream, net->half, net->images, plane, whole, NULL, net->layer[t].mask, scale_of(node, true),
-                  net->value[t + 1]);
+                  net->value[t + 1], Slice{0, whole}, net->value[t + 1]);
 }
 
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
@@ -63,7 +72,7 @@ pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     }
     for (int t = 0; t < g->nodes; t++) {
         const pv__node *node = &g->node[t];
-        if (!drawn && (node->dropout > 0 || t + 1 == g->nodes)) {
+        if (!drawn && (node->dropout > 0 || net->layer[t].joins >= 0 || t + 1 == g->nodes)) {
             CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
             drawn = true;
         }
@@ -80,43 +89,49 @@ pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     return PV_PLUGIN_OK;
 }
 
+/* The gradient by a convolution's weights, from its slope, beside what comes next. */
+static pv__plugin_code weight_gradient(pv__net *net, int t, char *why) {
+    Layer *layer = &net->layer[t];
+    int x = net->graph.node[t].input[0];
+    float *dw = net->gradient + layer->weight;
+    if (!is_cudnns(layer, PASS_WEIGHTS)) { /* fills the device by itself */
+        wide_weights(net->stream, &layer->conv, &layer->maps, layer->wide_partial);
+        CODE_TRY(turn_aside(net, why));
+        sum_blocks(net->aside, layer->maps.blocks, layer->bias - layer->weight, layer->wide_partial, dw);
+        return PV_PLUGIN_OK;
+    }
+    CODE_TRY(turn_aside(net, why));
+    if (layer->planned[PASS_WEIGHTS])
+        return plan_run(net->beside, &layer->plan[PASS_WEIGHTS], why);
+    any_weights(net->aside, net->half, x == 0, &layer->conv, net->value[x], net->slope[t + 1], dw);
+    return PV_PLUGIN_OK;
+}
+
 /* The slope through dropout and ReLU, and the gradient by the node's parameters. */
 static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
-    const Conv *c = &layer->conv;
-    float scale = scale_of(node, net->dropped);
+    int end = layer->joins < 0 ? t : layer->joins; /* whose dropout it is */
+    float scale = scale_of(&net->graph.node[end], net->dropped);
     bool conv = node->kind == PV_NODE_CONV;
-    void *x = net->value[node->input[0]], *y = net->value[t + 1], *dy = net->slope[t + 1];
     if (layer->first && layer->done)
         return PV_PLUGIN_OK;
     if (layer->first) {
-        first_backward(net->stream, net->half, c, (const float *)x, y, dy, layer->partial,
-                       net->gradient + layer->weight);
+        first_backward(net->stream, net->half, &layer->conv, (const float *)net->value[0], net->value[t + 1],
+                       net->slope[t + 1], layer->partial, net->gradient + layer->weight);
         return PV_PLUGIN_OK;
     }
     if (!layer->done && (conv || scale != 1.0f))
         gate(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
-             scale, y, dy, conv ? layer->partial : NULL);
-    if (conv && !layer->done) { /* sums of biases beside the convolutions */
+             scale, net->value[end + 1], net->slope[end + 1], slice_of(net, t), net->slope[t + 1],
+             conv ? layer->partial : NULL);
+    if (!conv)
+        return PV_PLUGIN_OK;
+    if (!layer->done) {
         CODE_TRY(turn_aside(net, why));
         sum_blocks(net->aside, BLOCKS, node->out.channels, layer->partial, net->gradient + layer->bias);
     }
-    if (!conv)
-        return PV_PLUGIN_OK;
-    if (!is_cudnns(layer, PASS_WEIGHTS)) {
-        wide_weights(net->stream, c, &layer->maps, layer->wide_partial);
-        CODE_TRY(turn_aside(net, why));
-        sum_blocks(net->aside, layer->maps.blocks, layer->bias - layer->weight, layer->wide_partial,
-                   net->gradient + layer->weight);
-        return PV_PLUGIN_OK;
-    }
-    if (!layer->planned[PASS_WEIGHTS]) {
-        any_weights(net->stream, net->half, node->input[0] == 0, c, x, dy, net->gradient + layer->weight);
-        return PV_PLUGIN_OK;
-    }
-    CODE_TRY(plan_run(net->handle, &layer->plan[PASS_WEIGHTS], why));
-    return PV_PLUGIN_OK;
+    return weight_gradient(net, t, why);
 }
 
 /* The slope of the input so far as that layer's own gradient has it. */
@@ -137,21 +152,33 @@ static pv__plugin_code onward_gradient(pv__net *net, int t, char *why) {
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, void *target, char *why) {
+/* The slope of input i, whose channels are at `at` of a concatenation; reached: added to what is there. */
+static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool reached, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
-    void *dy = net->slope[t + 1];
+    int x = node->input[i];
+    pv__shape in = shape_of(&net->graph, x);
+    bool conv = node->kind == PV_NODE_CONV;
+    void *dy = net->slope[t + 1], *dx = net->slope[x];
+    if (conv && layer->onward)
+        return onward_gradient(net, t, why);
+    if (node->kind == PV_NODE_CONCAT && layer->done)
+        return PV_PLUGIN_OK;
+    if (node->kind == PV_NODE_MAXPOOL) {
+        maxpool_backward(net->stream, net->half, &layer->conv, dy, layer->from, reached, dx);
+        return PV_PLUGIN_OK;
+    }
+    bool apart = reached && !(conv && layer->planned[PASS_DATA] && layer->plan[PASS_DATA].adds);
+    void *target = apart ? net->spare : dx;
     if (node->kind == PV_NODE_CONCAT)
-        channels_out(net->stream, net->half, (size_t)net->images * node->out.height * node->out.width,
-                     (int)shape_of(&net->graph, node->input[i]).channels, at, (int)node->out.channels, dy, target);
-    else if (node->kind == PV_NODE_MAXPOOL)
-        maxpool_backward(net->stream, net->half, &layer->conv, dy, layer->from, target);
-    else if (layer->onward)
-        CODE_TRY(onward_gradient(net, t, why));
+        channels_out(net->stream, net->half, (size_t)net->images * node->out.height * node->out.width, (int)in.channels,
+                     at, (int)node->out.channels, dy, target);
     else if (layer->planned[PASS_DATA])
         CODE_TRY(plan_run(net->handle, &layer->plan[PASS_DATA], why));
     else
         any_data(net->stream, net->half, &layer->conv, dy, weights_of(net, t), target);
+    if (apart)
+        add(net->stream, net->half, net->images * size_of(in), net->spare, dx);
     return PV_PLUGIN_OK;
 }
 
@@ -165,14 +192,11 @@ pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
         int at = 0;
         for (int i = 0; i < node->inputs; i++) {
             int x = node->input[i];
-            pv__shape in = shape_of(g, x);
             if (x > first) {
-                CODE_TRY(input_gradient(net, t, i, at, reached[x] ? net->spare : net->slope[x], why));
-                if (reached[x])
-                    add(net->stream, net->half, net->images * size_of(in), net->spare, net->slope[x]);
+                CODE_TRY(input_gradient(net, t, i, at, reached[x], why));
                 reached[x] = true;
             }
-            at += (int)in.channels;
+            at += (int)shape_of(g, x).channels;
         }
     }
     CUDA_TRY(cudaEventRecord(net->there, net->aside));

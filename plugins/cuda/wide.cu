@@ -8,69 +8,11 @@
  */
 #include <dlfcn.h>
 
-#include "hopper.h"
-
-enum {
-    CHANNELS = 64,
-    SIDE = 32,             /* pixels of a line */
-    LINE = SIDE + 2,       /* rows of a line */
-    STRIP = 4,             /* lines of output to a strip */
-    PIXELS = STRIP * LINE, /* columns of a product */
-    GROUPS = 2,
-    GROUP = 128,
-    WIDE_THREADS = GROUPS * GROUP + WARP,
-    TAP_BYTES = CHANNELS * ROW,
-    WEIGHT_BYTES = TAPS * TAP_BYTES,
-    STRIPS = SIDE / STRIP,
-    SLACK = 1024 /* to begin at a multiple of eight rows */
-};
-
-static __device__ char *aligned(char *p) {
-    return p + (EIGHT_ROWS - address_of(p) % EIGHT_ROWS) % EIGHT_ROWS;
-}
-
-/* Barriers of tiles that come and go in a ring, and of the weights, which come once. */
-template <int STAGES> struct Ring { uint64_t full[STAGES], empty[STAGES], weights; };
-
-template <int STAGES> static __device__ void ring_make(Ring<STAGES> *ring, int readers) {
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
-            barrier_make(&ring->full[i], 1);
-            barrier_make(&ring->empty[i], readers);
-        }
-        barrier_make(&ring->weights, 1);
-        barriers_made();
-    }
-    __syncthreads();
-}
-
-/* One thread brings weights, then tiles as room for them comes; bring(tile, stage, barrier). */
-template <int STAGES, typename Bring>
-static __device__ void ring_fill(Ring<STAGES> *ring, int tiles, uint32_t bytes, const CUtensorMap *map, char *weights,
-                                 Bring bring) {
-    if (weights) {
-        barrier_expect(&ring->weights, WEIGHT_BYTES);
-        for (int t = 0; t < TAPS; t++)
-            copy_tap(weights + t * TAP_BYTES, map, &ring->weights, t);
-    }
-    for (int turn = 0, tile = blockIdx.x; tile < tiles; turn++, tile += gridDim.x) {
-        int stage = turn % STAGES;
-        barrier_wait(&ring->empty[stage], (turn / STAGES & 1) ^ 1);
-        barrier_expect(&ring->full[stage], bytes);
-        bring(tile, stage, &ring->full[stage]);
-    }
-}
-
-template <int STAGES> static __device__ void ring_release(Ring<STAGES> *ring, int stage) {
-    __syncwarp();
-    if (threadIdx.x % WARP == 0)
-        barrier_arrive(&ring->empty[stage]);
-}
+#include "wide.h"
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 enum {
-    HALO_LINES = STRIP + 2,
     HALO_BYTES = HALO_LINES * LINE * ROW,
     HALO_ROOM =
         (HALO_BYTES + 2 * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS * EIGHT_ROWS, /* the dropped columns reach beyond */
@@ -440,8 +382,10 @@ static Encode encoder(void) { /* the driver's: nothing links with it */
     return driver ? reinterpret_cast<Encode>(dlsym(driver, "cuTensorMapEncodeTiled")) : NULL;
 }
 
-static bool map_of(Encode encode, void *at, int dims, const uint64_t *sizes, const uint32_t *box, CUtensorMap *map) {
-    cuuint64_t extent[5], stride[4], bytes = sizeof(bf16);
+/* Boxes of a tensor in bf16, or in single precision; innermost sizes first. */
+static bool map_of(Encode encode, bool half, void *at, int dims, const uint64_t *sizes, const uint32_t *box,
+                   CUtensorMap *map) {
+    cuuint64_t extent[5], stride[4], bytes = half ? sizeof(bf16) : sizeof(float);
     cuuint32_t take[5], ones[5] = {1, 1, 1, 1, 1};
     for (int i = 0; i < dims; i++) {
         extent[i] = sizes[i];
@@ -450,28 +394,36 @@ static bool map_of(Encode encode, void *at, int dims, const uint64_t *sizes, con
         if (i + 1 < dims)
             stride[i] = bytes;
     }
-    return encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, (cuuint32_t)dims, at, extent, stride, take, ones,
-                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return encode(map, half ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, (cuuint32_t)dims, at,
+                  extent, stride, take, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /* Boxes of so many columns and lines of a tensor with 64 channels. */
 static bool map_lines(Encode encode, void *at, int images, int side, int columns, int lines, CUtensorMap *map) {
     const uint64_t sizes[] = {CHANNELS, (uint64_t)side, (uint64_t)side, (uint64_t)images};
     const uint32_t box[] = {CHANNELS, (uint32_t)columns, (uint32_t)lines, 1};
-    return map_of(encode, at, 4, sizes, box, map);
+    return map_of(encode, true, at, 4, sizes, box, map);
 }
 
 /* Boxes of every second line. */
 static bool map_halves(Encode encode, void *at, int images, CUtensorMap *map) {
     const uint64_t sizes[] = {CHANNELS, SIDE, 2, SMALL, (uint64_t)images};
     const uint32_t box[] = {CHANNELS, SIDE, 1, SMALL_LINES, 1};
-    return map_of(encode, at, 5, sizes, box, map);
+    return map_of(encode, true, at, 5, sizes, box, map);
+}
+
+/* In single precision, 32 channels at a time. */
+static bool map_single(Encode encode, void *at, int images, int lines, CUtensorMap *map) {
+    const uint64_t sizes[] = {CHANNELS, SIDE, SIDE, (uint64_t)images};
+    const uint32_t box[] = {ROW / sizeof(float), LINE, (uint32_t)lines, 1};
+    return map_of(encode, false, at, 4, sizes, box, map);
 }
 
 bool wide_fits(const Conv *c) {
-    return c->precision == PV_PRECISION_BF16 && c->in == CHANNELS && c->out == CHANNELS && c->kernel == 3 &&
-           c->padding == 1 && c->height == SIDE && c->width == SIDE && (c->stride == 1 || c->stride == 2);
+    bool has = c->precision == PV_PRECISION_BF16 || (c->precision == PV_PRECISION_TF32 && c->stride == 1);
+    return has && c->in == CHANNELS && c->out == CHANNELS && c->kernel == 3 && c->padding == 1 && c->height == SIDE &&
+           c->width == SIDE && (c->stride == 1 || c->stride == 2);
 }
 
 bool wide_make(const Conv *c, void *x, void *w, void *dy, void *dx, Wide *wide) {
@@ -487,7 +439,10 @@ bool wide_make(const Conv *c, void *x, void *w, void *dy, void *dx, Wide *wide) 
         return false;
     wide->blocks = wide->blocks < BLOCKS / GROUPS ? wide->blocks : BLOCKS / GROUPS;
     wide->rows = GROUPS * wide->blocks;
-    bool made = map_of(encode, w, 3, sizes, box, &wide->weights);
+    if (c->precision == PV_PRECISION_TF32)
+        return map_single(encode, dy, c->images, STRIP, &wide->sum_strip) &&
+               map_single(encode, x, c->images, HALO_LINES, &wide->sum_halo);
+    bool made = map_of(encode, true, w, 3, sizes, box, &wide->weights);
     if (c->stride == 2)
         return made && map_lines(encode, dy, c->images, SMALL, SMALL_LINE, SMALL_LINES + 1, &wide->slope) &&
                map_halves(encode, x, c->images, &wide->strip) && map_halves(encode, dx, c->images, &wide->halo);
@@ -496,12 +451,6 @@ bool wide_make(const Conv *c, void *x, void *w, void *dy, void *dx, Wide *wide) 
            map_lines(encode, x, c->images, SIDE, LINE, SUM_LINES + 2, &wide->sum_halo) &&
            map_lines(encode, dy, c->images, SIDE, LINE, HALO_LINES, &wide->slope) &&
            map_lines(encode, dy, c->images, SIDE, LINE, SUM_LINES, &wide->sum_strip);
-}
-
-/* Shared memory beyond what a kernel has unasked. */
-template <typename Kernel> static int with_room(Kernel kernel, int room) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, room + SLACK);
-    return room + SLACK;
 }
 
 void wide_forward(cudaStream_t s, const Conv *c, const Wide *wide, const float *bias, void *y) {
@@ -517,6 +466,10 @@ void wide_data(cudaStream_t s, const Conv *c, const Wide *wide, const float *x, 
 }
 
 void wide_weights(cudaStream_t s, const Conv *c, const Wide *wide, float *partial) {
+    if (c->precision == PV_PRECISION_TF32) {
+        wide_weights_tf32(s, c, wide, partial);
+        return;
+    }
     int room = with_room(wide_weights_kernel, SUM_ROOM);
     wide_weights_kernel<<<wide->blocks, SUM_THREADS, room, s>>>(wide->sum_strip, wide->sum_halo, c->images * SUM_STRIPS,
                                                                 partial);

@@ -1,0 +1,71 @@
+/* plugins/cuda/wide.h: what the kernels of the largest layers share: strips of images in shared memory. */
+#ifndef PV_PLUGIN_WIDE_H
+#define PV_PLUGIN_WIDE_H
+
+#include "hopper.h"
+
+enum {
+    CHANNELS = 64,
+    SIDE = 32,             /* pixels of a line */
+    LINE = SIDE + 2,       /* rows of a line */
+    STRIP = 4,             /* lines of output to a strip */
+    PIXELS = STRIP * LINE, /* columns of a product */
+    GROUPS = 2,
+    GROUP = 128,
+    WIDE_THREADS = GROUPS * GROUP + WARP,
+    TAP_BYTES = CHANNELS * ROW,
+    WEIGHT_BYTES = TAPS * TAP_BYTES,
+    STRIPS = SIDE / STRIP,
+    HALO_LINES = STRIP + 2,
+    SLACK = 1024 /* to begin at a multiple of eight rows */
+};
+
+static __device__ char *aligned(char *p) {
+    return p + (EIGHT_ROWS - address_of(p) % EIGHT_ROWS) % EIGHT_ROWS;
+}
+
+/* Barriers of tiles that come and go in a ring, and of the weights, which come once. */
+template <int STAGES> struct Ring { uint64_t full[STAGES], empty[STAGES], weights; };
+
+template <int STAGES> static __device__ void ring_make(Ring<STAGES> *ring, int readers) {
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < STAGES; i++) {
+            barrier_make(&ring->full[i], 1);
+            barrier_make(&ring->empty[i], readers);
+        }
+        barrier_make(&ring->weights, 1);
+        barriers_made();
+    }
+    __syncthreads();
+}
+
+/* One thread brings weights, then tiles as room for them comes; bring(tile, stage, barrier). */
+template <int STAGES, typename Bring>
+static __device__ void ring_fill(Ring<STAGES> *ring, int tiles, uint32_t bytes, const CUtensorMap *map, char *weights,
+                                 Bring bring) {
+    if (weights) {
+        barrier_expect(&ring->weights, WEIGHT_BYTES);
+        for (int t = 0; t < TAPS; t++)
+            copy_tap(weights + t * TAP_BYTES, map, &ring->weights, t);
+    }
+    for (int turn = 0, tile = blockIdx.x; tile < tiles; turn++, tile += gridDim.x) {
+        int stage = turn % STAGES;
+        barrier_wait(&ring->empty[stage], (turn / STAGES & 1) ^ 1);
+        barrier_expect(&ring->full[stage], bytes);
+        bring(tile, stage, &ring->full[stage]);
+    }
+}
+
+template <int STAGES> static __device__ void ring_release(Ring<STAGES> *ring, int stage) {
+    __syncwarp();
+    if (threadIdx.x % WARP == 0)
+        barrier_arrive(&ring->empty[stage]);
+}
+
+/* Shared memory beyond what a kernel has unasked. */
+template <typename Kernel> static int with_room(Kernel kernel, int room) {
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, room + SLACK);
+    return room + SLACK;
+}
+
+#endif

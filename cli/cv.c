@@ -55,6 +55,7 @@ static const pv_option run_table[] = {
     CLI_OPTIONS_REPORT(cv_options, report),
     CLI_OPTION_THREADS(cv_options, running.threads),
     CLI_OPTION_MEMORY(cv_options, running.memory),
+    CLI_OPTION_RANKS(cv_options, running.ranks),
     CLI_OPTIONS_DEVICE(cv_options, running),
     CLI_OPTION_JSON(cv_options, running.json, "Print one JSON object instead of tables."),
     CLI_OPTION_QUIET(cv_options, running.quiet),

@@ -43,6 +43,7 @@ static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(sweep_options, output, "Also write all metrics there, as CSV."),
     CLI_OPTIONS_REPORT(sweep_options, report),
     CLI_OPTION_THREADS(sweep_options, running.threads),
+    CLI_OPTION_RANKS(sweep_options, running.ranks),
     CLI_OPTIONS_DEVICE(sweep_options, running),
     CLI_OPTION_JSON(sweep_options, running.json, "Print one JSON object instead of a table."),
     CLI_OPTION_QUIET(sweep_options, running.quiet),

@@ -268,9 +268,10 @@ PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bo
  * what they need, each under the scope of its context, and take it up again. Without one they do nothing of the kind.
  */
 
-/* Every so many seconds the file is written; after an interruption, by pv_checkpoint_write. A path that exists is
- * refused without resume; with it, one that does not exist is fine: the work begins. An empty file counts as none: one
- * is made at once, and locked to the end, so that a second process or context is refused (PV_ERR_USAGE). */
+/* Every so many seconds the file is written; after an interruption, by pv_checkpoint_write. Of several ranks, which all
+ * open it, rank 0 has the file, and the others what is in it: any number of them can go on from it. A path that exists
+ * is refused without resume; with it, one that does not exist is fine: the work begins. An empty file counts as none:
+ * one is made at once, and locked to the end, so that a second process or context is refused (PV_ERR_USAGE). */
 PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
 bool pv_checkpoint_resumed(const pv_ctx *ctx);          /* something was in the file */
 PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx); /* now; nothing without a checkpoint */
@@ -299,7 +300,8 @@ PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const p
 size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* bytes of a state; 0: there is none */
 void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys begin so */
 
-/* Jobs as above, whose outcome is some blocks of memory. With a checkpoint, each outcome is kept there when its job is
+/* Jobs as above, whose outcome is some blocks of memory. Ranks (pv_ctx_set_ranks) share them: each runs some, and all
+ * have every outcome. With a checkpoint, each outcome is kept there when its job is
  * done, and replaces the states that the job kept while it ran. A job whose outcome is there already does not run
  * again: its outcome is recalled, and its log messages are repeated. An interrupted job counts as unfinished, whatever
  * it returns.

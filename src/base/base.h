@@ -58,6 +58,10 @@ struct pv_ctx {
     } device;           /* of the root (compute/device.c) */
 };
 
+/* Jobs whose outcomes, as for pv_jobs_run_kept, are told to all ranks that share them, and are not kept. */
+PV_MUST_USE pv_status pv__jobs_run_shared(pv_ctx *ctx, const char *what, size_t jobs, pv_job job,
+                                          pv_job_outcome outcome, void *state, size_t *finished);
+
 /* The parent's checkpoint, with the scope of one of its jobs. */
 void pv__checkpoint_inherit(pv_ctx *child, const pv_ctx *parent, const char *what, size_t index);
 const char *pv__checkpoint_path(const pv_ctx *ctx); /* as it was given */

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "checkpoint.h"
 
 /* ---- entries; callers hold the lock ------------------------------------------------------------------------------ */
@@ -85,7 +86,7 @@ static pv_status entry_for(pv_ctx *ctx, pv_checkpoint *c, const char *name, size
     return *e ? PV_OK : pv__checkpoint_add(ctx, c, name, size, e);
 }
 
-static pv_status put(pv_ctx *ctx, pv_checkpoint *c, const char *name, const pv_field *field, size_t n) {
+pv_status pv__checkpoint_put(pv_ctx *ctx, pv_checkpoint *c, const char *name, const pv_field *field, size_t n) {
     pv__entry *e;
     PV_TRY(entry_for(ctx, c, name, total_size(field, n), &e));
     unsigned char *at = e->data;
@@ -111,7 +112,7 @@ static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
             c->path, theirs->size < 40 ? (int)theirs->size : 40, (const char *)theirs->data, ours);
     char name[40];
     pv__format(name, sizeof name, "%s", ours);
-    return put(ctx, c, "kernels", &(pv_field){name, strlen(name)}, 1);
+    return pv__checkpoint_put(ctx, c, "kernels", &(pv_field){name, strlen(name)}, 1);
 }
 
 /* ---- a checkpoint and its context -------------------------------------------------------------------------------- */
@@ -137,6 +138,9 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     PV_GOTO(fail, pv__files_writing(ctx, path));
     PV_GOTO(fail, pv__strdup(ctx, path, &c->path));
     PV_GOTO(fail, pv__resolve(ctx, path, &c->file));
+    c->copy = pv__shares(ctx) && ctx->ranks.calls.rank > 0;
+    if (c->copy)
+        goto spread;
     PV_GOTO(fail, pv__checkpoint_file_take(ctx, c));
     if (!c->empty && !resume) {
         status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
@@ -151,6 +155,8 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     }
     pv__checkpoint_file_clean(ctx, c);
     PV_GOTO(fail, put_kernels(ctx, c));
+spread:
+    PV_GOTO(fail, pv__checkpoint_spread(ctx, c));
     ctx->checkpoint = c;
     return PV_OK;
 fail:
@@ -268,7 +274,7 @@ void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls) {
 
 /* A write that fails costs what it would have kept, not the work: it is tried again when the next is due. */
 static pv_status write_when_due(pv_ctx *ctx, pv_checkpoint *c) {
-    if (pv__seconds() - c->written < c->every)
+    if (c->copy || pv__seconds() - c->written < c->every)
         return PV_OK;
     pv_status status = pv__checkpoint_file_write(ctx, c);
     if (status == PV_OK || status == PV_ERR_MEMORY)
@@ -276,6 +282,15 @@ static pv_status write_when_due(pv_ctx *ctx, pv_checkpoint *c) {
     if (c->failures++ == 0)
         pv__format(c->trouble, sizeof c->trouble, "%s", ctx->error.message);
     return PV_OK;
+}
+
+pv_status pv__checkpoint_write_due(pv_ctx *ctx) {
+    pv_status status = PV_OK;
+    if (ctx->checkpoint) {
+#pragma omp critical(pv_checkpoint)
+        status = write_when_due(ctx, ctx->checkpoint);
+    }
+    return status;
 }
 
 pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field, size_t n) {
@@ -288,7 +303,7 @@ pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field
     pv_status status;
 #pragma omp critical(pv_checkpoint)
     {
-        status = put(ctx, c, name, field, n);
+        status = pv__checkpoint_put(ctx, c, name, field, n);
         if (status == PV_OK)
             status = write_when_due(ctx, c);
     }

@@ -2,7 +2,7 @@
  * that begins with ~ may differ, which is told; one that begins with ? is compared where both have it. */
 #include <string.h>
 
-#include "base.h"
+#include "base/reduce.h"
 
 static const char COMMAND[] = "command"; /* among facts: shown, not compared */
 
@@ -79,7 +79,26 @@ static pv_status compare_all(pv_ctx *ctx, const char *ours, const char *theirs) 
     return PV_OK;
 }
 
+/* All ranks must be about to do the same; how each was called does not matter. */
+static pv_status compare_ranks(pv_ctx *ctx, const char *facts) {
+    char *lines, *command;
+    if (!pv__shares(ctx))
+        return PV_OK;
+    PV_TRY(pv__strdup(ctx, facts, &lines));
+    for (char *line = lines; line; line = command ? command + 1 : NULL) {
+        command = strchr(line, '\n');
+        if (strncmp(line, COMMAND, strlen(COMMAND)) == 0 && line[strlen(COMMAND)] == '=')
+            *line = '\0'; /* the last of them */
+    }
+    bool begun = ctx->ranks.begun;
+    pv_status status = pv__ranks_compare(ctx, lines);
+    ctx->ranks.begun = begun;
+    pv__free(ctx, lines);
+    return status;
+}
+
 pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts) {
+    PV_TRY(compare_ranks(ctx, facts));
     if (!ctx->checkpoint)
         return PV_OK;
     size_t size = pv_checkpoint_size(ctx, "facts");

@@ -136,6 +136,8 @@ static pv_status name_file(pv_ctx *ctx, pv_checkpoint *c, pv_output *output) {
 
 pv_status pv__checkpoint_file_write(pv_ctx *ctx, pv_checkpoint *c) {
     size_t bytes = 0;
+    if (c->copy)
+        return PV_OK;
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
@@ -260,6 +262,8 @@ bool pv__checkpoint_file_is_one(const pv_checkpoint *c) {
 }
 
 pv_status pv__checkpoint_file_remove(pv_ctx *ctx, pv_checkpoint *c) {
+    if (c->copy)
+        return PV_OK;
     pv__checkpoint_file_clean(ctx, c);
     if (c->empty || is_named(c) != 1 || unlink(c->file) == 0 || errno == ENOENT)
         return PV_OK;

@@ -98,6 +98,7 @@ void pv_ctx_interrupt(pv_ctx *ctx) {
 
 void pv_ctx_clear_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 0;
+    ctx->ranks.stop = false;
 }
 
 bool pv_ctx_interrupted(const pv_ctx *ctx) {
@@ -119,7 +120,7 @@ static void ask_caller(pv_ctx *root) {
 
 bool pv__interrupted(const pv_ctx *ctx) {
     ask_caller(ctx->root);
-    if (pv__shares(ctx) && ctx->ranks.begun) /* all ranks stop at the same point, or none */
+    if (pv__shares(ctx) && (ctx->ranks.begun || ctx->ranks.stop)) /* all ranks stop at the same point, or none */
         return ctx->ranks.stop;
     return ctx->interrupted != 0;
 }

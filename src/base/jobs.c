@@ -7,33 +7,12 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base.h"
-
-typedef struct note {
-    struct note *next;
-    pv_log_level level;
-    char text[];
-} note;
-
-typedef struct crew {
-    pv_ctx *parent;
-    const char *what;
-    size_t jobs, finished, failed; /* failed: index of the first that did; jobs: none */
-    bool stop, interrupt_running;
-    pv_job job;
-    pv_job_outcome outcome; /* NULL: jobs are not kept */
-    pv_job_sound sound;
-    void *state;
-    pv_status status;
-    note **notes; /* [jobs], the latest first */
-    double began;
-    pthread_t caller; /* whose callbacks are called by no other */
-    size_t told;      /* finished jobs that progress was told of */
-} crew;
+#include "base/jobs.h"
+#include "base/reduce.h"
 
 /* What the log and progress of a job's context are handed. */
 typedef struct worker {
-    crew *crew;
+    pv__crew *crew;
     pv_ctx *ctx;
     size_t job;
 } worker;
@@ -41,22 +20,26 @@ typedef struct worker {
 /* ---- what a job says --------------------------------------------------------------------------------------------- */
 
 /* Without memory for it a note is lost; the job's own work will fail for the same reason. */
-static void on_log(void *state, pv_log_level level, const char *message) {
-    const worker *w = state;
-    for (const note *n = w->crew->notes[w->job]; n; n = n->next)
+static void add_note(pv_ctx *ctx, pv__note **notes, pv_log_level level, const char *message) {
+    for (const pv__note *n = *notes; n; n = n->next)
         if (strcmp(n->text, message) == 0)
             return;
-    note *made = w->ctx->options.allocator.alloc(w->ctx->options.allocator.state, sizeof *made + strlen(message) + 1);
+    pv__note *made = ctx->options.allocator.alloc(ctx->options.allocator.state, sizeof *made + strlen(message) + 1);
     if (!made)
         return;
     made->level = level;
     memcpy(made->text, message, strlen(message) + 1);
-    made->next = w->crew->notes[w->job]; /* the job's own slot */
-    w->crew->notes[w->job] = made;
+    made->next = *notes;
+    *notes = made;
+}
+
+static void on_log(void *state, pv_log_level level, const char *message) {
+    const worker *w = state;
+    add_note(w->ctx, &w->crew->notes[w->job], level, message); /* the job's own slot */
 }
 
 /* On the caller's thread; the other threads' jobs are told of with its own. */
-static void tell_progress(crew *c) {
+static void tell_progress(pv__crew *c) {
     if (!pthread_equal(pthread_self(), c->caller))
         return;
     size_t finished;
@@ -81,7 +64,7 @@ static void on_progress(void *state, const pv_progress *progress) {
         pv_ctx_interrupt(w->ctx);
 }
 
-static void done(crew *c, const worker *w, pv_status status) {
+static void done(pv__crew *c, const worker *w, pv_status status) {
 #pragma omp critical(pv_jobs_done)
     {
         if (status != PV_OK && w->job < c->failed) {
@@ -93,6 +76,8 @@ static void done(crew *c, const worker *w, pv_status status) {
                 pv__fail(c->parent, status, "out of memory for a context of a thread");
         }
         if (status == PV_OK) {
+            if (c->ran)
+                c->ran[w->job] = true;
 #pragma omp atomic
             c->finished++;
         }
@@ -104,29 +89,29 @@ static void done(crew *c, const worker *w, pv_status status) {
     tell_progress(c);
 }
 
-static bool told_before(const crew *c, size_t job, const char *text) {
+static bool told_before(const pv__crew *c, size_t job, const char *text) {
     for (size_t j = 0; j < job; j++)
-        for (const note *n = c->notes[j]; n; n = n->next)
+        for (const pv__note *n = c->notes[j]; n; n = n->next)
             if (strcmp(n->text, text) == 0)
                 return true;
     return false;
 }
 
-static void tell(crew *c) {
+static void tell(pv__crew *c) {
     for (size_t j = 0; j < c->jobs; j++) {
-        note *first = NULL;
-        for (note *n = c->notes[j], *next; n; n = next) { /* the earliest first */
+        pv__note *first = NULL;
+        for (pv__note *n = c->notes[j], *next; n; n = next) { /* the earliest first */
             next = n->next;
             n->next = first;
             first = n;
         }
         c->notes[j] = first;
-        for (const note *n = first; n; n = n->next)
+        for (const pv__note *n = first; n; n = n->next)
             if (!told_before(c, j, n->text))
                 pv__log(c->parent, n->level, "%s", n->text);
     }
     for (size_t j = 0; j < c->jobs; j++)
-        for (note *n = c->notes[j], *next; n; n = next) {
+        for (pv__note *n = c->notes[j], *next; n; n = next) {
             next = n->next;
             pv__free(c->parent, n);
         }
@@ -137,13 +122,13 @@ static void tell(crew *c) {
  * on), the text and a NUL.
  */
 
-static pv_status pack_notes(pv_ctx *ctx, const note *notes, char **packed, size_t *size) {
+pv_status pv__notes_pack(pv_ctx *ctx, const pv__note *notes, char **packed, size_t *size) {
     *size = 0;
-    for (const note *n = notes; n; n = n->next)
+    for (const pv__note *n = notes; n; n = n->next)
         *size += strlen(n->text) + 2;
     PV_TRY(pv__alloc(ctx, *size, 1, packed));
     char *at = *packed + *size;
-    for (const note *n = notes; n; n = n->next) { /* the latest is last */
+    for (const pv__note *n = notes; n; n = n->next) { /* the latest is last */
         size_t length = strlen(n->text) + 1;
         at -= length + 1;
         at[0] = (char)('0' + (int)n->level);
@@ -152,27 +137,26 @@ static pv_status pack_notes(pv_ctx *ctx, const note *notes, char **packed, size_
     return PV_OK;
 }
 
-/* False where they are not as they were packed. */
-static bool unpack_notes(worker *w, const char *packed, size_t size) {
+bool pv__notes_unpack(pv_ctx *ctx, pv__note **notes, const char *packed, size_t size) {
     if (size && packed[size - 1])
         return false;
     for (const char *at = packed; at < packed + size; at += strlen(at) + 1) {
         pv_log_level level = (pv_log_level)(at[0] - '0');
         if (level < PV_LOG_DEBUG || level > PV_LOG_WARNING)
             return false;
-        on_log(w, level, at + 1);
+        add_note(ctx, notes, level, at + 1);
     }
     return true;
 }
 
 static pv_status keep(const worker *w) {
-    const crew *c = w->crew;
+    const pv__crew *c = w->crew;
     pv_field field[PV_JOB_FIELDS + 1];
     char *said;
     size_t size;
     if (!w->ctx->checkpoint)
         return PV_OK;
-    PV_TRY(pack_notes(w->ctx, c->notes[w->job], &said, &size));
+    PV_TRY(pv__notes_pack(w->ctx, c->notes[w->job], &said, &size));
     size_t n = c->outcome(c->state, w->job, field);
     field[n] = (pv_field){said, size};
     pv_checkpoint_drop(w->ctx, ""); /* what it kept on its way */
@@ -182,7 +166,7 @@ static pv_status keep(const worker *w) {
 }
 
 static pv_status recall(worker *w, bool *found) {
-    const crew *c = w->crew;
+    const pv__crew *c = w->crew;
     pv_field field[PV_JOB_FIELDS + 1];
     char *said;
     size_t size = pv_checkpoint_size(w->ctx, "job"), own = 0;
@@ -197,7 +181,7 @@ static pv_status recall(worker *w, bool *found) {
     PV_TRY(pv__alloc(w->ctx, size - own, 1, &said));
     field[n] = (pv_field){said, size - own};
     pv_status status = pv_checkpoint_recall(w->ctx, "job", field, n + 1, found);
-    if (status == PV_OK && !unpack_notes(w, said, size - own))
+    if (status == PV_OK && !pv__notes_unpack(w->ctx, &w->crew->notes[w->job], said, size - own))
         status = pv__checkpoint_damaged(w->ctx, "what a job said is damaged");
     if (status == PV_OK && *found && !c->sound(c->state, w->job))
         status = pv__checkpoint_damaged(w->ctx, "the outcome of a job is none that it can have");
@@ -206,14 +190,14 @@ static pv_status recall(worker *w, bool *found) {
 }
 
 static pv_status run_job(worker *w) {
-    const crew *c = w->crew;
+    const pv__crew *c = w->crew;
     bool found = false;
-    if (c->outcome)
+    if (c->kept)
         PV_TRY(recall(w, &found));
     if (found)
         return PV_OK;
     pv_status status = c->job(w->ctx, c->state, w->job);
-    if (!c->outcome)
+    if (!c->kept)
         return status;
     if (pv__interrupted(w->ctx)) /* what half a piece of work led to is neither a result nor a failure */
         return pv__fail(w->ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", c->what);
@@ -222,7 +206,7 @@ static pv_status run_job(worker *w) {
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-static void run_team(crew *c, int team) {
+static void run_team(pv__crew *c, int team) {
     pv_allocator shared = pv__allocator_shared(c->parent);
 #pragma omp parallel num_threads(pv_threads_ready(team))
     {
@@ -237,51 +221,104 @@ static void run_team(crew *c, int team) {
         if (w.ctx)
             w.ctx->root = c->parent->root;
 #pragma omp for schedule(dynamic, 1)
-        for (size_t i = 0; i < c->jobs; i++) {
+        for (size_t i = c->from; i < c->to; i++) {
             bool stop;
 #pragma omp atomic read
             stop = c->stop;
-            if (stop)
+            w.job = c->rank + i * c->size;
+            if (stop || w.job >= c->jobs)
                 continue;
-            w.job = i;
             if (w.ctx)
-                pv__checkpoint_inherit(w.ctx, c->parent, c->what, i);
+                pv__checkpoint_inherit(w.ctx, c->parent, c->what, w.job);
             done(c, &w, status == PV_OK ? run_job(&w) : status);
         }
         pv_ctx_free(w.ctx);
     }
 }
 
+/* All jobs, or with other ranks a share of them at a time: so long that exchanges are nothing beside them, and so short
+ * that a checkpoint, which is rank 0's, soon has what the others did. In between each may be stopped by itself. */
+static pv_status run_shares(pv__crew *c, int team) {
+    const double long_enough = 5;
+    size_t most = (c->jobs + c->size - 1) / c->size, round = most;
+    bool begun = c->parent->ranks.begun;
+    double seconds = 0, threads = team;
+    pv_status status = PV_OK;
+    if (c->size > 1 && c->parent->checkpoint) {
+        pv__part part = {.shared = true};
+        pv__most(c->parent, &part, 1, &threads);
+        status = pv__reduce_check(c->parent);
+        round = (size_t)threads;
+    }
+    for (c->from = 0; status == PV_OK && c->from < most && !c->stop; c->from = c->to) {
+        c->to = most - c->from < round ? most : c->from + round;
+        c->parent->ranks.begun = false;
+        c->round_began = pv__seconds();
+        run_team(c, team);
+        if (c->size > 1)
+            status = pv__jobs_exchange(c, &seconds);
+        round *= seconds < long_enough ? 2 : 1;
+    }
+    c->parent->ranks.begun = begun;
+    return status;
+}
+
+static pv_status run_jobs(pv__crew *c, size_t *finished) {
+    pv_ctx *ctx = c->parent;
+    int rank = 0;
+    *finished = 0;
+    c->size = c->outcome && pv__shares(ctx) ? (size_t)pv_ctx_ranks(ctx, &rank) : 1;
+    c->rank = c->size > 1 ? (size_t)rank : 0;
+    c->failed = c->jobs;
+    c->began = pv__seconds();
+    c->caller = pthread_self();
+    PV_TRY(pv__alloc(ctx, c->jobs, sizeof *c->notes, &c->notes));
+    pv_status status = c->size > 1 ? pv__alloc(ctx, c->jobs, sizeof *c->ran, &c->ran) : PV_OK;
+    if (status == PV_OK)
+        status = run_shares(c, pv__threads_for(ctx, (c->jobs + c->size - 1) / c->size));
+    if (c->told < c->finished)
+        tell_progress(c);
+    pv__checkpoint_tell_trouble(ctx);
+    tell(c);
+    pv__free(ctx, c->notes);
+    pv__free(ctx, c->ran);
+    *finished = c->finished;
+    if (status != PV_OK || c->status != PV_OK)
+        return status != PV_OK ? status : c->status;
+    if (c->interrupt_running && pv__interrupted(ctx))
+        return pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", c->what);
+    return PV_OK;
+}
+
 pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
                            pv_job_outcome outcome, pv_job_sound sound, void *state, size_t *finished) {
-    crew c = {.parent = ctx,
-              .what = what,
-              .jobs = jobs,
-              .failed = jobs,
-              .interrupt_running = interrupt_running,
-              .job = job,
-              .outcome = outcome,
-              .sound = sound,
-              .state = state,
-              .began = pv__seconds(),
-              .caller = pthread_self()};
-    *finished = 0;
-    PV_TRY(pv__alloc(ctx, jobs, sizeof *c.notes, &c.notes));
-    run_team(&c, pv__threads_for(ctx, jobs));
-    if (c.told < c.finished)
-        tell_progress(&c);
-    pv__checkpoint_tell_trouble(ctx);
-    tell(&c);
-    pv__free(ctx, c.notes);
-    *finished = c.finished;
-    if (c.status != PV_OK)
-        return c.status;
-    if (interrupt_running && pv__interrupted(ctx))
-        return pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", what);
-    return PV_OK;
+    pv__crew c = {.parent = ctx,
+                  .what = what,
+                  .jobs = jobs,
+                  .interrupt_running = interrupt_running,
+                  .job = job,
+                  .outcome = outcome,
+                  .kept = true,
+                  .sound = sound,
+                  .state = state};
+    return run_jobs(&c, finished);
+}
+
+pv_status pv__jobs_run_shared(pv_ctx *ctx, const char *what, size_t jobs, pv_job job, pv_job_outcome outcome,
+                              void *state, size_t *finished) {
+    pv__crew c = {.parent = ctx,
+                  .what = what,
+                  .jobs = jobs,
+                  .interrupt_running = true,
+                  .job = job,
+                  .outcome = outcome,
+                  .state = state};
+    return run_jobs(&c, finished);
 }
 
 pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job, void *state,
                       size_t *finished) {
-    return pv_jobs_run_kept(ctx, what, jobs, interrupt_running, job, NULL, NULL, state, finished);
+    pv__crew c = {
+        .parent = ctx, .what = what, .jobs = jobs, .interrupt_running = interrupt_running, .job = job, .state = state};
+    return run_jobs(&c, finished);
 }

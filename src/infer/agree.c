@@ -53,7 +53,8 @@ static size_t part_size(const work *m) {
     return 2 * m->k + 3 * BLOCK + 2 * BLOCK * m->size + m->size * m->size;
 }
 
-static part part_of(const work *m, size_t scratch, double *sums) {
+static part part_of(const work *m, size_t scratch,
+                    double *sums) { // NOLINT(readability-non-const-parameter): they are added to there
     part own = {.sums = sums, .p = m->part[scratch]};
     own.q = own.p + m->k;
     own.weight = own.q + m->k;
@@ -375,7 +376,8 @@ static pv_status fill_loglik(pv_ctx *ctx, const work *m, const double *w, const 
     return pv__objective_loglik_of(ctx, m->problem, w, begin, end, m->loglik);
 }
 
-pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *w, double *loglik,
+pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *w,
+                    double *loglik, // NOLINT(readability-non-const-parameter): it is filled
                     pv_agreement *found) {
     size_t k = (size_t)problem->targets.classes, d = pv__model_slopes(problem->model);
     bool line = problem->model->architecture->has_curvature && (k - 1) * (d + 1) <= PV__AGREE_PARAMS && !problem->data;

@@ -178,7 +178,8 @@ pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *mod
     if (!stream)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     write_options(stream, pv_fit_option_table, options, &usual);
-    pv__print(stream, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
+    if (model)
+        pv__print(stream, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
     pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)data->hash);
     if (options->sample)
         pv__print(stream, "the population sample=%zu rows, %016llx\n", options->sample->rows,

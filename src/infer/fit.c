@@ -477,9 +477,6 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer` %s is not shared between ranks, and there are %d: run one process, or choose laplace",
                         pv_inference_name(infer), ranks);
-    if (ctx->checkpoint)
-        return pv__fail(ctx, PV_ERR_USAGE, "`checkpoint` is of one process, and there are %d ranks: leave it out",
-                        ranks);
     return PV_OK;
 }
 

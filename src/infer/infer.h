@@ -470,10 +470,11 @@ pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *pa
  * without a checkpoint. */
 pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, const pv_dataset *held,
                     const pv_fit_options *options);
-/* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
-/* Ranks that share the fit have the same options and data; else the first that differs is named. */
+/* Ranks that share the fit, or fits (model and strata NULL), have the same options and data; else the first that
+ * differs is named. */
 pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *model, const pv_stratified *strata,
                         const pv_fit_options *options);
+/* Compares the checkpoint's fit with this one; nothing without a checkpoint. held: NULL, or the validation rows. */
 pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *held, const pv_model *model,
                         const pv_stratified *strata, const pv_fit_options *options);
 

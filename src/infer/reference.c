@@ -470,7 +470,8 @@ static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, 
         score[n + i] = all[i].weight;
         label[i] = (int32_t)all[i].label;
     }
-    status = pv_reference_new(ctx, n, score, label, score + n, made);
+    if (score && label)
+        status = pv_reference_new(ctx, n, score, label, score + n, made);
 done:
     pv__free(ctx, all);
     pv__free(ctx, score);
@@ -497,7 +498,7 @@ static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *clas
     PV_GOTO(done, cross_new(ctx, c->problem, w, agreement ? agreement->exponent : 0, c));
     PV_GOTO(done, pv__go_on(ctx));
     PV_GOTO(done, score_folds(ctx, c, w, offset - moved, score, label, score + room, &pieces));
-    if (pieces > 0)
+    if (pieces > 0 && score && label)
         status = pv_reference_new(ctx, pieces, score, label, score + room, made);
 done:
     pv__free(ctx, score);

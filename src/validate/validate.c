@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/reduce.h"
 #include "base/text.h"
 #include "infer/infer.h"
 
@@ -23,6 +24,10 @@ typedef struct work {
     pv_validation *v;
     double *prevalence; /* [repeats][folds][classes], the fits' own; NULL: none was stated, none estimated */
     double *population; /* [repeats][folds][classes], of the population asked for */
+    /* Ranks that share the folds; else NULL: loglik and log_p as they are told to the others, a part's rows together
+     * from start [repeats][folds + 1] on, [repeats][rows][2][classes]. */
+    double *told;
+    size_t *start;
 } work;
 
 static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, size_t *rows, pv_dataset **part) {
@@ -58,6 +63,11 @@ static void keep(const work *w, const pv_classifier *c, pv_prediction *said, con
         size_t to = (repeat * v->data->rows + (place ? place[i] : i)) * classes;
         memcpy(v->loglik + to, said->loglik + i * classes, classes * sizeof *v->loglik);
         memcpy(v->log_p + to, said->log_p + i * classes, classes * sizeof *v->log_p);
+        if (!w->told)
+            continue;
+        double *own = w->told + (w->start[at + repeat] + i) * 2 * classes;
+        memcpy(own, v->loglik + to, classes * sizeof *own);
+        memcpy(own + classes, v->log_p + to, classes * sizeof *own);
     }
     memcpy(v->log_marginal + at * classes, said->log_marginal, classes * sizeof *v->log_marginal);
     memcpy(w->population + at * classes, said->prevalence, classes * sizeof *w->population);
@@ -196,6 +206,66 @@ done:
     return name_fold(ctx, w, at, status);
 }
 
+/* ---- folds that ranks share -------------------------------------------------------------------------------------- */
+
+static size_t told_of_fold(void *state, size_t at, pv_field *field) {
+    work *w = state;
+    pv_validation *v = w->v;
+    size_t k = (size_t)v->data->classes, n = 0;
+    const size_t *start = w->start + at + at / v->folds;
+    field[n++] = (pv_field){w->told + start[0] * 2 * k, (start[1] - start[0]) * 2 * k * sizeof *w->told};
+    field[n++] = (pv_field){v->log_marginal + at * k, k * sizeof *v->log_marginal};
+    field[n++] = (pv_field){w->population + at * k, k * sizeof *w->population};
+    field[n++] = (pv_field){&v->stop[at], sizeof *v->stop};
+    if (w->prevalence)
+        field[n++] = (pv_field){w->prevalence + at * k, k * sizeof *w->prevalence};
+    return n;
+}
+
+/* Where each part's rows begin. */
+static void find_starts(const work *w) {
+    const pv_validation *v = w->v;
+    for (size_t r = 0; r < v->repeats; r++) {
+        size_t *start = w->start + r * (v->folds + 1);
+        for (size_t i = 0; i < v->data->rows; i++)
+            start[v->fold[r * v->data->rows + i] + 1]++;
+        start[0] = r * v->data->rows;
+        for (size_t f = 0; f < v->folds; f++)
+            start[f + 1] += start[f];
+    }
+}
+
+/* What was told, to its place; uses up start. */
+static void take_told(const work *w) {
+    const pv_validation *v = w->v;
+    size_t k = (size_t)v->data->classes;
+    for (size_t i = 0; i < v->repeats * v->data->rows; i++) {
+        size_t r = i / v->data->rows;
+        const double *from = w->told + w->start[r * (v->folds + 1) + (size_t)v->fold[i]]++ * 2 * k;
+        memcpy(v->loglik + i * k, from, k * sizeof *from);
+        memcpy(v->log_p + i * k, from + k, k * sizeof *from);
+    }
+}
+
+/* What is inferred of a fold's prevalence, and strata, are no plain numbers: with them every rank fits all folds. */
+static pv_status run_folds(pv_ctx *ctx, work *w) {
+    pv_validation *v = w->v;
+    size_t finished, parts = v->folds * v->repeats, rows = v->repeats * v->data->rows;
+    if (!pv__shares(ctx) || v->target || v->strata)
+        return pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished);
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, rows, 2 * (size_t)v->data->classes * sizeof *w->told, &w->told));
+    PV_GOTO(done, pv__alloc(ctx, v->repeats, (v->folds + 1) * sizeof *w->start, &w->start));
+    find_starts(w);
+    status = pv__jobs_run_shared(ctx, "folds", parts, run_fold, told_of_fold, w, &finished);
+    if (status == PV_OK)
+        take_told(w);
+done:
+    pv__free(ctx, w->told);
+    pv__free(ctx, w->start);
+    return status;
+}
+
 /* "rows": nothing to set. "population": what the fits say; set once they are there. */
 static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
     pv_validation *v = w->v;
@@ -223,7 +293,7 @@ static pv_status mean_strata(pv_ctx *ctx, pv_validation *v) {
 /* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
 static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     pv_validation *v = w->v;
-    size_t finished, parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
+    size_t parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
     pv_status status;
     pv__stated stated;
     pv_targets targets = pv_dataset_targets(v->data);
@@ -242,7 +312,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
         status = fit_and_predict(ctx, w, w->schema, w->data, w->options, v->data, NULL, 0);
         pv_checkpoint_leave(ctx, entered);
     } else {
-        status = pv_jobs_run(ctx, "folds", parts, true, run_fold, w, &finished);
+        status = run_folds(ctx, w);
     }
     if (status != PV_OK)
         goto done;
@@ -297,6 +367,8 @@ static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
         PV_GOTO(fail,
                 pv_folds_make(ctx, schema, data, how->folds, (uint64_t)options->seed, r, v->fold + r * data->rows));
     work w = {.schema = schema, .data = learn, .options = options, .how = how, .v = v};
+    if (!held_out)
+        PV_GOTO(fail, pv__fit_alike(ctx, learn, NULL, NULL, options));
     PV_GOTO(fail, facts(ctx, &w, held_out != NULL));
     PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
     v->seconds = pv__seconds() - began;

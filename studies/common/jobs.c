@@ -98,7 +98,7 @@ int study_checkpoint_start(cli_call *call, const char *study) {
     const study_options *options = call->options;
     const char *const *data = cli_value(call, "data"); /* NULL: the study has no such option */
     int code = cli_checkpoint_start(call, &options->checkpoint);
-    if (code != CLI_OK || !options->checkpoint.path)
+    if (code != CLI_OK || (!options->checkpoint.path && pv_ctx_ranks(call->ctx, NULL) == 1))
         return code;
     char name[60], *facts = study_printed(write_facts, call);
     snprintf(name, sizeof name, "study=%s\n", study);

@@ -21,6 +21,7 @@ const pv_option study_option_table[] = {
      "another study is refused; those of the same study are replaced."},
     CLI_OPTIONS_CHECKPOINT(AT(checkpoint)),
     CLI_OPTION_THREADS(study_options, running.threads),
+    CLI_OPTION_RANKS(study_options, running.ranks),
     CLI_OPTIONS_DEVICE(study_options, running),
     CLI_OPTION_JSON(study_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(study_options, running.quiet),
@@ -140,10 +141,14 @@ static int run_reported(cli_call *call, const study_plan *plan, study_options *o
 /* The checkpoint goes when all is written, the report as well. */
 int study_run(cli_call *call, const study_plan *plan) {
     study_options *options = call->options;
-    int lock = -1, code = CLI_OK;
+    int rank, ranks = pv_ctx_ranks(call->ctx, &rank), lock = -1, code = CLI_OK;
+    if (ranks > 1 && plan->has_cells)
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "study %s keeps its fits in files of one process, and there are %d: run one", plan->title,
+                         ranks);
     if (options->output)
         code = cli_make_folder(call, options->output);
-    if (code == CLI_OK && options->output)
+    if (code == CLI_OK && options->output && rank == 0) /* who writes */
         code = study_folder_take(call, options->output, plan->name, plan->has_cells, &lock);
     if (code == CLI_OK)
         code = study_checkpoint_start(call, plan->name);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fits that several processes of MPI share. usage: tests/mpi/run.sh PREVAIL [PLUGIN.so]
+# Fits and jobs that several processes of MPI share. usage: tests/mpi/run.sh PREVAIL [PLUGIN.so]
 #
 # The same bytes for any number of ranks; one prints and writes; ranks that differ, fail or die end the run with a word that
 # names them. Without the plug-in or mpirun the test is skipped (exit code 77).
@@ -63,6 +63,37 @@ check "laplace" same 3 --exclude w --infer laplace --draws 100
 check "prior auto" same 2 --exclude w --prior auto
 check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3
 
+# Jobs that ranks share: what is printed and written, to the byte.
+shared() { # ranks, then a command that writes results with -o
+    local ranks=$1
+    shift
+    rm -rf results alone
+    "$prevail" "$@" --threads 1 -o results >alone.txt 2>err && mv results alone &&
+        mpi -n "$ranks" "$prevail" "$@" --threads $((ranks % 2 + 1)) -o results >shared.txt 2>err && diff -r alone results && cmp alone.txt shared.txt
+}
+head -n 2000 data.csv >small.csv
+check "folds" shared 3 cv small.csv --target y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
+check "an unknown prevalence" shared 2 cv small.csv --target y --prevalence 0.05 --population unknown --bootstrap 0
+check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
+check "a study" shared 3 study coverage --replicates 4 --quiet
+
+# Interrupted on two ranks, by a signal to one of them, and continued on three.
+continued() {
+    local long="study coverage --replicates 400 --threads 1 --quiet"
+    rm -rf pid.* state results
+    mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" $long --checkpoint state -o results >out 2>err &
+    local run=$! try
+    for try in $(seq 100); do [ -s pid.1 ] && [ -e state ] && break; sleep 0.1; done
+    sleep 1
+    kill -INT "$(cat pid.1)"
+    wait $run
+    [ $? -ne 0 ] && grep -q 'stopped on request: .* of 400 replicates are done' err && [ -s state ] &&
+        mpi -n 3 "$prevail" $long --checkpoint state --resume -o results >shared.txt 2>err && [ ! -e state ] &&
+        "$prevail" $long -o alone >alone.txt 2>err && cmp alone.txt shared.txt && diff -r -x report.html alone results
+}
+rm -rf alone
+check "interrupted and continued" continued
+
 mpi -n 2 "$prevail" $fit -o text.model >out 2>err
 check "one prints" test "$(grep -c '^linear on data.csv' out)" -eq 1
 check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/null | grep -c '^linear on data.csv')" -eq 2
@@ -71,7 +102,9 @@ check "another file" says 2 'rank 1 has other work than rank 0: the data=19999 r
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
 check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
 check "samplers" says 2 '--infer hmc is not shared between ranks' -n 2 "$prevail" $fit --infer hmc
-check "checkpoints" says 2 '--checkpoint is of one process' -n 2 "$prevail" $fit --checkpoint state
+check "a study with files of its own" says 2 'study ratings keeps its fits in files of one process' -n 2 "$prevail" study ratings
+check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
+check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3
 check "a file that only one rank lacks" says 2 'rank 1: none.csv: cannot be read' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/none}
 check "a bad file" says 2 "data.csv: --target: there is no column 'z'" -n 2 "$prevail" fit data.csv --target z --prevalence 0.1
 check "a folder that cannot be written" says 2 'none/m: ' -n 2 "$prevail" $fit -o none/m

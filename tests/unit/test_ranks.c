@@ -1,43 +1,12 @@
 /* Fits whose rows several processes share: threads stand for them, each with a context of its own. Every one of them
  * must end with the bytes of a process that is alone. */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/reduce.h"
 #include "fixture.h"
+#include "ranks.h"
 
-enum { RANKS_MAX = 4, ROWS = 5 * 4096 - 100, COLUMNS = 3 };
-
-/* ---- ranks that are threads -------------------------------------------------------------------------------------- */
-
-typedef struct cluster {
-    int size, left; /* exchanges until the connection is lost; -1: it never is */
-    pthread_barrier_t barrier;
-    const void *mine[RANKS_MAX];
-    int exchanges;
-} cluster;
-
-typedef struct member {
-    cluster *all;
-    int rank;
-} member;
-
-static bool gather(void *state, const void *mine, size_t bytes, void *all) {
-    const member *m = state;
-    cluster *c = m->all;
-    c->mine[m->rank] = mine;
-    pthread_barrier_wait(&c->barrier);
-    bool good = c->left != 0;
-    for (int r = 0; r < c->size; r++)
-        memcpy((char *)all + (size_t)r * bytes, c->mine[r], bytes);
-    pthread_barrier_wait(&c->barrier);
-    if (m->rank == 0) {
-        c->exchanges++;
-        c->left -= c->left > 0;
-    }
-    pthread_barrier_wait(&c->barrier);
-    return good;
-}
+enum { ROWS = 5 * 4096 - 100, COLUMNS = 3 };
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
@@ -129,15 +98,9 @@ static void *run_job(void *state) {
 }
 
 static void run_all(cluster *all, job *jobs) {
-    pthread_t thread[RANKS_MAX];
-    assert_int_equal(pthread_barrier_init(&all->barrier, NULL, (unsigned)all->size), 0);
-    for (int r = 0; r < all->size; r++) {
-        jobs[r].who = (member){all, r};
-        assert_int_equal(pthread_create(&thread[r], NULL, run_job, &jobs[r]), 0);
-    }
     for (int r = 0; r < all->size; r++)
-        assert_int_equal(pthread_join(thread[r], NULL), 0);
-    pthread_barrier_destroy(&all->barrier);
+        jobs[r].who = (member){all, r};
+    cluster_run(all, run_job, jobs, sizeof *jobs);
 }
 
 /* The fit alone, and with 2 to 4 ranks of 1 to 3 threads: the same bytes. */
@@ -374,20 +337,15 @@ static void a_lack_of_memory_is_told(void **state) {
     for (int least = 0; least < 2; least++) {
         cluster all = {.size = 3, .left = -1};
         adder adders[RANKS_MAX] = {0};
-        pthread_t thread[RANKS_MAX];
-        assert_int_equal(pthread_barrier_init(&all.barrier, NULL, (unsigned)all.size), 0);
-        for (int r = 0; r < all.size; r++) {
+        for (int r = 0; r < all.size; r++)
             adders[r] = (adder){.who = {&all, r}, .least = least, .poor = r == 1};
-            assert_int_equal(pthread_create(&thread[r], NULL, run_adder, &adders[r]), 0);
-        }
+        cluster_run(&all, run_adder, adders, sizeof *adders);
         for (int r = 0; r < all.size; r++) {
-            assert_int_equal(pthread_join(thread[r], NULL), 0);
             assert_int_equal(adders[r].status, PV_ERR_MEMORY);
             assert_int_equal(adders[r].ended, PV_ERR_MEMORY);
             if (!strstr(adders[r].message, "rank 1: out of memory"))
                 fail_msg("'%s'", adders[r].message);
         }
-        pthread_barrier_destroy(&all.barrier);
     }
 }
 

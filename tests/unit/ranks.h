@@ -1,0 +1,52 @@
+/* tests/unit/ranks.h: ranks that are threads, each with a context of its own. */
+#ifndef PV_TESTS_RANKS_H
+#define PV_TESTS_RANKS_H
+
+#include <pthread.h>
+#include <string.h>
+
+#include "fixture.h"
+
+enum { RANKS_MAX = 4 };
+
+typedef struct cluster {
+    int size, left; /* exchanges until the connection is lost; -1: it never is */
+    pthread_barrier_t barrier;
+    const void *mine[RANKS_MAX];
+    int exchanges;
+} cluster;
+
+typedef struct member {
+    cluster *all;
+    int rank;
+} member;
+
+static inline bool gather(void *state, const void *mine, size_t bytes, void *all) {
+    const member *m = state;
+    cluster *c = m->all;
+    c->mine[m->rank] = mine;
+    pthread_barrier_wait(&c->barrier);
+    bool good = c->left != 0;
+    for (int r = 0; r < c->size; r++)
+        memcpy((char *)all + (size_t)r * bytes, c->mine[r], bytes);
+    pthread_barrier_wait(&c->barrier);
+    if (m->rank == 0) {
+        c->exchanges++;
+        c->left -= c->left > 0;
+    }
+    pthread_barrier_wait(&c->barrier);
+    return good;
+}
+
+/* run(work[r]) on a thread for each rank; a work is of so many bytes. */
+static inline void cluster_run(cluster *all, void *(*run)(void *), void *work, size_t bytes) {
+    pthread_t thread[RANKS_MAX];
+    assert_int_equal(pthread_barrier_init(&all->barrier, NULL, (unsigned)all->size), 0);
+    for (int r = 0; r < all->size; r++)
+        assert_int_equal(pthread_create(&thread[r], NULL, run, (char *)work + (size_t)r * bytes), 0);
+    for (int r = 0; r < all->size; r++)
+        assert_int_equal(pthread_join(thread[r], NULL), 0);
+    pthread_barrier_destroy(&all->barrier);
+}
+
+#endif

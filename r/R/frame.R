@@ -46,6 +46,8 @@ make_frame <- function(call, env, missing = NULL) {
     frame_call[["na.action"]] <- eval(call[["na.action"]], env)
   } else if (isTRUE(as.character(missing) %in% c("impute", "indicator"))) {
     frame_call[["na.action"]] <- quote(stats::na.pass)
+  } else if (identical(getOption("na.action"), "na.omit")) {
+    frame_call[["na.action"]] <- omit_missing
   }
   extra <- unlist(unname(designs), recursive = FALSE)
   for (i in seq_along(extra)) frame_call[[paste0("design", i)]] <- extra[[i]]
@@ -55,6 +57,9 @@ make_frame <- function(call, env, missing = NULL) {
   roles <- rep(names(designs), lengths(designs))
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
 }
+
+# na.omit(), which looks at cells one by one and copies all rows, where there is anything to omit.
+omit_missing <- function(frame) if (anyNA(frame, recursive = TRUE)) stats::na.omit(frame) else frame
 
 missing_formula <- function(formula) !inherits(formula, "formula") && !is.character(formula)
 
@@ -98,7 +103,8 @@ make_outcome <- function(response, name, positive) {
     values <- sort(unique(response))
     if (length(values) > 50) refuse("the outcome ", name, " has ", length(values), " values: is it a category?")
     labels <- vapply(values, number_text, "")
-    column <- as_factor(match(response, values), labels)
+    codes <- if (length(values) == 2 && !anyNA(response)) 1L + (response == values[2]) else match(response, values)
+    column <- as_factor(as.integer(codes), labels) # as.integer: without the names of rows
   } else if (is.character(response)) {
     column <- factor(response)
     labels <- levels(column)

@@ -36,10 +36,11 @@ static int run(cli_call *call) {
                                 {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
                                 {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
     enum { ROOM = 8 };
-    pv_library libraries[ROOM];
+    pv_library libraries[ROOM], engines[ROOM];
     const char *device;
     bool found = pv_ctx_device(call->ctx, &device);
-    size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM);
+    size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM),
+           readers = pv_engines(engines, ROOM);
     if (options->running.json) {
         json_t *object = cli_json_object(), *cpu = cli_json_object(), *versions = cli_json_object();
         for (size_t i = 0; i < count; i++)
@@ -55,6 +56,11 @@ static int run(cli_call *call) {
         cli_json_set(object, "device", found ? cli_json_text(device) : json_null());
         cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
         cli_json_set(object, "libraries", versions);
+        json_t *sources = cli_json_object();
+        for (size_t i = 0; i < readers; i++)
+            cli_json_set(sources, engines[i].name,
+                         *engines[i].version ? cli_json_text(engines[i].version) : json_null());
+        cli_json_set(object, "sources", sources);
         cli_json_print(object);
         return CLI_OK;
     }
@@ -74,6 +80,11 @@ static int run(cli_call *call) {
     for (size_t i = 0; i < known; i++)
         printf("%s %s, ", libraries[i].name, libraries[i].version);
     printf("glibc %s\n", gnu_get_libc_version());
+    printf("sources    CSV, NPZ, NPY, IDX, packed");
+    for (size_t i = 0; i < readers; i++)
+        printf(", %s%s%s%s", *engines[i].version ? "" : "no ", engines[i].name, *engines[i].version ? " " : "",
+               engines[i].version);
+    printf("\n");
     return CLI_OK;
 }
 
@@ -88,13 +99,12 @@ const cli_command cli_version = {
     .text =
         "Shows the version, the compiler, the processor's vector instructions with the kernels chosen for them, the "
         "instruction set that oneDNN uses for networks, the GPU that runs them or why there is none, the number of "
-        "threads used by default and the versions of "
-        "libraries.",
+        "threads used by default, the versions of libraries, and what reads Parquet files and databases here.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(version_options),
     .output = "Text, or with --json one object: version, compiler, cpu (name: true or false), kernels, "
               "convolutions (oneDNN's instruction set; none: built without images), device (the GPU; null: none), "
-              "threads, libraries (name: version).",
+              "threads, libraries (name: version), sources (DuckDB, SQLite and libpq: version; null: not here).",
     .examples = examples,
     .run = run};

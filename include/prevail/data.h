@@ -150,6 +150,10 @@ const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
  * frees *table. */
 PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table);
 
+/* What reads such sources on this machine: DuckDB, SQLite and libpq, each loaded to be asked for its version, which is
+ * empty where it is not here. Writes at most room entries and returns how many there are. */
+size_t pv_engines(pv_library *list, size_t room);
+
 /* The same in pieces, for what is done row by row with more rows than memory holds. Parquet files, queries and
  * databases are read as pieces are asked for; a packed table is mapped, and other files are read whole, and handed out
  * in parts. */

@@ -32,6 +32,33 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
     return PV_OK;
 }
 
+/* Each has its own way to say which it is. */
+static void ask(const char *variable, const char *const *files, const char *function, bool number, pv_library *to) {
+    void *library = open_first(secure_getenv(variable), files, 2), *found = library ? dlsym(library, function) : NULL;
+    const char *(*text)(void) = NULL;
+    int (*version)(void) = NULL;
+    if (!found)
+        return;
+    memcpy(number ? (void *)&version : (void *)&text, &found, sizeof found);
+    if (number) /* libpq: 150018 */
+        pv__format(to->version, sizeof to->version, "%d.%d", version() / 10000, version() % 10000);
+    else
+        pv__format(to->version, sizeof to->version, "%s", text() + (*text() == 'v'));
+}
+
+size_t pv_engines(pv_library *list, size_t room) {
+    static const char *const duckdb[] = {"libduckdb.so", "libduckdb.so"},
+                             *const sqlite[] = {"libsqlite3.so.0", "libsqlite3.so"},
+                             *const postgres[] = {"libpq.so.5", "libpq.so"};
+    pv_library found[] = {{.name = "DuckDB"}, {.name = "SQLite"}, {.name = "libpq"}};
+    size_t count = sizeof found / sizeof *found;
+    ask("PREVAIL_DUCKDB", duckdb, "duckdb_library_version", false, &found[0]);
+    ask("PREVAIL_SQLITE", sqlite, "sqlite3_libversion", false, &found[1]);
+    ask("PREVAIL_LIBPQ", postgres, "PQlibVersion", true, &found[2]);
+    memcpy(list, found, (room < count ? room : count) * sizeof *found);
+    return count;
+}
+
 /* Whether a line of a message repeats the query, or points into it: the source's name has it already. */
 static bool repeats(const char *line, size_t length) {
     return strncmp(line, "LINE ", length < 5 ? length : 5) == 0 || strspn(line, "^ ") >= length;

@@ -151,6 +151,40 @@ pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, size_t bytes, 
     return status;
 }
 
+/* Those of a rank: their size; into bytes, or out of them. */
+static size_t copy_items(size_t items, size_t rank, size_t size, pv__item_fields fields, void *state, char *to,
+                         const char *from) {
+    size_t bytes = 0;
+    for (size_t i = rank; i < items; i += size) {
+        pv_field field[PV_ITEM_FIELDS];
+        size_t n = fields(state, i, field);
+        for (size_t f = 0; f < n; bytes += field[f++].size) {
+            if (to && field[f].size)
+                memcpy(to + bytes, field[f].data, field[f].size);
+            if (from && field[f].size)
+                memcpy(field[f].data, from + bytes, field[f].size);
+        }
+    }
+    return bytes;
+}
+
+pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, void *state) {
+    if (!pv__shares(ctx))
+        return PV_OK;
+    size_t rank = (size_t)ctx->ranks.calls.rank, size = (size_t)ctx->ranks.calls.size, whole;
+    size_t bytes = copy_items(items, rank, size, fields, state, NULL, NULL), at = 0;
+    char *mine;
+    void *all = NULL;
+    PV_TRY(pv__alloc(ctx, bytes, 1, &mine));
+    copy_items(items, rank, size, fields, state, mine, NULL);
+    pv_status status = pv__collect(ctx, true, mine, bytes, &all, &whole);
+    for (size_t r = 0; status == PV_OK && r < size; r++)
+        at += copy_items(items, r, size, fields, state, NULL, (const char *)all + at);
+    pv__free(ctx, mine);
+    pv__free(ctx, all);
+    return status;
+}
+
 static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
     if (status == PV_OK)

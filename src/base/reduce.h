@@ -48,6 +48,15 @@ PV_MUST_USE pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, vo
 /* Of any size from each: one after another, in the order of ranks, into *all, which the caller frees; *size: of them
  * together. Of work that is not shared: a copy of mine. */
 PV_MUST_USE pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, size_t bytes, void **all, size_t *size);
+/* Some items, of which item i was made by rank i mod size: all get all. fields sets where an item lies here, at most
+ * PV_ITEM_FIELDS blocks of sizes that are the same on every rank, and returns how many. */
+enum { PV_ITEM_FIELDS = 40 };
+typedef size_t (*pv__item_fields)(void *state, size_t item, pv_field *field);
+PV_MUST_USE pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, void *state);
+/* Whether this rank makes item i. */
+static inline bool pv__makes(const pv_ctx *ctx, size_t item) {
+    return !pv__shares(ctx) || item % (size_t)ctx->ranks.calls.size == (size_t)ctx->ranks.calls.rank;
+}
 /* Refuses, naming rank and line, where the lines NAME=VALUE of another process are not those of rank 0. */
 PV_MUST_USE pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines);
 void pv__ranks_free(pv_ctx *ctx); /* what they hold in the context */

@@ -465,7 +465,6 @@ done:
 /* What several ranks would each do in full, in step by luck alone: nothing would be gained. */
 static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
     int ranks = pv_ctx_ranks(ctx, NULL);
-    pv_inference infer = (pv_inference)problem->options->infer;
     if (ranks == 1 || ctx->root != ctx)
         return PV_OK;
     if (problem->batch > 0)
@@ -473,10 +472,6 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
                         "minibatches are not shared between ranks, and there are %d: run one process, or take the full "
                         "`batch`",
                         ranks);
-    if (infer == PV_INFER_VI || infer == PV_INFER_HMC)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` %s is not shared between ranks, and there are %d: run one process, or choose laplace",
-                        pv_inference_name(infer), ranks);
     return PV_OK;
 }
 

@@ -31,31 +31,50 @@ typedef struct sandwich {
     size_t kinds; /* of rows, each with its own mean: labels, labels in strata, or one */
     size_t sets;  /* of labels: strata, or 1 */
     const double *w;
-    double *loglik;        /* [n][k] at w */
-    double *H, *J;         /* [P][P] */
-    double *D;             /* [kinds][P] */
-    double *chance;        /* [kinds], the variance of log pi of each; 0: known */
-    double *ratio;         /* [sets][k] */
-    double *mean, *count;  /* [kinds][P], [kinds] */
-    double *row, *q, *own; /* [size], [k], [P] */
-    double *lever;         /* [k][P + k + 1] */
+    double *loglik;            /* [n][k] at w */
+    double *H, *J;             /* [P][P] */
+    double *D;                 /* [kinds][P] */
+    double *chance;            /* [kinds], the variance of log pi of each; 0: known */
+    double *ratio;             /* [sets][k] */
+    double *mean, *count;      /* [kinds][P], [kinds] */
+    const pv__problem *tilted; /* as it was fitted, or with other prevalences; and its ratios [sets][k] */
+    const double *log_ratio;
 } sandwich;
 
+/* What is worked out of a row. */
+typedef struct desk {
+    double *row, *q, *own; /* [size], [k], [P] */
+    double *lever;         /* [k][P + k + 1] */
+} desk;
+
+static size_t desk_size(const sandwich *s) {
+    return s->size + s->k + s->P + s->k * (s->P + s->k + 1);
+}
+
+static desk desk_in(const sandwich *s, double *block) {
+    desk made = {.row = block};
+    made.q = made.row + s->size;
+    made.own = made.q + s->k;
+    made.lever = made.own + s->P;
+    return made;
+}
+
 /* q of row n as the tilted problem has it, then its score for one unit of weight. */
-static void score_of(const sandwich *s, const pv__problem *tilted, const double *log_ratio, size_t n, double unit) {
+static void score_of(const sandwich *s, const desk *on, size_t n, double unit) {
     size_t k = s->k, size = s->size;
+    const pv_targets *targets = &s->tilted->targets;
     for (size_t y = 0; y < k; y++)
-        s->q[y] = s->loglik[n * k + y] + pv__ratio_of(&tilted->targets, log_ratio, n)[y];
-    pv_log_softmax((int)k, s->q, s->q);
+        on->q[y] = s->loglik[n * k + y] + pv__ratio_of(targets, s->log_ratio, n)[y];
+    pv_log_softmax((int)k, on->q, on->q);
     if (size > 1) /* with room for an offset where the 1 will be */
-        memmove(s->row + 1, pv__problem_row(s->problem, n, s->row), (size - 1) * sizeof *s->row);
-    s->row[0] = 1;
+        memmove(on->row + 1, pv__problem_row(s->problem, n, on->row), (size - 1) * sizeof *on->row);
+    on->row[0] = 1;
     for (size_t y = 0; y < k; y++)
-        s->q[y] = exp(s->q[y]);
+        on->q[y] = exp(on->q[y]);
     for (size_t y = 1; y < k; y++) {
-        double residual = unit * (pv__share(&tilted->targets, n, (int)y) - s->q[y]);
+        double residual = unit * (pv__share(targets, n, (int)y) - on->q[y]);
         for (size_t i = 0; i < size; i++)
-            s->own[(y - 1) * size + i] = residual * s->row[i];
+            on->own[(y - 1) * size + i] = residual * on->row[i];
     }
 }
 
@@ -82,27 +101,76 @@ static double rows_of(const sandwich *s, size_t n) {
     return s->problem->sampling && weight > 0 ? 1 : weight;
 }
 
-/* The sum of all scores with other prevalences. */
-static pv_status add_total(sandwich *s, const double *prevalence, double sign, double *to) {
+/* ---- sums over rows: in fixed groups, which threads and ranks share ---------------------------------------------- */
+
+/* Adds rows begin .. end-1 to sums. An interruption ends it before its time: what comes of it is not used. */
+typedef void (*add_group)(const sandwich *s, const desk *on, size_t begin, size_t end, double *sums);
+
+static size_t groups_of(const sandwich *s) {
+    enum { NUMBERS = 1 << 22 };
+    size_t groups = pv__units(pv__chunks(s->problem->n)), width = s->P * s->P + s->kinds * (s->P + 1);
+    while (groups > 1 && groups * width > NUMBERS)
+        groups /= 2;
+    return groups;
+}
+
+static size_t group_at(const sandwich *s, size_t group) {
+    size_t n = s->problem->n, at = group * pv__chunks(n) / groups_of(s) * PV_CHUNK;
+    return at < n ? at : n;
+}
+
+static pv_status sum_rows(const sandwich *s, add_group add, size_t width, double *total) {
+    enum { TOGETHER = 8 };
+    pv__part part = pv__problem_part(s->ctx, s->problem, groups_of(s));
+    double *sums = NULL, *room = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(s->ctx, part.blocks, width * sizeof *sums, &sums));
+    PV_GOTO(done, pv__alloc(s->ctx, TOGETHER, desk_size(s) * sizeof *room, &room));
+    for (size_t first = part.first; first < part.last; first += TOGETHER) {
+        size_t count = part.last - first < TOGETHER ? part.last - first : TOGETHER;
+        PV__EACH_CHUNK_BY(pv__threads_for(s->ctx, count), count, i, {
+            desk on = desk_in(s, room + i * desk_size(s));
+            add(s, &on, group_at(s, first + i), group_at(s, first + i + 1), sums + (first + i) * width);
+        });
+    }
+    PV_GOTO(done, pv__go_on(s->ctx));
+    pv__sum(s->ctx, &part, width, sums, total);
+    status = pv__reduce_check(s->ctx);
+done:
+    pv__free(s->ctx, sums);
+    pv__free(s->ctx, room);
+    return status;
+}
+
+static bool stopped(const sandwich *s, size_t n) {
+    return n % LOOK == 0 && pv__interrupted(s->ctx);
+}
+
+static void add_scores_of(const sandwich *s, const desk *on, size_t begin, size_t end, double *sums) {
+    for (size_t n = begin; n < end && !stopped(s, n); n++) {
+        score_of(s, on, n, pv__weight(&s->tilted->targets, n));
+        for (size_t i = 0; i < s->P; i++)
+            sums[i] += on->own[i];
+    }
+}
+
+/* The sum of all scores with other prevalences, times a factor, is added to [P]; room [P]. */
+static pv_status add_total(sandwich *s, const double *prevalence, double factor, double *room, double *to) {
     pv__problem moved = *s->problem;
     pv__tilted tilted = {0};
-    double *log_ratio = s->ratio;
     moved.population.prevalence = prevalence;
     PV_TRY(lean(s, &moved, &tilted));
-    pv__log_ratio(&tilted.problem, log_ratio);
-    pv_status status = PV_OK;
-    for (size_t n = 0; n < s->problem->n && status == PV_OK; n++) {
-        score_of(s, &tilted.problem, log_ratio, n, pv__weight(&tilted.problem.targets, n));
-        for (size_t i = 0; i < s->P; i++)
-            to[i] += sign * s->own[i];
-        if (n % LOOK == 0)
-            status = pv__go_on(s->ctx);
-    }
+    pv__log_ratio(&tilted.problem, s->ratio);
+    s->tilted = &tilted.problem;
+    s->log_ratio = s->ratio;
+    pv_status status = sum_rows(s, add_scores_of, s->P, room);
+    for (size_t i = 0; status == PV_OK && i < s->P; i++)
+        to[i] += factor * room[i];
     pv__tilted_free(s->ctx, &tilted);
     return status;
 }
 
-static pv_status fill_slopes(sandwich *s, double *prevalence) {
+static pv_status fill_slopes(sandwich *s, double *prevalence, double *room) {
     const double step = 1e-4, *stated = s->problem->population.prevalence;
     for (size_t y = 0; y < s->k; y++)
         for (int side = -1; side <= 1; side += 2) {
@@ -111,7 +179,7 @@ static pv_status fill_slopes(sandwich *s, double *prevalence) {
                 sum += prevalence[c] = stated[c] * (c == y ? exp(side * step) : 1);
             for (size_t c = 0; c < s->k; c++)
                 prevalence[c] /= sum;
-            PV_TRY(add_total(s, prevalence, side / (2 * step), s->D + y * s->P));
+            PV_TRY(add_total(s, prevalence, side / (2 * step), room, s->D + y * s->P));
         }
     return PV_OK;
 }
@@ -137,35 +205,43 @@ static void fill_cells(sandwich *s) {
         }
 }
 
-/* Curvature, and the means of the scores by label. */
-static pv_status add_rows(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
-    const pv_targets *targets = &tilted->problem.targets;
+/* Curvature [P][P], sums of the scores by kind [kinds][P], and rows of each [kinds]. */
+static void add_curvature(const sandwich *s, const desk *on, size_t begin, size_t end, double *sums) {
     size_t size = s->size, P = s->P;
-    memset(s->count, 0, s->kinds * sizeof *s->count);
-    for (size_t n = 0; n < targets->n; n++) {
-        double v = rows_of(s, n), weight = pv__weight(targets, n);
-        if (n % LOOK == 0)
-            PV_TRY(pv__go_on(s->ctx));
+    double *scores = sums + P * P, *count = scores + s->kinds * P;
+    for (size_t n = begin; n < end && !stopped(s, n); n++) {
+        double v = rows_of(s, n), weight = pv__weight(&s->tilted->targets, n);
         if (v == 0)
             continue;
-        size_t label = kind_of(s, n);
-        score_of(s, &tilted->problem, log_ratio, n, weight);
-        s->count[label] += v;
+        size_t kind = kind_of(s, n);
+        score_of(s, on, n, weight);
+        count[kind] += v;
         for (size_t i = 0; i < P; i++)
-            s->mean[label * P + i] += s->own[i];
+            scores[kind * P + i] += on->own[i];
         for (size_t j = 1; j < s->k; j++)
             for (size_t l = 1; l <= j; l++) {
-                double own = weight * ((j == l) * s->q[j] - s->q[j] * s->q[l]);
-                double *H = s->H + (j - 1) * size * P + (l - 1) * size;
+                double own = weight * ((j == l) * on->q[j] - on->q[j] * on->q[l]);
+                double *H = sums + (j - 1) * size * P + (l - 1) * size;
                 for (size_t i = 0; i < size; i++)
                     for (size_t c = 0; c < size; c++)
-                        H[i * P + c] += own * s->row[i] * s->row[c];
+                        H[i * P + c] += own * on->row[i] * on->row[c];
             }
     }
+}
+
+static pv_status add_rows(sandwich *s) {
+    size_t P = s->P, width = P * P + s->kinds * (P + 1);
+    double *all;
+    PV_TRY(pv__alloc(s->ctx, width, sizeof *all, &all));
+    pv_status status = sum_rows(s, add_curvature, width, all);
+    memcpy(s->H, all, P * P * sizeof *all);
+    memcpy(s->mean, all + P * P, s->kinds * P * sizeof *all);
+    memcpy(s->count, all + P * P + s->kinds * P, s->kinds * sizeof *all);
     for (size_t y = 0; y < s->kinds; y++)
         for (size_t i = 0; i < P; i++)
             s->mean[y * P + i] /= s->count[y];
-    return PV_OK;
+    pv__free(s->ctx, all);
+    return status;
 }
 
 /* x = L^-1 b, in place. */
@@ -179,20 +255,20 @@ static void forward(size_t n, const double *L, double *x) {
 
 /* The score in own, of one unit of weight, with its residual r replaced by (I - C G)^-1 r: C the row's curvature, G_jl
  * = x~^T (H^-1)_jl x~. H is its factor by now. */
-static void inflate(const sandwich *s, double unit) {
+static void inflate(const sandwich *s, const desk *on, double unit) {
     size_t J = s->k - 1, size = s->size, P = s->P;
-    double *u = s->lever, *matrix = u + J * P, *r = matrix + J * J;
+    double *u = on->lever, *matrix = u + J * P, *r = matrix + J * J;
     memset(u, 0, J * P * sizeof *u);
     for (size_t j = 0; j < J; j++) {
-        memcpy(u + j * P + j * size, s->row, size * sizeof *u);
+        memcpy(u + j * P + j * size, on->row, size * sizeof *u);
         forward(P, s->H, u + j * P);
-        r[j] = s->own[j * size];
+        r[j] = on->own[j * size];
     }
     for (size_t i = 0; i < J; i++)
         for (size_t l = 0; l < J; l++) {
             double sum = i == l;
             for (size_t j = 0; j < J; j++) {
-                double curvature = unit * s->q[i + 1] * ((i == j) - s->q[j + 1]);
+                double curvature = unit * on->q[i + 1] * ((i == j) - on->q[j + 1]);
                 for (size_t c = 0; c < P; c++)
                     sum -= curvature * u[j * P + c] * u[l * P + c];
             }
@@ -202,31 +278,32 @@ static void inflate(const sandwich *s, double unit) {
         return;
     for (size_t j = 0; j < J; j++)
         for (size_t i = 0; i < size; i++)
-            s->own[j * size + i] = r[j] * s->row[i];
+            on->own[j * size + i] = r[j] * on->row[i];
 }
 
-static pv_status add_squares(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
-    const pv_targets *targets = &tilted->problem.targets;
+/* Squares of the scores about the means, [P][P]. */
+static void add_squares_of(const sandwich *s, const desk *on, size_t begin, size_t end, double *sums) {
     size_t P = s->P;
-    for (size_t n = 0; n < targets->n; n++) {
+    for (size_t n = begin; n < end && !stopped(s, n); n++) {
         double v = rows_of(s, n);
-        if (n % LOOK == 0)
-            PV_TRY(pv__go_on(s->ctx));
         if (v == 0)
             continue;
-        size_t label = kind_of(s, n);
-        double count = s->count[label], factor = v * (count > 1 ? count / (count - 1) : 1);
-        double unit = pv__weight(targets, n) / v;
-        score_of(s, &tilted->problem, log_ratio, n, unit);
+        size_t kind = kind_of(s, n);
+        double count = s->count[kind], factor = v * (count > 1 ? count / (count - 1) : 1);
+        double unit = pv__weight(&s->tilted->targets, n) / v;
+        score_of(s, on, n, unit);
         if (s->kinds > 1 && !s->problem->sampling)
-            inflate(s, unit);
+            inflate(s, on, unit);
         for (size_t i = 0; i < P; i++)
-            s->own[i] -= s->mean[label * P + i];
+            on->own[i] -= s->mean[kind * P + i];
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++)
-                s->J[i * P + j] += factor * s->own[i] * s->own[j];
+                sums[i * P + j] += factor * on->own[i] * on->own[j];
     }
-    return PV_OK;
+}
+
+static pv_status add_squares(sandwich *s) {
+    return sum_rows(s, add_squares_of, s->P * s->P, s->J);
 }
 
 /* The same by clusters, rows where there are none: about the mean of their stratum, with its own factor. */
@@ -262,8 +339,8 @@ static void clusters_free(pv_ctx *ctx, clusters *c) {
     pv__free(ctx, c->stratum);
 }
 
-static pv_status add_scores(sandwich *s, const pv__tilted *tilted, const double *log_ratio, clusters *c) {
-    const pv_targets *targets = &tilted->problem.targets;
+static pv_status add_scores(sandwich *s, const desk *on, clusters *c) {
+    const pv_targets *targets = &s->tilted->targets;
     size_t P = s->P;
     for (size_t n = 0; n < targets->n; n++) {
         double v = rows_of(s, n);
@@ -273,9 +350,9 @@ static pv_status add_scores(sandwich *s, const pv__tilted *tilted, const double 
             continue;
         size_t kind = kind_of(s, n), at = s->problem->cluster ? (size_t)s->problem->cluster[n] : n;
         int32_t stratum = s->problem->survey ? s->problem->survey[n] : 0;
-        score_of(s, &tilted->problem, log_ratio, n, pv__weight(targets, n));
+        score_of(s, on, n, pv__weight(targets, n));
         for (size_t i = 0; i < P; i++)
-            c->sum[at * P + i] += s->own[i] - v * s->mean[kind * P + i];
+            c->sum[at * P + i] += on->own[i] - v * s->mean[kind * P + i];
         c->in[stratum] += c->stratum[at] < 0;
         c->stratum[at] = stratum;
     }
@@ -285,12 +362,15 @@ static pv_status add_scores(sandwich *s, const pv__tilted *tilted, const double 
     return PV_OK;
 }
 
-static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const double *log_ratio) {
-    clusters c;
+static pv_status add_clusters(sandwich *s) {
+    clusters c = {0};
+    double *room = NULL;
     size_t P = s->P;
     pv_status status;
+    PV_GOTO(done, pv__alloc(s->ctx, desk_size(s), sizeof *room, &room));
     PV_GOTO(done, clusters_new(s, &c));
-    PV_GOTO(done, add_scores(s, tilted, log_ratio, &c));
+    const desk on = desk_in(s, room);
+    PV_GOTO(done, add_scores(s, &on, &c));
     if (c.strata == 1 && c.in[0] < 2)
         PV_GOTO(done, pv__fail(s->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: intervals need several"));
     for (size_t g = 0; g < c.count; g++) {
@@ -308,6 +388,7 @@ static pv_status add_clusters(sandwich *s, const pv__tilted *tilted, const doubl
                 s->J[i * P + j] += factor * own[i] * own[j];
     }
 done:
+    pv__free(s->ctx, room);
     clusters_free(s->ctx, &c);
     return status;
 }
@@ -366,11 +447,13 @@ static pv_status draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_m
     const pv_stratified *of = s->problem->stratified;
     size_t P = s->P, k = s->k, sets = s->sets, width = (of ? 1 + sets : 1) * k;
     const double *shares = of ? of->prevalence : s->kinds > 1 ? s->problem->population.prevalence : s->problem->design;
-    double *z = s->own;
-    for (size_t n = 0; n < p->count; n++) {
+    double *z;
+    PV_TRY(pv__alloc(s->ctx, P, sizeof *z, &z));
+    pv_status status = PV_OK;
+    for (size_t n = 0; n < p->count && status == PV_OK; n++) {
         pv_rng rng = pv_rng_stream(seed, PV_STREAM_SANDWICH, n);
         double *w = p->draws + n * P, *all = log_marginal + n * width, *m = all + (of ? k : 0);
-        PV_TRY(pv__go_on(s->ctx));
+        status = pv__go_on(s->ctx);
         for (size_t i = 0; i < P; i++)
             z[i] = pv_rng_normal(&rng);
         for (size_t i = 0; i < P; i++) {
@@ -394,47 +477,53 @@ static pv_status draw(sandwich *s, uint64_t seed, pv_posterior *p, double *log_m
             all[y] = log(sum);
         }
     }
-    return PV_OK;
+    pv__free(s->ctx, z);
+    return status;
+}
+
+/* Log-likelihoods of the rows that are added up here: of all, where clusters may have rows anywhere. */
+static pv_status fill_loglik(const sandwich *s, bool clustered) {
+    pv__part part = pv__problem_part(s->ctx, s->problem, groups_of(s));
+    size_t begin = clustered ? 0 : group_at(s, part.first), end = clustered ? s->problem->n : group_at(s, part.last);
+    return pv__objective_loglik_of(s->ctx, s->problem, s->w, begin, end, s->loglik);
 }
 
 static pv_status fill(sandwich *s, double **block) {
     size_t n = s->problem->n, k = s->k, P = s->P, cells = s->sets * k;
     pv__tilted tilted = {0};
-    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + cells * (2 * P + 3) + 2 * k + s->size + k * (P + k + 1),
-                     sizeof **block, block));
+    PV_TRY(pv__alloc(s->ctx, n * k + 2 * P * P + P + cells * (2 * P + 3) + k, sizeof **block, block));
     s->loglik = *block;
     s->H = s->loglik + n * k;
     s->J = s->H + P * P;
-    s->own = s->J + P * P;
-    s->D = s->own + P;
+    s->D = s->J + P * P;
     s->mean = s->D + cells * P;
     s->count = s->mean + cells * P;
     s->chance = s->count + cells;
     s->ratio = s->chance + cells;
-    s->q = s->ratio + cells;
-    s->row = s->q + k;
-    s->lever = s->row + s->size + k;
-    double *prevalence = s->row + s->size;
-    PV_TRY(pv__objective_loglik(s->ctx, s->problem, s->w, s->loglik));
+    double *prevalence = s->ratio + cells, *room = prevalence + k;
+    bool clustered = s->problem->cluster || s->problem->survey;
+    PV_TRY(fill_loglik(s, clustered));
     double strength = s->problem->population.prevalence_n;
     bool counted = s->kinds > 1 && !s->problem->stratified && isfinite(strength);
     if (counted)
-        PV_TRY(fill_slopes(s, prevalence));
+        PV_TRY(fill_slopes(s, prevalence, room));
     for (size_t y = 0; counted && y < k; y++)
         s->chance[y] = 1 / (s->problem->population.prevalence[y] * strength);
     PV_TRY(lean(s, s->problem, &tilted));
     pv__log_ratio(&tilted.problem, s->ratio);
+    s->tilted = &tilted.problem;
+    s->log_ratio = s->ratio;
     pv_status status;
-    PV_GOTO(done, add_rows(s, &tilted, s->ratio));
+    PV_GOTO(done, add_rows(s));
     if (s->problem->stratified)
         fill_cells(s);
     for (size_t i = 0; i < P; i++)
         s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
     pv__cholesky(P, s->H, 1e-12);
-    bool clustered = s->problem->cluster || s->problem->survey;
-    PV_GOTO(done, (clustered ? add_clusters : add_squares)(s, &tilted, s->ratio));
+    PV_GOTO(done, (clustered ? add_clusters : add_squares)(s));
     status = close_up(s);
 done:
+    s->tilted = NULL;
     pv__tilted_free(s->ctx, &tilted);
     return status;
 }

@@ -13,6 +13,7 @@
  * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
  * time: a run that is interrupted has draws of all of them.
  */
+#include "base/reduce.h"
 #include "posterior/draws.h"
 #include "posterior/nuts.h"
 
@@ -252,6 +253,7 @@ static pv_status hand_up(pv_ctx *ctx, const chain *c, pv_status status) {
 /* ---- checkpoints: of each chain, between two iterations ---------------------------------------------------------- */
 
 enum { FIELDS = 12 + PV_MEMORY_FIELDS };
+_Static_assert((int)FIELDS <= (int)PV_ITEM_FIELDS, "a chain can be told to other ranks");
 
 static size_t fields_of(chain *c, int64_t draws, pv_field *field) {
     pv__nuts *nuts = &c->nuts;
@@ -269,6 +271,31 @@ static size_t fields_of(chain *c, int64_t draws, pv_field *field) {
     field[n++] = (pv_field){nuts->at.u, 2 * d}; /* the gradient follows */
     field[n++] = (pv_field){&nuts->at.value, sizeof nuts->at.value};
     return n + (nuts->density->memory ? nuts->density->memory(nuts->state, field + n) : 0);
+}
+
+/* Points of an adaptation are its own chain's. */
+static void point_home(chain *c) {
+    c->adapt.mean = c->sums;
+    c->adapt.squares = c->sums + c->nuts.dims;
+}
+
+/* Ranks have every so-manieth chain: all get to know all of them. */
+typedef struct crowd {
+    chain *chains;
+    int64_t draws;
+} crowd;
+
+static size_t chain_fields(void *state, size_t i, pv_field *field) {
+    const crowd *all = state;
+    return fields_of(&all->chains[i], all->draws, field);
+}
+
+static pv_status tell_chains(pv_ctx *ctx, const pv_hmc_options *options, chain *chains) {
+    crowd all = {chains, options->draws};
+    pv_status status = pv__share_items(ctx, (size_t)options->chains, chain_fields, &all);
+    for (size_t i = 0; i < (size_t)options->chains; i++)
+        point_home(&chains[i]);
+    return status;
 }
 
 static pv_status keep(pv_ctx *ctx, const pv_hmc_options *options, chain *chains) {
@@ -304,8 +331,7 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
         pv__format(key, sizeof key, "hmc/%zu", i);
         size_t n = fields_of(c, options->draws, field);
         PV_TRY(pv_checkpoint_recall(ctx, key, field, n, &found));
-        c->adapt.mean = c->sums;
-        c->adapt.squares = c->sums + c->nuts.dims;
+        point_home(c);
         int64_t after = c->iteration - options->warmup;
         if (c->iteration < 0 || after > options->draws || c->drawn != (after > 0 ? after : 0) ||
             !is_sound(&c->adapt, options->warmup) || !within(c->divergences, c->drawn) ||
@@ -317,9 +343,19 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
     return PV_OK;
 }
 
-/* Threads meet after each stretch of iterations, so that all chains are about as far. Stretches grow with
- * the run until they take a noticeable time: where other work holds the processors a meeting is dear. No draw depends
- * on their lengths. */
+/* Whether it is time to keep the chains' states, and how long the last stretch took: for all ranks alike. */
+static pv_status agree(pv_ctx *ctx, bool *due, double *took) {
+    const pv__part part = {.shared = pv__shares(ctx)};
+    double both[2] = {*due, *took};
+    pv__most(ctx, &part, 2, both);
+    *due = both[0] > 0;
+    *took = both[1];
+    return pv__reduce_check(ctx);
+}
+
+/* Threads meet after each stretch of iterations, so that all chains are about as far, and so do ranks. Stretches grow
+ * with the run until they take a noticeable time: where other work holds the processors a meeting is dear. No draw
+ * depends on their lengths. */
 static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, chain *chains) {
     int64_t total = options->warmup + options->draws, stretch = 8;
     int count = (int)options->chains;
@@ -333,23 +369,27 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
         until = until + stretch < total ? until + stretch : total;
 #pragma omp parallel for num_threads(together ? pv__threads_for(ctx, (size_t)count) : 1) schedule(dynamic)
         for (int i = 0; i < count; i++)
-            advance(&chains[i], until);
+            if (pv__makes(ctx, (size_t)i))
+                advance(&chains[i], until);
         for (int i = 0; i < count; i++)
             PV_TRY(hand_up(ctx, &chains[i], chains[i].status));
         double took = pv__seconds() - now;
-        now += took;
-        if (took < 0.1 && stretch < until / 8)
-            stretch *= 2;
-        else if (took > 0.4 && stretch > 1)
-            stretch /= 2;
         pv_progress progress = {.what = "hmc",
                                 .step = (size_t)chains[0].iteration,
                                 .steps = (size_t)total,
                                 .value = chains[0].nuts.at.value,
-                                .seconds = now - began};
+                                .seconds = now + took - began};
         pv__progress(ctx, &progress); /* which may tell of an interruption */
         bool due = pv_checkpoint_due(ctx);
+        PV_TRY(agree(ctx, &due, &took));
+        now = pv__seconds();
+        if (took < 0.1 && stretch < until / 8)
+            stretch *= 2;
+        else if (took > 0.4 && stretch > 1)
+            stretch /= 2;
         interrupted = pv__interrupted(ctx);
+        if (due || interrupted || until == total)
+            PV_TRY(tell_chains(ctx, options, chains));
         if (due || interrupted)
             PV_TRY(keep(ctx, options, chains));
     }

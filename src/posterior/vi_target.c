@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/reduce.h"
 #include "core/core.h"
 #include "posterior/vi.h"
 
@@ -48,7 +49,7 @@ struct pv__vi_target {
     double *w, *dw;  /* [most][dims] */
     double *values;  /* [most] */
     part parts[PARTS];
-    size_t clones;
+    size_t clones, points; /* points: that are evaluated now */
 };
 
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
@@ -255,6 +256,15 @@ static pv_status eval_range(pv_ctx *ctx, const pv__vi_target *t, void *state, si
     return PV_OK;
 }
 
+/* What a part leaves, which another rank may have done: its points, and what its clone remembers. */
+static size_t part_fields(void *state, size_t i, pv_field *field) {
+    pv__vi_target *t = state;
+    size_t first = t->points * i / PARTS, count = t->points * (i + 1) / PARTS - first;
+    field[0] = (pv_field){t->values + first, count * sizeof *t->values};
+    field[1] = (pv_field){t->dw + first * t->dims, count * t->dims * sizeof *t->dw};
+    return 2 + (t->density->memory ? t->density->memory(t->parts[i].state, field + 2) : 0);
+}
+
 /* t->values and t->dw at the first n points of t->w. */
 static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     if (!t->clones)
@@ -265,6 +275,8 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
 #pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
     for (int i = 0; i < PARTS; i++) {
         part *each = &t->parts[i];
+        if (!pv__makes(ctx, (size_t)i))
+            continue;
         each->status = eval_range(each->ctx, t, each->state, n * (size_t)i / PARTS, n * ((size_t)i + 1) / PARTS);
     }
     if (team == 1)
@@ -272,7 +284,8 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     for (int i = 0; i < PARTS; i++)
         if (t->parts[i].status != PV_OK)
             return pv__ctx_adopt(ctx, t->parts[i].ctx);
-    return PV_OK;
+    t->points = n;
+    return pv__share_items(ctx, PARTS, part_fields, t);
 }
 
 /* Columns u to points w, one after the other without the padding. */

@@ -60,6 +60,8 @@ check "plug-in marginal" same 3 --exclude w --marginal plugin --prevalence-n 50
 check "iw" same 2 --exclude w --loss iw --infer ml
 check "plain, robust errors" same 2 --exclude w --loss plain --infer robust
 check "laplace" same 3 --exclude w --infer laplace --draws 100
+check "chains" same 3 --exclude w --infer hmc --chains 4 --warmup 20 --draws 40
+check "variational inference" same 2 --exclude w --infer vi --components 2 --steps 20
 check "prior auto" same 2 --exclude w --prior auto
 check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3
 
@@ -101,7 +103,6 @@ check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/nul
 check "another file" says 2 'rank 1 has other work than rank 0: the data=19999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/other}
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
 check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
-check "samplers" says 2 '--infer hmc is not shared between ranks' -n 2 "$prevail" $fit --infer hmc
 check "a study with files of its own" says 2 'study ratings keeps its fits in files of one process' -n 2 "$prevail" study ratings
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
 check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3

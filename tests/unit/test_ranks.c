@@ -142,7 +142,8 @@ static const struct {
              {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "100"},
              {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_ML, "1e5"},
              {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_ROBUST, "auto"},
-             {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_ML, "known"}};
+             {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_ML, "known"},
+             {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_ROBUST, "100"}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void the_same_bytes(void **state) {
@@ -165,6 +166,26 @@ static void the_same_bytes(void **state) {
         }
         clear(&s);
     }
+}
+
+/* Chains, and the points of a step, of which ranks have every so-manieth: none, some have. */
+static void the_same_posterior(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 200, 2, false);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    options.prevalence_n = "100";
+    options.draws = 30;
+    options.chains = 3;
+    options.warmup = 20;
+    options.components = 2;
+    options.steps = 20;
+    options.infer = PV_INFER_HMC;
+    same_for_any_number(&s, &options);
+    options.infer = PV_INFER_VI;
+    same_for_any_number(&s, &options);
+    clear(&s);
 }
 
 /* A start from a sample of the rows, many chunks, checks and a reference from all of them, biases that are matched; and
@@ -247,12 +268,6 @@ static void what_is_not_shared_is_refused(void **state) {
         jobs[r].options.batch = "30";
     run_all(&all, jobs);
     told_to_all(jobs, 2, PV_ERR_USAGE, "minibatches are not shared", "there are 2");
-    all = (cluster){.size = 2, .left = -1};
-    set_up(jobs, 2, &s);
-    for (int r = 0; r < 2; r++)
-        jobs[r].options.infer = PV_INFER_HMC;
-    run_all(&all, jobs);
-    told_to_all(jobs, 2, PV_ERR_USAGE, "`infer` hmc is not shared", "laplace");
     clear(&s);
 }
 
@@ -376,6 +391,7 @@ static void a_lost_connection_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bytes),
+                                       cmocka_unit_test(the_same_posterior),
                                        cmocka_unit_test(the_same_bytes_of_many_rows),
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),

@@ -367,8 +367,11 @@ static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
         PV_GOTO(fail,
                 pv_folds_make(ctx, schema, data, how->folds, (uint64_t)options->seed, r, v->fold + r * data->rows));
     work w = {.schema = schema, .data = learn, .options = options, .how = how, .v = v};
-    if (!held_out)
+    if (!held_out) {
+        bool begun = ctx->ranks.begun;
         PV_GOTO(fail, pv__fit_alike(ctx, learn, NULL, NULL, options));
+        ctx->ranks.begun = begun; /* a rank that is stopped may leave its fits and metrics */
+    }
     PV_GOTO(fail, facts(ctx, &w, held_out != NULL));
     PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
     v->seconds = pv__seconds() - began;

@@ -106,6 +106,8 @@ check "minibatches" says 2 'minibatches are not shared between ranks, and there 
 check "a study with files of its own" says 2 'study ratings keeps its fits in files of one process' -n 2 "$prevail" study ratings
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
 check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3
+echo text >other.state
+check "a checkpoint that is none" says 2 'other.state: exists, and is not a checkpoint' -n 2 "$prevail" ${fit/fit/cv} --checkpoint other.state
 check "a file that only one rank lacks" says 2 'rank 1: none.csv: cannot be read' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/none}
 check "a bad file" says 2 "data.csv: --target: there is no column 'z'" -n 2 "$prevail" fit data.csv --target z --prevalence 0.1
 check "a folder that cannot be written" says 2 'none/m: ' -n 2 "$prevail" $fit -o none/m

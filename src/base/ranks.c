@@ -178,6 +178,11 @@ pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, voi
     PV_TRY(pv__alloc(ctx, bytes, 1, &mine));
     copy_items(items, rank, size, fields, state, mine, NULL);
     pv_status status = pv__collect(ctx, true, mine, bytes, &all, &whole);
+    for (size_t r = 0; r < size; r++)
+        at += copy_items(items, r, size, fields, state, NULL, NULL);
+    if (status == PV_OK && at != whole)
+        status = pv__fail(ctx, PV_ERR_INTERNAL, "the ranks have shared work that differs; do all have the same data?");
+    at = 0;
     for (size_t r = 0; status == PV_OK && r < size; r++)
         at += copy_items(items, r, size, fields, state, NULL, (const char *)all + at);
     pv__free(ctx, mine);

@@ -2,7 +2,8 @@
  *
  * A cell is the same number either way: the same function makes it. A matrix that would not fit the context's memory is
  * not made where all its columns of numbers lie in a mapped file: the dataset then keeps the columns and what was
- * learned of them (struct pv_columns), and pv_dataset_rows fills a block of rows at a time. Nothing is written.
+ * learned of them (struct pv_columns), and pv_dataset_rows fills a block of rows at a time. Nothing is written. Ranks
+ * that share the rows do the same: each reads those that are its own.
  */
 #include <math.h>
 #include <omp.h>
@@ -253,12 +254,19 @@ static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct
     return PV_OK;
 }
 
-/* Whether all its numbers lie in a mapped file, and the matrix would not fit. */
+/* Several ranks read but their own rows: a matrix of all would take longer to make than to do without. A small one is
+ * soon made. */
+static bool shared(const pv_ctx *ctx, size_t bytes) {
+    enum { SMALL = 1 << 26 };
+    return pv_ctx_ranks(ctx, NULL) > 1 && bytes > SMALL;
+}
+
+/* Whether all its numbers lie in a mapped file, and the matrix would not fit, or be read in part only. */
 static bool stays(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
                   const pv_dataset *data) {
     size_t bytes;
     if (!table->packed || __builtin_mul_overflow(data->rows * sizeof(double), (size_t)schema->features, &bytes) ||
-        !pv__spill_wanted(ctx, bytes))
+        !(shared(ctx, bytes) || pv__spill_wanted(ctx, bytes)))
         return false;
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_column *column = &table->column[plan->feature[s]];

@@ -209,6 +209,32 @@ static void the_same_bytes_of_many_rows(void **state) {
     clear(&s);
 }
 
+/* Rows of a packed table, which are made of its columns as each rank comes to its own: no matrix has all of them. */
+static void the_same_bytes_of_a_packed_table(void **state) {
+    (void)state;
+    const size_t limit = 1 << 20; /* that the matrix does not fit */
+    sample s, packed = {0};
+    make(&s, SANITIZED ? 60000 : 140000, 2, false);
+    char file[sizeof path + 4];
+    snprintf(file, sizeof file, "%s.pvt", path);
+    ok(pv_table_pack(ctx, s.table, file, false));
+    pv_ctx *small = check_ctx(1);
+    assert_int_equal(pv_ctx_set_memory(small, limit, NULL), PV_OK);
+    assert_int_equal(pv_table_read(small, file, NULL, &packed.table), PV_OK);
+    pv_roles roles = {.target = "y", .exclude = "w"};
+    assert_int_equal(pv_schema_learn(small, packed.table, &roles, &packed.schema, &packed.data), PV_OK);
+    assert_null(packed.data->x);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.2";
+    same_for_any_number(&packed, &options);
+    pv_dataset_free(small, packed.data);
+    pv_schema_free(small, packed.schema);
+    pv_table_free(small, packed.table);
+    pv_ctx_free(small);
+    assert_int_equal(remove(file), 0);
+    clear(&s);
+}
+
 /* Fewer chunks than ranks: some have no rows. */
 static void ranks_without_rows(void **state) {
     (void)state;
@@ -393,6 +419,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_bytes),
                                        cmocka_unit_test(the_same_posterior),
                                        cmocka_unit_test(the_same_bytes_of_many_rows),
+                                       cmocka_unit_test(the_same_bytes_of_a_packed_table),
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),
                                        cmocka_unit_test(what_is_not_shared_is_refused),

@@ -60,7 +60,7 @@ check "plug-in marginal" same 3 --exclude w --marginal plugin --prevalence-n 50
 check "iw" same 2 --exclude w --loss iw --infer ml
 check "plain, robust errors" same 2 --exclude w --loss plain --infer robust
 check "laplace" same 3 --exclude w --infer laplace --draws 100
-check "chains" same 3 --exclude w --infer hmc --chains 2 --warmup 10 --draws 100
+check "chains" same 3 --exclude w --infer hmc --chains 2 --warmup 20 --draws 100
 check "variational inference" same 2 --exclude w --infer vi --components 2 --steps 20
 check "prior auto" same 2 --exclude w --prior auto
 check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3

@@ -51,7 +51,8 @@ static size_t desk_size(const sandwich *s) {
     return s->size + s->k + s->P + s->k * (s->P + s->k + 1);
 }
 
-static desk desk_in(const sandwich *s, double *block) {
+static desk desk_in(const sandwich *s,
+                    double *block) { // NOLINT(readability-non-const-parameter): it is written to there
     desk made = {.row = block};
     made.q = made.row + s->size;
     made.own = made.q + s->k;
@@ -166,6 +167,7 @@ static pv_status add_total(sandwich *s, const double *prevalence, double factor,
     pv_status status = sum_rows(s, add_scores_of, s->P, room);
     for (size_t i = 0; status == PV_OK && i < s->P; i++)
         to[i] += factor * room[i];
+    s->tilted = NULL;
     pv__tilted_free(s->ctx, &tilted);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct bench_options {
     cli_running running;
 } bench_options;
 
-enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS, WORK_IMAGES };
+enum { WORK_ALL, WORK_FIT, WORK_STEP, WORK_VI, WORK_UNKNOWN, WORK_ASSESS, WORK_IMAGES, WORK_TABLE };
 
 static const pv_option option_table[] = {
     {"rows", PV_OPTION_INT, offsetof(bench_options, rows), "500000", 1000, 1e8, NULL, NULL,
@@ -32,10 +32,10 @@ static const pv_option option_table[] = {
      "Of the fits: largest gradient entry per row."},
     {"csv", PV_OPTION_TEXT, offsetof(bench_options, csv), NULL, 0, 0, NULL, "FILE",
      "Measure reading this file, alone."},
-    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0, "all|fit|step|vi|unknown|assess|images",
-     NULL,
+    {"work", PV_OPTION_CHOICE, offsetof(bench_options, work), "all", 0, 0,
+     "all|fit|step|vi|unknown|assess|images|table", NULL,
      "What to measure: the logistic fit, the training step, variational inference, an unknown prevalence, metrics and "
-     "curves of predictions, or all."},
+     "curves of predictions, or all of these; table: fits with the rows in a GPU's memory, beside the processor's."},
     CLI_OPTION_THREADS(bench_options, running.threads),
     CLI_OPTION_JSON(bench_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_END};
@@ -107,6 +107,7 @@ static double copy_rate(size_t bytes, int threads, int64_t repeats) {
 typedef struct timing {
     double seconds, passes;
     int64_t iterations;
+    double pass; /* seconds of one */
 } timing;
 
 static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, const pv_fit_options *options,
@@ -124,7 +125,8 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
             return PV_ERR_INTERRUPTED;
         }
         if (fitted->seconds < best->seconds)
-            *best = (timing){fitted->seconds, fitted->passes, fitted->iterations};
+            *best =
+                (timing){fitted->seconds, fitted->passes, fitted->iterations, fitted->pass_seconds / fitted->passes};
         pv_classifier_free(call->ctx, fitted);
     }
     return PV_OK;
@@ -160,6 +162,39 @@ static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) 
     cli_json_set(out, "fit_tenth_of_rows_seconds", cli_json_real(tenth.seconds));
     cli_json_set(out, "fit_tenth_of_rows_passes", cli_json_real(tenth.passes));
     cli_json_set(out, "copy_bytes_per_second", cli_json_real(rate));
+    return PV_OK;
+}
+
+/* Fits with the rows in a GPU's memory, where they are in single precision, and on the processor: whole fits, and a
+ * pass of them. */
+static pv_status bench_table(cli_call *call, const bench_options *o, json_t *out) {
+    size_t rows = (size_t)o->rows, columns = (size_t)o->columns;
+    static const char *const names[] = {"table_cpu_seconds", "table_cuda_seconds", "table_cuda_ig_seconds"};
+    static const pv_device devices[] = {PV_DEVICE_CPU, PV_DEVICE_CUDA, PV_DEVICE_CUDA};
+    bench_data data;
+    timing whole[3];
+    pv_status status = make_data(call, &data, rows, columns);
+    pv_fit_options fit = pv_fit_options_default();
+    fit.prevalence = "0.01";
+    fit.tolerance = o->tolerance;
+    for (int i = 0; i < 3 && status == PV_OK; i++) {
+        fit.loss = i < 2 ? PV_LOSS_PLAIN : PV_LOSS_IG;
+        status = pv_ctx_set_device(call->ctx, devices[i], PV_PRECISION_TF32);
+        if (status == PV_OK)
+            status = time_fit(call, &data, rows, &fit, o->repeats, &whole[i]);
+        if (status == PV_OK)
+            cli_json_set(out, names[i], cli_json_real(whole[i].seconds));
+    }
+    free_data(call, &data);
+    if (status != PV_OK)
+        return status;
+    cli_json_set(out, "table_rows", json_integer((json_int_t)rows));
+    cli_json_set(out, "table_columns", json_integer((json_int_t)columns));
+    cli_json_set(out, "table_passes", cli_json_real(whole[1].passes));
+    cli_json_set(out, "table_cpu_pass_seconds", cli_json_real(whole[0].pass));
+    cli_json_set(out, "table_cuda_pass_seconds", cli_json_real(whole[1].pass));
+    cli_json_set(out, "table_cuda_bytes_per_second",
+                 cli_json_real((double)(rows * columns) * sizeof(float) / whole[1].pass));
     return PV_OK;
 }
 
@@ -388,6 +423,8 @@ static int run(cli_call *call) {
             status = bench_assess(call, options, out);
         if (status == PV_OK && (work == WORK_ALL || work == WORK_IMAGES))
             status = bench_images(call, options->repeats, out);
+        if (status == PV_OK && work == WORK_TABLE)
+            status = bench_table(call, options, out);
     }
     if (status != PV_OK) {
         json_decref(out);

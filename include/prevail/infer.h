@@ -283,9 +283,10 @@ typedef struct pv_classifier {
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
     pv_reference
-        *reference;     /* logistic models of two labels: the training rows', each by a model without it; or NULL */
-    double *covariance; /* [pv_model_params][pv_model_params], of the coefficients: standard_error is the root of its
-                           diagonal. NULL: not known. Not kept in model files */
+        *reference;      /* logistic models of two labels: the training rows', each by a model without it; or NULL */
+    double *covariance;  /* [pv_model_params][pv_model_params], of the coefficients: standard_error is the root of its
+                            diagonal. NULL: not known. Not kept in model files */
+    double pass_seconds; /* full batch: of the passes over the matrix; not kept in model files */
 } pv_classifier;
 
 /* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "net.h"
+#include "table.h"
 
 pv__plugin_code cuda_failed(char *why, cudaError_t error, const char *what) {
     snprintf(why, PV_PLUGIN_TEXT, "CUDA: %s (%.*s)", cudaGetErrorString(error), (int)strcspn(what, "("), what);
@@ -31,10 +32,10 @@ static pv__plugin_code about(pv__device_about *about, char *why) {
     }
     CUDA_TRY(cudaRuntimeGetVersion(&runtime));
     const char *cudnn = cudnn_text(why);
-    if (!cudnn)
-        return PV_PLUGIN_FAILED;
+    about->tables_only = !cudnn;
     snprintf(about->device, sizeof about->device, "%.120s", properties.name);
-    snprintf(about->libraries, sizeof about->libraries, "CUDA %d.%d, %s", runtime / 1000, runtime / 10 % 100, cudnn);
+    snprintf(about->libraries, sizeof about->libraries, "CUDA %d.%d, %s", runtime / 1000, runtime / 10 % 100,
+             cudnn ? cudnn : "no cuDNN");
     return PV_PLUGIN_OK;
 }
 
@@ -95,8 +96,9 @@ static void volumes_close(pv__volumes *volumes) {
 }
 
 extern "C" __attribute__((visibility("default"))) const pv__plugin pv_plugin;
-const pv__plugin pv_plugin = {PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",        about,         net_open,
-                              net_close,         net_load,           net_forward,   net_backward,  net_gradient,
-                              rows_forward,      rows_backward,      rows_put,      rows_get,      rows_mark,
-                              rows_pull,         rows_learn,         auxiliary_put, auxiliary_get, auxiliary_sums,
-                              volumes_open,      volumes_close};
+const pv__plugin pv_plugin = {
+    PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",       about,         net_open,      net_close,      net_load,
+    net_forward,       net_backward,       net_gradient, rows_forward,  rows_backward, rows_put,       rows_get,
+    rows_mark,         rows_pull,          rows_learn,   auxiliary_put, auxiliary_get, auxiliary_sums, volumes_open,
+    volumes_close,     INPUTS_MOST,        matrix_open,  matrix_fill,   matrix_close,  passes_open,    passes_close,
+    passes_logistic,   passes_outputs,     passes_slopes};

@@ -54,8 +54,10 @@ struct pv_ctx {
         int kind, precision;             /* pv_device, pv_precision */
         const struct pv__plugin *plugin; /* NULL: there is none, or not yet */
         bool tried;
-        char text[288]; /* what it is, or why it cannot be had */
-    } device;           /* of the root (compute/device.c) */
+        bool tables_only;  /* it has no networks */
+        char text[288];    /* what it is, or why it cannot be had */
+        char without[256]; /* why it has none */
+    } device;              /* of the root (compute/device.c) */
 };
 
 /* Jobs whose outcomes, as for pv_jobs_run_kept, are told to all ranks that share them, and are not kept. */

@@ -35,7 +35,7 @@ static const pv__plugin *load(pv__device_about *about, char *why) {
         dlclose(library);
         return NULL;
     }
-    return table->about(about, why) == PV_PLUGIN_OK ? table : NULL;
+    return table->about(about, why) == PV_PLUGIN_OK ? table : NULL; /* tables_only: why stays for the networks */
 }
 
 /* Looked for once in the life of a context. */
@@ -47,6 +47,8 @@ static const pv__plugin *plugin_of(pv_ctx *root) {
         root->device.plugin = load(&about, why);
         pv__format(root->device.text, sizeof root->device.text, "%s%s%s", root->device.plugin ? about.device : why,
                    root->device.plugin ? ", " : "", about.libraries);
+        root->device.tables_only = about.tables_only;
+        pv__format(root->device.without, sizeof root->device.without, "%s", why);
         root->device.tried = true;
     }
     const pv__plugin *plugin = root->device.plugin;
@@ -54,9 +56,25 @@ static const pv__plugin *plugin_of(pv_ctx *root) {
     return plugin;
 }
 
-const pv__plugin *pv__device_plugin(pv_ctx *ctx) {
+const pv__plugin *pv__device_for_tables(pv_ctx *ctx) {
     pv_ctx *root = ctx->root;
     return root->device.kind == PV_DEVICE_CPU || root->options.engine ? NULL : plugin_of(root);
+}
+
+const pv__plugin *pv__device_plugin(pv_ctx *ctx) {
+    const pv__plugin *plugin = pv__device_for_tables(ctx);
+    return plugin && ctx->root->device.tables_only ? NULL : plugin;
+}
+
+bool pv__device_asked(const pv_ctx *ctx) {
+    return ctx->root->device.kind == PV_DEVICE_CUDA;
+}
+
+pv_status pv__device_networks_check(pv_ctx *ctx) {
+    if (pv__device_asked(ctx) && plugin_of(ctx->root) && ctx->root->device.tables_only)
+        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available for networks: %s",
+                        ctx->root->device.without);
+    return PV_OK;
 }
 
 pv_precision pv__device_precision(const pv_ctx *ctx) {

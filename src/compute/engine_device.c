@@ -20,6 +20,8 @@ pv_status pv__device_checked(pv_ctx *ctx, pv__plugin_code code, const char *why)
     if (code == PV_PLUGIN_MEMORY)
         return pv__fail(ctx, PV_ERR_MEMORY,
                         "the device has too little memory: %s; choose a smaller `batch`, or `device` cpu", why);
+    if (code == PV_PLUGIN_UNFIT)
+        return pv__fail(ctx, PV_ERR_INPUT, "the device cannot take this: %s; choose `device` cpu", why);
     return pv__fail(ctx, PV_ERR_INTERNAL, "the device failed: %s; a `checkpoint` can be continued with `device` cpu",
                     why);
 }

@@ -14,6 +14,8 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
     const pv_ctx *root = ctx->root;
     const char *name = root->options.engine;
     char names[256] = "";
+    if (!name)
+        PV_TRY(pv__device_networks_check(ctx));
     if (!name && pv__engine_best() && pv__device_plugin(ctx)) {
         *kind = &pv__engine_device;
         return PV_OK;

@@ -2,7 +2,7 @@
  *
  * In C and in C++. A plug-in links with nothing of this library, and this library with nothing of it: all that is
  * shared is here. Functions return a pv__plugin_code; what went wrong is in words in `why` [PV_PLUGIN_TEXT]. Calls for
- * one net come one at a time, those for several from several threads.
+ * one net, or one pv__passes, come one at a time, those for several from several threads.
  */
 #ifndef PV_SRC_PLUGIN_H
 #define PV_SRC_PLUGIN_H
@@ -14,17 +14,19 @@
 extern "C" {
 #endif
 
-enum { PV_PLUGIN_VERSION = 2, PV_PLUGIN_TEXT = 256 };
+enum { PV_PLUGIN_VERSION = 3, PV_PLUGIN_TEXT = 256 };
 
 typedef enum pv__plugin_code {
     PV_PLUGIN_OK,
     PV_PLUGIN_MEMORY, /* the device has too little */
+    PV_PLUGIN_UNFIT,  /* what it was given does not fit its precision */
     PV_PLUGIN_FAILED  /* anything else: no driver, a device that was lost */
 } pv__plugin_code;
 
 typedef struct pv__device_about {
     char device[128];    /* "NVIDIA H200" */
     char libraries[128]; /* "CUDA 13.0, cuDNN 9.14.0": versions in use */
+    bool tables_only;    /* networks cannot be run, and why says why */
 } pv__device_about;
 
 typedef struct pv__net pv__net;         /* a network on the device; the plug-in's own */
@@ -92,6 +94,25 @@ typedef struct pv__follow {
     double threshold, gain;
 } pv__follow;
 
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+typedef struct pv__matrix pv__matrix; /* rows of a table in the device's memory, in single precision */
+typedef struct pv__passes pv__passes; /* a model's passes over them, in double precision */
+
+/* Dense layers with ReLU between them. Their parameters: of the first [width[1]][1 + width[0]], biases first; of every
+ * other one W [from][to], then biases [to]. */
+typedef struct pv__passes_spec {
+    pv__matrix *matrix;
+    size_t n; /* of its rows, the first */
+    int layers;
+    const size_t *width; /* [layers + 1], that of the inputs first; copied */
+    /* For `logistic`, with one layer of one output; copied. label NULL: not wanted. */
+    const int32_t *label; /* [n], 0 or 1 */
+    const double *weight; /* [n]; NULL: all 1 */
+    double factor[2];     /* of each label */
+    double shift;         /* added to the output */
+} pv__passes_spec;
+
 typedef struct pv__plugin {
     uint32_t version; /* PV_PLUGIN_VERSION, the first field for ever */
     uint32_t size;    /* of this table */
@@ -137,6 +158,22 @@ typedef struct pv__plugin {
     /* Images into the device's memory; the same pixels are there once, however often they are asked for. */
     pv__plugin_code (*volumes_open)(const pv__volumes_spec *spec, pv__volumes **volumes, char *why);
     void (*volumes_close)(pv__volumes *volumes);
+
+    /* A table's rows: room for n of so many inputs (at most `inputs_most`), then x [rows][inputs] of those from `begin`
+     * on, blocks of 32 whole. */
+    size_t inputs_most;
+    pv__plugin_code (*matrix_open)(size_t n, size_t inputs, pv__matrix **matrix, char *why);
+    pv__plugin_code (*matrix_fill)(pv__matrix *matrix, size_t begin, size_t rows, const double *x, char *why);
+    void (*matrix_close)(pv__matrix *matrix);
+    pv__plugin_code (*passes_open)(const pv__passes_spec *spec, pv__passes **passes, char *why);
+    void (*passes_close)(pv__passes *passes);
+    /* The logistic loss of all rows at each of w [count][1 + inputs], the bias first, and its gradient; as
+     * logistic_loss of compute.h has it. */
+    pv__plugin_code (*logistic)(pv__passes *passes, size_t count, const double *w, double *value, double *dw,
+                                char *why);
+    /* Outputs of all rows, out [n][outputs]; the gradient dw for slopes dout of them. */
+    pv__plugin_code (*outputs)(pv__passes *passes, const double *w, double *out, char *why);
+    pv__plugin_code (*slopes)(pv__passes *passes, const double *w, const double *dout, double *dw, char *why);
 } pv__plugin;
 
 /* The plug-in's one symbol. */

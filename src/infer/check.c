@@ -288,8 +288,8 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
     PV_TRY(pv_model_views(ctx, options->model, &views, &size));
     bool images = views > 0, minibatches = pv__minibatches(options, images);
     PV_TRY(refuse_idle(ctx, options, images, given, n_given));
-    if (!images && ctx->root->device.kind == PV_DEVICE_CUDA)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is for networks of images: leave it out, or give that");
+    if (!images && minibatches && ctx->root->device.kind == PV_DEVICE_CUDA)
+        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda takes tables in the full batch: leave it out, or `batch`");
     PV_TRY(check_texts(ctx, options, minibatches));
     PV_TRY(check_together(ctx, options, images, minibatches));
     return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;

@@ -35,6 +35,8 @@ const pv__density_kernels *pv__density_kernels_get(void) {
 
 static bool can_be_fast(const pv__problem *problem) {
     size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
+    if (problem->loaded && pv__problem_form(problem) != PV_FORM_JOINT)
+        return false; /* the device is faster still */
     return pv_model_has_coefficients(problem->model) && !problem->model->offset && problem->targets.classes == 2 &&
            !problem->unlabelled && !problem->stratified && !pv_loss_is_relative(pv__problem_loss(problem)) &&
            bytes <= FAST_BYTES;

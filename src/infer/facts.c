@@ -7,6 +7,7 @@
 
 #include "base/reduce.h"
 #include "infer/infer.h"
+#include "model/loaded.h"
 #include "model/resident.h"
 
 static void hash_block(XXH3_state_t *state, const void *data, size_t size) {
@@ -78,6 +79,14 @@ static void write_convolutions(pv_ctx *ctx, FILE *stream) {
               pv_convolution_isa(), first.version);
 }
 
+/* Rows on a device are in single precision. */
+static void write_rows_device(pv_ctx *ctx, FILE *stream, const pv_dataset *data) {
+    const char *device = "the processor";
+    if (pv__loaded_pays(ctx, data->rows, (size_t)data->features) && pv__device_for_tables(ctx))
+        (void)pv_ctx_device(ctx, &device);
+    pv__print(stream, "~what tables run on (`device`)=%s\n", device);
+}
+
 /* How images become views, as the options that asked for it. */
 static void write_image(FILE *stream, const pv_image_encoding *e) {
     char window[96], field[40];
@@ -140,6 +149,8 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     if (data->images) {
         write_convolutions(ctx, stream);
         write_image(stream, data->image);
+    } else {
+        write_rows_device(ctx, stream, data);
     }
     write_data(stream, state, data, held, options->sample, buffer);
     if (options->command) {

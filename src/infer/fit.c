@@ -5,6 +5,7 @@
 
 #include "data/encode.h"
 #include "infer/infer.h"
+#include "model/loaded.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
 
@@ -453,6 +454,7 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     c->stop = solution.stop;
     c->iterations = solution.iterations;
     c->passes = solution.passes;
+    c->pass_seconds = solution.pass_seconds;
     c->loss_value = solution.value;
     bool whole = c->stop != PV_STOP_INTERRUPTED && (!c->posterior || c->posterior->stop != PV_STOP_INTERRUPTED);
     if (whole && c->stop != PV_STOP_DIVERGED) /* the last good state stays */
@@ -475,6 +477,15 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
     return PV_OK;
 }
 
+/* Rows to a device, where one was asked for, or where there will be many passes over them: the maximum of a convex loss
+ * takes a few, less than it costs to load them. */
+static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded **loaded) {
+    pv_inference infer = (pv_inference)problem->options->infer;
+    bool rows_alone = pv__problem_form(problem) != PV_FORM_JOINT;
+    bool many = !pv_model_is_convex(problem->model) || ((infer == PV_INFER_VI || infer == PV_INFER_HMC) && rows_alone);
+    return pv__loaded_new(ctx, problem->model, problem->n, problem->x, many, loaded);
+}
+
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
 static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
                           const pv_fit_options *given, pv_classifier **classifier) {
@@ -486,6 +497,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     PV_TRY(pv__matched_options(ctx, data, options));
     double began = pv__seconds();
     pv__problem problem = {0};
+    pv__loaded *loaded = NULL;
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
@@ -515,6 +527,9 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
             data->features, pv_model_params(c->model), options->model, pv_kernels(), pv_ctx_threads(ctx));
     if (data->matched)
         PV_GOTO(done, pv__matched_tell(ctx, data));
+    if (!found && !problem.data && problem.batch == 0)
+        PV_GOTO(done, load_rows(ctx, &problem, &loaded));
+    problem.loaded = loaded;
     if (!found)
         PV_GOTO(done, solve(ctx, &problem, held, c));
     PV_GOTO(done, pv__reference_of_fit(ctx, &problem, c));
@@ -523,6 +538,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     c->seconds = pv__seconds() - began;
     *classifier = c;
 done:
+    pv__loaded_free(ctx, loaded);
     pv__free(ctx, problem.mass);
     pv__free(ctx, problem.is_bias);
     pv__free(ctx, problem.scaled);

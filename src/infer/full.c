@@ -60,9 +60,11 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
         .n = rows, .classes = problem->targets.classes, .label = label, .weight = weight, .stratum = stratum};
     PV_GOTO(done, pv__objective_new(ctx, &sample, form, &objective));
     pv__solution rough = *solution;
+    rough.passes = 0;
     PV_GOTO(done, descend(ctx, &sample, objective, COARSE, false, NULL, &rough));
     solution->stop = rough.stop;
-    solution->passes += (double)pv__objective_passes(objective) / scale;
+    pv__objective_count(objective, &rough);
+    solution->passes += rough.passes / scale;
 done:
     pv__objective_free(ctx, objective);
     pv__free(ctx, x);
@@ -209,7 +211,8 @@ static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution
         PV_GOTO(done, descend_twice(ctx, &labelled, joint, solution));
     status = final_marginal(ctx, problem, joint, solution);
 done:
-    solution->passes += (double)(pv__objective_passes(selection) + pv__objective_passes(joint));
+    pv__objective_count(selection, solution);
+    pv__objective_count(joint, solution);
     pv__objective_free(ctx, selection);
     pv__objective_free(ctx, joint);
     pv__precondition_free(ctx, &metric);
@@ -224,7 +227,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv__problem *problem, pv__solution 
     PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
     status = final_marginal(ctx, problem, objective, solution);
 done:
-    solution->passes += (double)pv__objective_passes(objective);
+    pv__objective_count(objective, solution);
     pv__objective_free(ctx, objective);
     return status;
 }
@@ -250,7 +253,7 @@ static pv_status fit_sets(pv_ctx *ctx, const pv__problem *problem, pv__solution 
     if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
         status = pv__matched_separation(ctx, problem, solution->w);
 done:
-    solution->passes += (double)pv__objective_passes(objective);
+    pv__objective_count(objective, solution);
     pv__objective_free(ctx, objective);
     return status;
 }

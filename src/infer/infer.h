@@ -16,10 +16,11 @@ typedef struct pv__problem {
     const pv_fit_options *options; /* with defaults that depend on the data filled in */
     const pv_model *model;
     size_t n;
-    bool shared;               /* the passes over its rows, with the context's other ranks */
-    const double *x;           /* [n][inputs]; NULL for images, and with columns */
-    const pv_dataset *data;    /* images: where rows come from; NULL for tables */
-    const pv_dataset *columns; /* a table whose matrix does not fit: what rows are made of; NULL: there is x */
+    bool shared;                     /* the passes over its rows, with the context's other ranks */
+    const double *x;                 /* [n][inputs]; NULL for images, and with columns */
+    const pv_dataset *data;          /* images: where rows come from; NULL for tables */
+    const pv_dataset *columns;       /* a table whose matrix does not fit: what rows are made of; NULL: there is x */
+    const struct pv__loaded *loaded; /* rows on a device, among them x (model/loaded.h); NULL: the processor has them */
     pv_targets targets;
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
@@ -198,7 +199,7 @@ typedef struct pv__solution {
     double value;
     pv_stop stop;
     int64_t iterations;
-    double passes;
+    double passes, pass_seconds;
     pv_trace *trace;      /* filled by minibatches; NULL: not asked for */
     pv__holdout *holdout; /* validation rows; NULL: none */
     double score;         /* theirs at w */
@@ -266,8 +267,9 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective);
 /* Negative log posterior (or loss) and its gradient at w (dw NULL: the value alone). The Laplace prior's |w| is left
  * out where the optimiser adds it itself (skip_laplace). */
 pv_status pv__objective_eval(pv__objective *objective, const double *w, bool skip_laplace, double *value, double *dw);
-pv_full_loss *pv__objective_loss(pv__objective *objective);   /* NULL but for JOINT */
-int64_t pv__objective_passes(const pv__objective *objective); /* over the matrix, so far; 0 for NULL */
+pv_full_loss *pv__objective_loss(pv__objective *objective); /* NULL but for JOINT */
+/* Passes over the matrix and seconds of evaluations so far, added to those of the solution. NULL is fine. */
+void pv__objective_count(const pv__objective *objective, pv__solution *solution);
 /* Takes over the log-likelihoods of the last evaluation of a SELECTION objective: a JOINT one then starts at the same w
  * without a forward pass. */
 void pv__objective_take_over(pv__objective *joint, pv__objective *selection);

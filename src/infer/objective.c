@@ -7,6 +7,9 @@
  *
  * Ranks that share the rows take the groups of each for their own. Where the marginal ties the rows together, the loss
  * has chunks of its own (core/vector.h), so that a rank goes forward over a few rows more than it goes back over.
+ *
+ * Where the rows are on a device, it goes over them: by itself for the logistic loss; else it leaves the outputs of the
+ * model's dense layers, and takes their slopes back, with all between them done here, chunk by chunk.
  */
 #include <math.h>
 #include <omp.h>
@@ -15,6 +18,7 @@
 #include "base/reduce.h"
 #include "data/data.h"
 #include "infer/infer.h"
+#include "model/loaded.h"
 
 enum { CHUNK_BYTES = 1 << 18 };
 
@@ -38,7 +42,10 @@ struct pv__objective {
     double *x;            /* [threads][chunk][inputs], rows that are made of columns; NULL: there is a matrix */
     bool logistic; /* two classes, hard labels, a sum over rows, a model that can: forward and backward in one go */
     double *z;     /* [n], the logits then */
+    pv__loaded_passes *aboard; /* over rows on a device; NULL: the processor's */
+    double *out;               /* [n][outputs] there, where it is not logistic; then their slopes */
     int64_t passes;
+    double seconds;
     double *last;   /* [params] of the last evaluation */
     bool forwarded; /* loglik is of `last` already */
 };
@@ -94,6 +101,23 @@ static size_t groups_of(size_t chunks, size_t params) {
     return groups;
 }
 
+/* Passes on the device, where it has these rows. */
+static pv_status go_aboard(pv__objective *o) {
+    const pv__problem *problem = o->problem;
+    const pv_targets *t = &problem->targets;
+    if (!problem->loaded || problem->loaded->x != problem->x)
+        return PV_OK;
+    const pv__logistic loss = {t->label, t->weight, problem->factor, o->log_ratio[1] - o->log_ratio[0]};
+    PV_TRY(pv__loaded_passes_new(o->ctx, problem->loaded, problem->model, problem->n, o->logistic ? &loss : NULL,
+                                 &o->aboard));
+    if (o->logistic)
+        return PV_OK;
+    PV_TRY(pv__alloc(o->ctx, problem->n, pv__loaded_outputs(o->aboard) * sizeof(double), &o->out));
+    if (!o->loglik)
+        PV_TRY(pv__alloc(o->ctx, problem->n, (size_t)t->classes * sizeof(double), &o->loglik));
+    return PV_OK;
+}
+
 /* Which groups and rows are this rank's. */
 static void share_rows(pv__objective *o) {
     size_t n = o->problem->n, chunks = pv__chunks(n);
@@ -144,9 +168,10 @@ pv_status pv__objective_new(pv_ctx *ctx, const pv__problem *problem, pv__form fo
                                 (size_t)pv_model_inputs(problem->model) * sizeof(double), &made->x));
     made->logistic = form != PV_FORM_JOINT && k == 2 && problem->targets.label && !problem->targets.stratum &&
                      problem->model->architecture->logistic_loss;
-    if (made->logistic)
-        PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     PV_GOTO(fail, prepare_loss(ctx, made));
+    PV_GOTO(fail, go_aboard(made));
+    if (made->logistic && !made->aboard)
+        PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(double), &made->z));
     share_rows(made);
     *objective = made;
     return PV_OK;
@@ -163,6 +188,8 @@ void pv__objective_free(pv_ctx *ctx, pv__objective *objective) {
     pv__free(ctx, objective->log_ratio);
     pv__free(ctx, objective->loglik);
     pv__free(ctx, objective->z);
+    pv__free(ctx, objective->out);
+    pv__loaded_passes_free(ctx, objective->aboard);
     pv__free(ctx, objective->dloglik);
     pv__free(ctx, objective->partial);
     pv__free(ctx, objective->sums);
@@ -178,11 +205,14 @@ pv_full_loss *pv__objective_loss(pv__objective *objective) {
     return objective->full;
 }
 
-int64_t pv__objective_passes(const pv__objective *objective) {
-    return objective ? objective->passes : 0;
+void pv__objective_count(const pv__objective *objective, pv__solution *solution) {
+    solution->passes += objective ? (double)objective->passes : 0;
+    solution->pass_seconds += objective ? objective->seconds : 0;
 }
 
 void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
+    if (selection->aboard) /* a pass there costs less than to bring them here */
+        return;
     if (selection->logistic) {
         const pv__compute *compute = joint->work[0]->compute;
         PV__EACH_OF(joint->ctx, &joint->rows, c, {
@@ -291,7 +321,43 @@ static void run_beside(pv__objective *o, const double *w) {
             run_chunk(o, PASS_FUSED, 0, c, w, o->sums);
 }
 
-static void run_pass(pv__objective *o, pass what, const double *w) {
+/* What is done here of chunk c between the device's passes. */
+static void run_between(pv__objective *o, pass what, int thread, size_t c, const double *w, double *partial) {
+    const pv_model *model = o->problem->model;
+    const pv__architecture *of = model->architecture;
+    size_t k = (size_t)o->problem->targets.classes, begin = c * o->chunk;
+    size_t rows = o->problem->n - begin < o->chunk ? o->problem->n - begin : o->chunk;
+    double *out = o->out + begin * pv__loaded_outputs(o->aboard), *loglik = o->loglik + begin * k;
+    double *own = o->buffer + (size_t)thread * o->chunk * (2 * k + 1), *sums = own + 2 * o->chunk * k;
+    double *dloglik = o->dloglik ? o->dloglik + begin * k : own;
+    if (what != PASS_BACKWARD)
+        of->link_forward(model, o->work[thread], w, rows, out, loglik);
+    if (what == PASS_FUSED)
+        partial[model->params] += chunk_loss(o, begin, rows, loglik, dloglik, sums);
+    if (what != PASS_FORWARD)
+        of->link_backward(model, o->work[thread], w, rows, out, loglik, dloglik, out, partial);
+}
+
+static pv_status run_aboard(pv__objective *o, pass what, const double *w) {
+    size_t params = pv_model_params(o->problem->model), stride = params + 1;
+    o->passes++;
+    if (what != PASS_FORWARD)
+        memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
+    if (o->logistic)
+        return pv__loaded_logistic(o->ctx, o->aboard, 1, w, o->partial + params, o->partial);
+    if (what != PASS_BACKWARD)
+        PV_TRY(pv__loaded_forward(o->ctx, o->aboard, w, o->out));
+    int team = pv__threads_for(o->ctx, o->groups);
+#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
+    for (size_t g = 0; g < o->groups; g++)
+        for (size_t c = group_at(o, g); c < group_at(o, g + 1); c++)
+            run_between(o, what, omp_get_thread_num(), c, w, o->partial + g * stride);
+    return what == PASS_FORWARD ? PV_OK : pv__loaded_backward(o->ctx, o->aboard, w, o->out, o->partial);
+}
+
+static pv_status run_pass(pv__objective *o, pass what, const double *w) {
+    if (o->aboard)
+        return run_aboard(o, what, w);
     size_t stride = pv_model_params(o->problem->model) + 1;
     size_t first = what == PASS_FORWARD ? 0 : o->part.first, last = what == PASS_FORWARD ? o->groups : o->part.last;
     o->passes++;
@@ -303,14 +369,15 @@ static void run_pass(pv__objective *o, pass what, const double *w) {
     if (team <= 1) { /* no team of one: it would cost a system call */
         for (size_t g = first; g < last; g++)
             run_group(o, what, 0, g, w);
-        return;
+        return PV_OK;
     }
 #pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
     for (size_t g = first; g < last; g++)
         run_group(o, what, omp_get_thread_num(), g, w);
+    return PV_OK;
 }
 
-pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
+static pv_status eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
     size_t params = pv_model_params(o->problem->model), stride = params + 1;
     *value = 0;
     bool forwarded = o->forwarded && memcmp(o->last, w, params * sizeof *w) == 0;
@@ -318,14 +385,14 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
     o->forwarded = false;
     if (o->form == PV_FORM_JOINT) {
         if (!forwarded)
-            run_pass(o, PASS_FORWARD, w);
+            PV_TRY(run_pass(o, PASS_FORWARD, w));
         PV_TRY(pv_full_loss_eval(o->ctx, o->full, o->loglik, value, dw ? o->dloglik : NULL));
         if (dw)
-            run_pass(o, PASS_BACKWARD, w);
+            PV_TRY(run_pass(o, PASS_BACKWARD, w));
         else
             memset(o->partial, 0, o->groups * stride * sizeof *o->partial);
     } else {
-        run_pass(o, PASS_FUSED, w);
+        PV_TRY(run_pass(o, PASS_FUSED, w));
     }
     pv__sum(o->ctx, &o->part, stride, o->partial, o->sums);
     PV_TRY(pv__reduce_check(o->ctx));
@@ -343,6 +410,13 @@ pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplac
             dw[i] += slope;
     }
     return PV_OK;
+}
+
+pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
+    double began = pv__seconds();
+    pv_status status = eval(o, w, skip_laplace, value, dw);
+    o->seconds += pv__seconds() - began;
+    return status;
 }
 
 /* Threads that go forward at the same time: images are cut, and their networks run, by one. */

@@ -91,6 +91,55 @@ static double logistic_loss(const pv_model *model, pv_model_work *work, const do
     return loss;
 }
 
+/* ---- on a device: a dense layer of K-1 outputs, whose parameters are ours
+ * -------------------------------------------- */
+
+static int dense(const pv_model *model, size_t *width) {
+    width[0] = (size_t)model->inputs;
+    width[1] = (size_t)model->classes - 1;
+    return 1;
+}
+
+static void to_dense(const pv_model *model, const double *w, double *dense) {
+    memcpy(dense, w, model->params * sizeof *dense);
+}
+
+static void from_dense(const pv_model *model, const double *ddense, double *dw) {
+    for (size_t i = 0; i < model->params; i++)
+        dw[i] += ddense[i];
+}
+
+static void link_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                         double *loglik) {
+    (void)w;
+    size_t k = (size_t)model->classes;
+    if (k == 2) {
+        work->compute->logistic(n, out, loglik);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        loglik[i * k] = 0;
+        memcpy(loglik + i * k + 1, out + i * (k - 1), (k - 1) * sizeof *loglik);
+    }
+    pv__log_softmax_rows(n, k, loglik, loglik);
+}
+
+static void link_backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                          const double *loglik, const double *dloglik, double *dout, double *dw) {
+    (void)w;
+    (void)out;
+    (void)dw;
+    size_t k = (size_t)model->classes;
+    if (k == 2) {
+        work->compute->logistic_backward(n, loglik, dloglik, dout);
+        return;
+    }
+    double *dlogits = work->block;
+    pv__log_softmax_rows_backward(n, k, loglik, dloglik, dlogits);
+    for (size_t i = 0; i < n; i++)
+        memcpy(dout + i * (k - 1), dlogits + i * k + 1, (k - 1) * sizeof *dout);
+}
+
 const pv__architecture pv__linear = {.parse = parse,
                                      .work_size = work_size,
                                      .is_bias = is_bias,
@@ -103,4 +152,9 @@ const pv__architecture pv__linear = {.parse = parse,
                                      .has_coefficients = true,
                                      .has_curvature = true,
                                      .takes_offset = true,
-                                     .logistic_loss = logistic_loss};
+                                     .logistic_loss = logistic_loss,
+                                     .dense = dense,
+                                     .to_dense = to_dense,
+                                     .from_dense = from_dense,
+                                     .link_forward = link_forward,
+                                     .link_backward = link_backward};

@@ -183,6 +183,66 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     }
 }
 
+/* ---- on a device ------------------------------------------------------------------------------------------------- */
+
+static int dense(const pv_model *model, size_t *width) {
+    memcpy(width, model->width, ((size_t)model->layers + 1) * sizeof *width);
+    return model->layers;
+}
+
+/* The first layer lies the other way round there, biases first; thresholds are no part of the last. */
+static void to_dense(const pv_model *model, const double *w, double *dense) {
+    for (int l = 0; l < model->layers; l++) {
+        size_t from = model->width[l], to = model->width[l + 1];
+        bool thresholds = model->ordinal && l + 1 == model->layers;
+        for (size_t o = 0; o < to && l == 0; o++) {
+            dense[o * (1 + from)] = w[from * to + o];
+            for (size_t i = 0; i < from; i++)
+                dense[o * (1 + from) + 1 + i] = w[i * to + o];
+        }
+        if (l > 0)
+            memcpy(dense, w, from * to * sizeof *dense);
+        for (size_t o = 0; o < to && l > 0; o++)
+            dense[from * to + o] = thresholds ? 0 : w[from * to + o];
+        dense += (from + 1) * to;
+        w += from * to + biases(model, l);
+    }
+}
+
+static void from_dense(const pv_model *model, const double *ddense, double *dw) {
+    for (int l = 0; l < model->layers; l++) {
+        size_t from = model->width[l], to = model->width[l + 1];
+        size_t count = from * to + (model->ordinal && l + 1 == model->layers ? 0 : to);
+        for (size_t o = 0; o < to && l == 0; o++) {
+            dw[from * to + o] += ddense[o * (1 + from)];
+            for (size_t i = 0; i < from; i++)
+                dw[i * to + o] += ddense[o * (1 + from) + 1 + i];
+        }
+        for (size_t i = 0; i < count && l > 0; i++)
+            dw[i] += ddense[i];
+        ddense += (from + 1) * to;
+        dw += from * to + biases(model, l);
+    }
+}
+
+static void link_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                         double *loglik) {
+    size_t k = (size_t)model->classes;
+    if (model->ordinal)
+        pv__ordinal_forward(n, k, w + model->params - (k - 1), out, ordinal_room(model, work), loglik);
+    else
+        pv__log_softmax_rows(n, k, out, loglik);
+}
+
+static void link_backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                          const double *loglik, const double *dloglik, double *dout, double *dw) {
+    size_t k = (size_t)model->classes, at = model->params - (k - 1);
+    if (model->ordinal)
+        pv__ordinal_backward(n, k, w + at, out, dloglik, ordinal_room(model, work), dout, dw + at);
+    else
+        pv__log_softmax_rows_backward(n, k, loglik, dloglik, dout);
+}
+
 const pv__architecture pv__mlp = {.parse = parse,
                                   .work_size = work_size,
                                   .is_bias = is_bias,
@@ -191,4 +251,9 @@ const pv__architecture pv__mlp = {.parse = parse,
                                   .forward = forward,
                                   .backward = backward,
                                   .backward_needs_work = true,
-                                  .hidden = hidden};
+                                  .hidden = hidden,
+                                  .dense = dense,
+                                  .to_dense = to_dense,
+                                  .from_dense = from_dense,
+                                  .link_forward = link_forward,
+                                  .link_backward = link_backward};

@@ -83,6 +83,16 @@ typedef struct pv__architecture {
     double (*logistic_loss)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                             const int32_t *label, const double *weight, const double *factor, double shift, double *z,
                             double *dw);
+    /* Tables on a device (model/loaded.h), which runs dense layers, as compute/plugin.h has them: how many there are
+     * and their widths, the inputs' first; their parameters out of w; their gradient, added to dw. */
+    int (*dense)(const pv_model *model, size_t *width /* [PV_LAYERS_MAX + 1] */);
+    void (*to_dense)(const pv_model *model, const double *w, double *dense);
+    void (*from_dense)(const pv_model *model, const double *ddense, double *dw);
+    /* Their outputs [n][outputs] to log-likelihoods; the gradient back, that of parameters beside them added to dw. */
+    void (*link_forward)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                         double *loglik);
+    void (*link_backward)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                          const double *loglik, const double *dloglik, double *dout, double *dw);
 } pv__architecture;
 
 #define PV__MODEL_EXTERN(name, usage, help) extern const pv__architecture pv__##name;

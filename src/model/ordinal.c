@@ -183,6 +183,35 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     pv__add_inputs(work->compute, model, n, x, deta, dw + k - 1);
 }
 
+/* ---- on a device: a dense layer of one output, without a bias ---------------------------------------------------- */
+
+static int dense(const pv_model *model, size_t *width) {
+    width[0] = (size_t)model->inputs;
+    width[1] = 1;
+    return 1;
+}
+
+static void to_dense(const pv_model *model, const double *w, double *dense) {
+    dense[0] = 0;
+    memcpy(dense + 1, w + model->classes - 1, (size_t)model->inputs * sizeof *dense);
+}
+
+static void from_dense(const pv_model *model, const double *ddense, double *dw) {
+    for (size_t i = 0; i < (size_t)model->inputs; i++)
+        dw[(size_t)model->classes - 1 + i] += ddense[1 + i];
+}
+
+static void link_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                         double *loglik) {
+    pv__ordinal_forward(n, (size_t)model->classes, w, out, work->block + 2 * work->rows, loglik);
+}
+
+static void link_backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
+                          const double *loglik, const double *dloglik, double *dout, double *dw) {
+    (void)loglik;
+    pv__ordinal_backward(n, (size_t)model->classes, w, out, dloglik, work->block + 2 * work->rows, dout, dw);
+}
+
 const pv__architecture pv__ordinal = {.parse = parse,
                                       .work_size = work_size,
                                       .is_bias = is_bias,
@@ -192,4 +221,9 @@ const pv__architecture pv__ordinal = {.parse = parse,
                                       .backward = backward,
                                       .convex = true,
                                       .takes_offset = true,
-                                      .has_thresholds = true};
+                                      .has_thresholds = true,
+                                      .dense = dense,
+                                      .to_dense = to_dense,
+                                      .from_dense = from_dense,
+                                      .link_forward = link_forward,
+                                      .link_backward = link_backward};

@@ -1,13 +1,14 @@
 /* A plug-in that pretends: what becomes of a device that fails, where there is none. PRETEND says how:
- *   version   it is of another version      absent   there is no device
- *   memory    a network does not fit        lost     the device is lost at the third step
+ *   version   it is of another version             absent   there is no device
+ *   memory    a network or a table does not fit    lost     the device is lost at the third step or pass
+ *   tables    it has no networks
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "compute/plugin.h"
+#include "pretend.h"
 
 struct pv__net {
     pv__net_spec spec;
@@ -15,7 +16,7 @@ struct pv__net {
     int steps;
 };
 
-static bool pretends(const char *what) {
+bool pretends(const char *what) {
     const char *how = getenv("PRETEND");
     return how && strcmp(how, what) == 0;
 }
@@ -24,6 +25,7 @@ static pv__plugin_code about(pv__device_about *about, char *why) {
     snprintf(about->device, sizeof about->device, "Pretend 1");
     snprintf(about->libraries, sizeof about->libraries, "none");
     snprintf(why, PV_PLUGIN_TEXT, "there is no device but in pretence");
+    about->tables_only = pretends("tables");
     return pretends("absent") ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
 }
 
@@ -162,6 +164,7 @@ pv__plugin pv_plugin = {.version = PV_PLUGIN_VERSION,
                         .volumes_close = volumes_close};
 
 __attribute__((constructor)) static void begin(void) {
+    pretend_tables(&pv_plugin);
     if (pretends("version"))
         pv_plugin.version++;
 }

@@ -46,8 +46,8 @@ PRETEND=absent check "no device" says 2 "${cannot}there is no device but in pret
 PRETEND=memory check "no memory on it" says 1 'the device has too little memory: pretended' "$scratch/pretend" fit "$data" "${small[@]}" \
     --device cuda
 unset PRETEND
-check "a model of columns" says 2 '--device cuda is for networks of images' "$scratch/pretend" fit builtin:esoph --target cancer \
-    --weights count --prevalence 0.0001 --device cuda
+PRETEND=tables check "a device without networks" says 2 '--device cuda is not available for networks: ' "$scratch/pretend" fit "$data" \
+    "${small[@]}" --device cuda
 check "version names the device" grep -q '^device     Pretend 1, none$' <(PREVAIL_PLUGINS=$scratch/pretend "$prevail" version)
 check "version says why there is none" grep -q '^device     none: there is no libprevail-cuda.so' <(PREVAIL_PLUGINS=$scratch/none "$prevail" version)
 
@@ -64,6 +64,26 @@ check "its checkpoint is there" test -s "$scratch/lost.ckpt"
 fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device cpu >"$scratch/out" 2>"$scratch/err"
 check "the processor goes on" test $? -eq 0
 check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
+
+# Tables: on the device where it is asked for, with the processor's answer; what it cannot do is refused.
+table=(fit builtin:esoph --target cancer --weights count --prevalence 0.0001 --quiet)
+answer() { # of a fit: its loss and its coefficients, to ten digits
+    python3 -c '
+import json, sys
+fit = json.load(sys.stdin)
+print("%.10g" % fit["loss"], *("%s %.10g" % (name, c["value"] if isinstance(c, dict) else c) for name, c in fit["coefficients"].items()))'
+}
+for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss iw" "--loss plain --infer laplace"; do
+    # shellcheck disable=SC2086
+    "$prevail" "${table[@]}" $how --seed 1 --device cpu --json | answer >"$scratch/here"
+    # shellcheck disable=SC2086
+    PREVAIL_PLUGINS=$scratch/pretend "$prevail" "${table[@]}" $how --seed 1 --device cuda --json | answer >"$scratch/there"
+    check "a table, $how" cmp "$scratch/here" "$scratch/there"
+done
+check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
+check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
+PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda
+PRETEND=lost check "a device lost under a table" says 1 'the device failed: it fell off the bus' "$scratch/pretend" "${table[@]}" --device cuda
 
 # A study's cells say what fitted them, and its tables too.
 cells() { # a word of --device, folder of plug-ins

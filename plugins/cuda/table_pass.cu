@@ -1,0 +1,395 @@
+/* Passes over a table's rows that lie in the device's memory.
+ *
+ * Rows are kept in single precision, 32 to a tile, each tile column by column: [tile][inputs][32]. A block of threads
+ * takes a tile into its own memory, where it is read twice: a lane has a row for the products with w, then a column for
+ * the sum of x times slope. So a pass with gradient reads the matrix once. All arithmetic and all sums are in double
+ * precision; tiles belong to groups whose sums are added in order, and how many groups there are depends on the number
+ * of rows alone: the same bytes every time, on any device.
+ */
+#include <algorithm>
+#include <new>
+#include <stdio.h>
+
+#include "table.h"
+
+enum { PITCH = 33, GROUPS_MAX = 16384, SUM_THREADS = 256, AT_ONCE = 4 };
+
+enum Mode { LOGISTIC, OUTPUTS, SLOPES };
+
+/* Columns of a warp, an even number: two weights are read together. */
+static __device__ int span_of(int warps, int inputs) {
+    return ((inputs + warps - 1) / warps + 1) / 2 * 2;
+}
+
+/* What a block keeps in its memory, in this order: weights [inputs + 1][V] and a column of nothing, each warp's part of
+ * the products [warps][V][32], its rows' slopes [warps][32][V], all doubles; then the tile [inputs][PITCH]. */
+static __host__ __device__ size_t weights_size(int inputs, int V) {
+    return (size_t)(inputs + 2 + inputs % 2) * V;
+}
+
+static size_t block_memory(int warps, int inputs, int V) {
+    return (weights_size(inputs, V) + (size_t)2 * warps * V * 32) * sizeof(double) +
+           (size_t)std::max(inputs, 1) * PITCH * sizeof(float);
+}
+
+/* A warp's own columns of a tile, lane by lane: what a thread reads for the products it wrote itself. */
+static __device__ void fetch(const TablePass &p, size_t tile, int first, int last, int lane, float *to) {
+    const float *from = p.x + tile * p.inputs * 32;
+#pragma unroll 8
+    for (int c = first; c < last; c++)
+        asm volatile(
+            "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to + c * PITCH + lane)),
+            "l"(from + c * 32 + lane));
+    asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;");
+}
+
+/* Loss and slope of a row, as logistic_loss of compute.h has them. */
+static __device__ double row_loss(const TablePass &p, double v, int label, double z, double *slope) {
+    double s = z + p.shift, tail = exp(-fabs(s));
+    *slope = v * ((s > 0 ? 1 : tail) / (1 + tail) - label);
+    return v * (fmax(s, 0.0) + log1p(tail) - label * s);
+}
+
+/* The products of a lane's row with V vectors, w [columns][V], over a warp's columns: even and odd ones apart. */
+template <int V>
+static __device__ void products(const double *w, const float *tile, int first, int last, int lane, double *z) {
+    double even[V] = {}, odd[V] = {};
+    int c = first;
+#pragma unroll 4
+    for (; c + 1 < last; c += 2) {
+        const double2 *pair = (const double2 *)(w + c * V);
+        double weight[2 * V], x0 = tile[c * PITCH + lane], x1 = tile[(c + 1) * PITCH + lane];
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            double2 two = pair[i];
+            weight[2 * i] = two.x;
+            weight[2 * i + 1] = two.y;
+        }
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            even[v] += weight[v] * x0;
+            odd[v] += weight[V + v] * x1;
+        }
+    }
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        if (c < last)
+            even[v] += w[c * V + v] * tile[c * PITCH + lane];
+        z[v] = even[v] + odd[v];
+    }
+}
+
+/* Adds to a lane's two columns the rows' slopes [32][V] times x, even and odd rows apart. */
+template <int V>
+static __device__ void add_rows(const double *slopes, const float *one, const float *other, double (*sum)[2][V]) {
+#pragma unroll 4
+    for (int r = 0; r < 32; r += 2) {
+        const double2 *pair = (const double2 *)(slopes + r * V);
+        double slope[2 * V];
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            double2 two = pair[i];
+            slope[2 * i] = two.x;
+            slope[2 * i + 1] = two.y;
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            double x0 = one[r + half], x1 = other[r + half];
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                sum[half][0][v] += slope[half * V + v] * x0;
+                sum[half][1][v] += slope[half * V + v] * x1;
+            }
+        }
+    }
+}
+
+static __device__ double sum_lanes(double x) {
+    for (int half = 16; half > 0; half /= 2)
+        x += __shfl_xor_sync(0xffffffff, x, half);
+    return x;
+}
+
+template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p) {
+    extern __shared__ double2 room[];
+    const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int span = span_of(warps, p.inputs), first = min(warp * span, p.inputs), last = min(first + span, p.inputs);
+    double *w = (double *)room, *part = w + weights_size(p.inputs, V), *slopes = part + (warps + warp) * V * 32;
+    float *tile = (float *)(part + 2 * warps * V * 32);
+    for (int i = threadIdx.x; i < (1 + p.inputs) * V && MODE != SLOPES; i += blockDim.x) {
+        int c = i / V, v = i % V; /* the bias comes last */
+        w[i] = v < p.count ? p.w[v * (1 + p.inputs) + (c < p.inputs ? 1 + c : 0)] : 0;
+    }
+    __syncthreads();
+    double sum[2][2][V] = {}, value[V] = {}, bias[V] = {};
+    const int mine = first + lane, next = mine + 32;
+    const float *one = tile + max(min(mine, last - 1), 0) * PITCH,
+                *other = tile + max(min(next, last - 1), 0) * PITCH;
+    size_t begin = blockIdx.x * p.tiles / gridDim.x, end = (blockIdx.x + 1) * p.tiles / gridDim.x;
+    for (size_t t = begin; t < end; t++) {
+        fetch(p, t, first, last, lane, tile);
+        const size_t row = t * 32 + lane;
+        const bool inside = row < p.n;
+        double z[V], slope[V];
+        if (MODE != SLOPES) {
+            products<V>(w, tile, first, last, lane, z);
+            if (warps > 1) {
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    part[(warp * V + v) * 32 + lane] = z[v];
+                __syncthreads();
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    z[v] = 0;
+                    for (int i = 0; i < warps; i++)
+                        z[v] += part[(i * V + v) * 32 + lane];
+                }
+                __syncthreads();
+            }
+        }
+        int label = MODE == LOGISTIC && inside ? p.label[row] : 0;
+        double weight =
+            MODE != LOGISTIC || !inside ? 0 : (p.weight ? p.weight[row] : 1) * (label ? p.factor[1] : p.factor[0]);
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            if (MODE == SLOPES) {
+                slope[v] = inside && v < p.count ? p.rows[row * p.stride + v] : 0;
+            } else {
+                z[v] += w[p.inputs * V + v];
+                if (MODE == LOGISTIC)
+                    value[v] += row_loss(p, weight, label, z[v], &slope[v]);
+                else if (inside && warp == 0 && v < p.count)
+                    p.rows[row * p.stride + v] = z[v];
+            }
+            if (MODE != OUTPUTS) {
+                bias[v] += slope[v];
+                slopes[lane * V + v] = slope[v];
+            }
+        }
+        __syncwarp(); /* the tile's columns are this warp's own, its rows other lanes' */
+        if (MODE != OUTPUTS)
+            add_rows<V>(slopes, one, other, sum);
+        __syncwarp();
+    }
+    if (MODE == OUTPUTS)
+        return;
+    double *to = p.partial + (size_t)blockIdx.x * p.count * (2 + p.inputs);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        double whole = sum_lanes(value[v]), slope = sum_lanes(bias[v]);
+        if (v >= p.count)
+            break;
+        if (threadIdx.x == 0) {
+            to[0] = whole;
+            to[1] = slope;
+        }
+        if (mine < last)
+            to[2 + mine] = sum[0][0][v] + sum[1][0][v];
+        if (next < last)
+            to[2 + next] = sum[0][1][v] + sum[1][1][v];
+        to += 2 + p.inputs;
+    }
+}
+
+/* result [width]: of each entry, the groups' sums in order, SUM_THREADS of them side by side. */
+static __global__ void sum_groups(size_t groups, size_t width, const double *partial, double *result) {
+    __shared__ double part[SUM_THREADS];
+    double total = 0;
+    for (size_t g = threadIdx.x; g < groups; g += SUM_THREADS)
+        total += partial[g * width + blockIdx.x];
+    part[threadIdx.x] = total;
+    for (int half = SUM_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0)
+        result[blockIdx.x] = part[0];
+}
+
+/* ---- running them ------------------------------------------------------------------------------------------------ */
+
+static pv__plugin_code make_room(pv__passes *s, size_t count, char *why) {
+    const size_t width = 2 + s->matrix->inputs;
+    if (count <= s->count)
+        return PV_PLUGIN_OK;
+    for (double **old : {&s->w, &s->partial, &s->result}) {
+        cudaFree(*old);
+        *old = nullptr;
+    }
+    s->count = 0;
+    CUDA_TRY(cudaMalloc(&s->w, count * width * sizeof(double)));
+    CUDA_TRY(cudaMalloc(&s->result, count * width * sizeof(double)));
+    CUDA_TRY(cudaMalloc(&s->partial, s->groups * std::min<size_t>(count, AT_ONCE) * width * sizeof(double)));
+    s->count = count;
+    return PV_PLUGIN_OK;
+}
+
+template <typename T, typename F>
+static pv__plugin_code copy_in(size_t n, const F *from, T **to, cudaStream_t stream, char *why) {
+    CUDA_TRY(cudaMalloc(to, std::max<size_t>(n, 1) * sizeof(T)));
+    if (sizeof(T) == sizeof(F)) {
+        CUDA_TRY(cudaMemcpyAsync(*to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream));
+        CUDA_TRY(cudaStreamSynchronize(stream));
+        return PV_PLUGIN_OK;
+    }
+    T *narrow = new (std::nothrow) T[n];
+    if (!narrow) {
+        snprintf(why, PV_PLUGIN_TEXT, "out of memory");
+        return PV_PLUGIN_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++)
+        narrow[i] = (T)from[i];
+    cudaError_t error = cudaMemcpyAsync(*to, narrow, n * sizeof(T), cudaMemcpyHostToDevice, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    delete[] narrow;
+    CUDA_TRY(error);
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code prepare(pv__passes *s, const pv__passes_spec *spec, char *why) {
+    int device, most;
+    CUDA_TRY(cudaGetDevice(&device));
+    CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    for (auto kernel : {pass_kernel<LOGISTIC, 1>, pass_kernel<OUTPUTS, 1>, pass_kernel<SLOPES, 1>,
+                        pass_kernel<LOGISTIC, AT_ONCE>, pass_kernel<OUTPUTS, AT_ONCE>, pass_kernel<SLOPES, AT_ONCE>})
+        CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+    CUDA_TRY(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    if (spec->label)
+        CODE_TRY(copy_in(spec->n, spec->label, &s->label, s->stream, why));
+    if (spec->label && spec->weight)
+        CODE_TRY(copy_in(spec->n, spec->weight, &s->weight, s->stream, why));
+    s->pass.label = s->label;
+    s->pass.weight = s->weight;
+    return spec->layers > 1 ? stack_open(spec, s, why) : PV_PLUGIN_OK;
+}
+
+pv__plugin_code passes_open(const pv__passes_spec *spec, pv__passes **passes, char *why) {
+    pv__passes *s = new (std::nothrow) pv__passes{};
+    *passes = s;
+    if (!s) {
+        snprintf(why, PV_PLUGIN_TEXT, "out of memory");
+        return PV_PLUGIN_MEMORY;
+    }
+    s->matrix = spec->matrix;
+    s->outputs = spec->width[spec->layers];
+    s->warps = std::max(1, (s->matrix->inputs + WARP_COLUMNS - 1) / WARP_COLUMNS);
+    s->pass.x = s->matrix->x;
+    s->pass.n = spec->n;
+    s->pass.tiles = (spec->n + 31) / 32;
+    s->pass.inputs = s->matrix->inputs;
+    s->pass.factor[0] = spec->factor[0];
+    s->pass.factor[1] = spec->factor[1];
+    s->pass.shift = spec->shift;
+    s->groups = std::min<size_t>(std::max<size_t>(s->pass.tiles, 1), GROUPS_MAX);
+    pv__plugin_code code = prepare(s, spec, why);
+    if (code != PV_PLUGIN_OK) {
+        passes_close(s);
+        *passes = nullptr;
+    }
+    return code;
+}
+
+void passes_close(pv__passes *s) {
+    if (!s)
+        return;
+    for (void *each :
+         {(void *)s->label, (void *)s->weight, (void *)s->w, (void *)s->partial, (void *)s->result, (void *)s->rows})
+        cudaFree(each);
+    stack_close(s->stack);
+    if (s->stream)
+        cudaStreamDestroy(s->stream);
+    delete s;
+}
+
+template <Mode MODE, int V> static void launch(const pv__passes *s, const TablePass *p, size_t groups) {
+    pass_kernel<MODE, V><<<(unsigned)groups, s->warps * 32, block_memory(s->warps, p->inputs, V), s->stream>>>(*p);
+}
+
+/* Of `count` vectors in s->w and `n` rows from a tile on: outputs into rows [n][count], or sums into s->result. */
+template <Mode MODE>
+static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, double *rows, char *why) {
+    const size_t width = 2 + s->matrix->inputs;
+    TablePass p = s->pass;
+    p.x += tile * 32 * s->matrix->inputs;
+    p.n = n;
+    p.tiles = (n + 31) / 32;
+    p.partial = s->partial;
+    p.stride = (int)count;
+    const size_t groups = std::min<size_t>(p.tiles, GROUPS_MAX);
+    for (size_t done = 0; done < count; done += p.count) {
+        p.count = (int)std::min<size_t>(count - done, AT_ONCE);
+        p.w = s->w + done * (width - 1);
+        p.rows = rows + done;
+        p.count == 1 ? launch<MODE, 1>(s, &p, groups) : launch<MODE, AT_ONCE>(s, &p, groups);
+        CUDA_TRY(cudaGetLastError());
+        if (MODE == OUTPUTS)
+            continue;
+        sum_groups<<<(unsigned)(p.count * width), SUM_THREADS, 0, s->stream>>>(groups, p.count * width, s->partial,
+                                                                               s->result + done * width);
+        CUDA_TRY(cudaGetLastError());
+    }
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code table_outputs(pv__passes *s, size_t tile, size_t n, size_t count, double *out, char *why) {
+    return run<OUTPUTS>(s, tile, n, count, out, why);
+}
+
+pv__plugin_code table_sums(pv__passes *s, size_t tile, size_t n, size_t count, double *dout, char *why) {
+    return run<SLOPES>(s, tile, n, count, dout, why);
+}
+
+/* Gradients [count][1 + inputs], and values where they are wanted, out of the results. */
+static pv__plugin_code bring(pv__passes *s, size_t count, double *value, double *dw, char *why) {
+    const size_t width = 2 + s->matrix->inputs;
+    if (value)
+        CUDA_TRY(cudaMemcpy2DAsync(value, sizeof(double), s->result, width * sizeof(double), sizeof(double), count,
+                                   cudaMemcpyDeviceToHost, s->stream));
+    CUDA_TRY(cudaMemcpy2DAsync(dw, (width - 1) * sizeof(double), s->result + 1, width * sizeof(double),
+                               (width - 1) * sizeof(double), count, cudaMemcpyDeviceToHost, s->stream));
+    CUDA_TRY(cudaStreamSynchronize(s->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code table_vectors(pv__passes *s, size_t count, const double *w, char *why) {
+    CODE_TRY(make_room(s, count, why));
+    CUDA_TRY(
+        cudaMemcpyAsync(s->w, w, count * (1 + s->matrix->inputs) * sizeof(double), cudaMemcpyHostToDevice, s->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code passes_logistic(pv__passes *s, size_t count, const double *w, double *value, double *dw, char *why) {
+    CODE_TRY(table_vectors(s, count, w, why));
+    CODE_TRY(run<LOGISTIC>(s, 0, s->pass.n, count, nullptr, why));
+    return bring(s, count, value, dw, why);
+}
+
+static pv__plugin_code row_room(pv__passes *s, char *why) {
+    if (!s->rows)
+        CUDA_TRY(cudaMalloc(&s->rows, s->pass.n * s->outputs * sizeof(double)));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code passes_outputs(pv__passes *s, const double *w, double *out, char *why) {
+    if (s->stack)
+        return stack_outputs(s, w, out, why);
+    CODE_TRY(row_room(s, why));
+    CODE_TRY(table_vectors(s, s->outputs, w, why));
+    CODE_TRY(run<OUTPUTS>(s, 0, s->pass.n, s->outputs, s->rows, why));
+    CUDA_TRY(cudaMemcpyAsync(out, s->rows, s->pass.n * s->outputs * sizeof(double), cudaMemcpyDeviceToHost, s->stream));
+    CUDA_TRY(cudaStreamSynchronize(s->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code passes_slopes(pv__passes *s, const double *w, const double *dout, double *dw, char *why) {
+    if (s->stack)
+        return stack_slopes(s, w, dout, dw, why);
+    CODE_TRY(row_room(s, why));
+    CODE_TRY(make_room(s, s->outputs, why));
+    CUDA_TRY(
+        cudaMemcpyAsync(s->rows, dout, s->pass.n * s->outputs * sizeof(double), cudaMemcpyHostToDevice, s->stream));
+    CODE_TRY(run<SLOPES>(s, 0, s->pass.n, s->outputs, s->rows, why));
+    return bring(s, s->outputs, nullptr, dw, why);
+}

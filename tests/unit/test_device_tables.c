@@ -1,0 +1,277 @@
+/* Tables on a device against the processor: single passes, and whole fits. Without a device they are skipped, and say
+ * so; `make check` runs them on the one that pretends (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
+#include "problem.h"
+
+#include "compute/device.h"
+#include "model/loaded.h"
+
+static pv_ctx *device_ctx(void) {
+    pv_ctx *made = check_ctx(2);
+    const char *text;
+    if (!pv_ctx_device(made, &text)) {
+        print_message("no device: %s\n", text);
+        pv_ctx_free(made);
+        skip();
+    }
+    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, PV_PRECISION_TF32));
+    return made;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
+typedef struct rows {
+    size_t n, inputs;
+    double *x, *weight; /* x in single precision, so that the device has the same */
+    int32_t *label;
+} rows;
+
+static double *normals(size_t n, double scale, pv_rng *rng) {
+    double *made = calloc(n ? n : 1, sizeof *made);
+    for (size_t i = 0; i < n; i++)
+        made[i] = scale * pv_rng_normal(rng);
+    return made;
+}
+
+static rows random_rows(size_t n, size_t inputs, bool weighted) {
+    pv_rng rng = pv_rng_stream(11, PV_STREAM_BENCH_ROWS, n * 1000 + inputs);
+    rows r = {.n = n, .inputs = inputs, .x = normals(n * inputs, 1, &rng)};
+    for (size_t i = 0; i < n * inputs; i++)
+        r.x[i] = (double)(float)r.x[i];
+    r.label = calloc(n, sizeof *r.label);
+    r.weight = weighted ? calloc(n, sizeof *r.weight) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        r.label[i] = pv_rng_uniform(&rng) < 0.3;
+        if (weighted)
+            r.weight[i] = 3 * pv_rng_uniform(&rng);
+    }
+    return r;
+}
+
+static void rows_free(rows *r) {
+    free(r->x);
+    free(r->weight);
+    free(r->label);
+}
+
+static double away(size_t n, const double *a, const double *b) {
+    double most = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+        assert_true(a[i] == a[i]);
+    }
+    return most / size;
+}
+
+/* Several parameter vectors at once, each as the processor has it; the same bytes twice, and alone or together. */
+static void check_logistic(pv_ctx *ctx, size_t n, size_t inputs, bool weighted, size_t count) {
+    rows r = random_rows(n, inputs, weighted);
+    pv_model *model;
+    pv_model_work *work;
+    pv__loaded *loaded;
+    pv__loaded_passes *passes;
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", (int)inputs, 2, &model));
+    CHECK_OK(ctx, pv_model_work_new(ctx, model, n, &work));
+    CHECK_OK(ctx, pv__loaded_new(ctx, model, n, r.x, true, &loaded));
+    assert_non_null(loaded);
+    const double factor[2] = {0.7, 2.5};
+    const pv__logistic loss = {r.label, r.weight, factor, 0.4};
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, &loss, &passes));
+    size_t params = inputs + 1;
+    pv_rng rng = pv_rng_stream(5, PV_STREAM_BENCH_WEIGHTS, count);
+    double *w = normals(count * params, 2 / sqrt((double)params), &rng), *z = calloc(n, sizeof *z);
+    double *value = calloc(2 * count, sizeof *value), *dw = calloc(2 * count * params, sizeof *dw);
+    double *alone = calloc(params, sizeof *alone), one;
+    CHECK_OK(ctx, pv__loaded_logistic(ctx, passes, count, w, value, dw));
+    CHECK_OK(ctx, pv__loaded_logistic(ctx, passes, count, w, value + count, dw + count * params));
+    assert_memory_equal(value, value + count, count * sizeof *value);
+    assert_memory_equal(dw, dw + count * params, count * params * sizeof *dw);
+    for (size_t c = 0; c < count; c++) {
+        CHECK_OK(ctx, pv__loaded_logistic(ctx, passes, 1, w + c * params, &one, alone));
+        assert_memory_equal(&one, value + c, sizeof one);
+        assert_memory_equal(alone, dw + c * params, params * sizeof *alone);
+        memset(alone, 0, params * sizeof *alone);
+        one = model->architecture->logistic_loss(model, work, w + c * params, n, r.x, r.label, r.weight, factor, 0.4, z,
+                                                 alone);
+        CHECK_NEAR(value[c], one, 1e-12 * one);
+        CHECK_NEAR(away(params, dw + c * params, alone), 0, 1e-11);
+    }
+    free(w);
+    free(z);
+    free(value);
+    free(dw);
+    free(alone);
+    pv__loaded_passes_free(ctx, passes);
+    pv__loaded_free(ctx, loaded);
+    pv_model_work_free(ctx, work);
+    pv_model_free(ctx, model);
+    rows_free(&r);
+}
+
+static size_t inputs_most(pv_ctx *ctx) {
+    return pv__device_for_tables(ctx)->inputs_most;
+}
+
+static void test_logistic(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, inputs, count;
+        bool weighted;
+    } cases[] = {{1, 1, 1, false},      {32, 3, 2, true},      {33, 8, 1, false},   {1000, 31, 3, true},
+                 {2011, 33, 40, false}, {4099, 50, 1, true},   {999, 64, 5, true},  {777, 65, 2, false},
+                 {300, 130, 7, true},   {1500, 200, 1, false}, {257, 511, 3, true}, {100, 512, 1, false},
+                 {20011, 5, 1, true}};
+    pv_ctx *ctx = device_ctx();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].inputs <= inputs_most(ctx))
+            check_logistic(ctx, cases[i].n, cases[i].inputs, cases[i].weighted, cases[i].count);
+    pv_ctx_free(ctx);
+}
+
+/* Log-likelihoods out of the device's outputs and the gradient by its slopes, against the model's own. */
+static void check_model(pv_ctx *ctx, const char *spec, size_t n, size_t inputs, int classes) {
+    rows r = random_rows(n, inputs, false);
+    pv_model *model;
+    pv_model_work *work;
+    pv__loaded *loaded;
+    pv__loaded_passes *passes;
+    CHECK_OK(ctx, pv_model_new(ctx, spec, (int)inputs, classes, &model));
+    CHECK_OK(ctx, pv_model_work_new(ctx, model, n, &work));
+    CHECK_OK(ctx, pv__loaded_new(ctx, model, n, r.x, true, &loaded));
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, NULL, &passes));
+    size_t params = pv_model_params(model), k = (size_t)classes, outputs = pv__loaded_outputs(passes);
+    pv_rng rng = pv_rng_stream(6, PV_STREAM_BENCH_WEIGHTS, inputs);
+    double *w = normals(params, 2 / sqrt((double)inputs), &rng), *dloglik = normals(n * k, 1, &rng);
+    double *out = calloc(2 * n * outputs, sizeof *out), *dout = out + n * outputs;
+    double *loglik = calloc(2 * n * k, sizeof *loglik), *dw = calloc(3 * params, sizeof *dw);
+    CHECK_OK(ctx, pv__loaded_forward(ctx, passes, w, out));
+    model->architecture->link_forward(model, work, w, n, out, loglik);
+    model->architecture->link_backward(model, work, w, n, out, loglik, dloglik, dout, dw);
+    memcpy(dw + params, dw, params * sizeof *dw);
+    CHECK_OK(ctx, pv__loaded_backward(ctx, passes, w, dout, dw));
+    CHECK_OK(ctx, pv__loaded_backward(ctx, passes, w, dout, dw + params));
+    assert_memory_equal(dw, dw + params, params * sizeof *dw);
+    pv_model_forward(model, work, w, n, r.x, loglik + n * k);
+    pv_model_backward(model, work, w, n, r.x, loglik + n * k, dloglik, dw + 2 * params);
+    CHECK_NEAR(away(n * k, loglik, loglik + n * k), 0, 1e-12);
+    CHECK_NEAR(away(params, dw, dw + 2 * params), 0, 1e-11);
+    free(w);
+    free(dloglik);
+    free(out);
+    free(loglik);
+    free(dw);
+    pv__loaded_passes_free(ctx, passes);
+    pv__loaded_free(ctx, loaded);
+    pv_model_work_free(ctx, work);
+    pv_model_free(ctx, model);
+    rows_free(&r);
+}
+
+static void test_models(void **state) {
+    (void)state;
+    pv_ctx *ctx = device_ctx();
+    check_model(ctx, "linear", 1003, 7, 2);
+    check_model(ctx, "linear", 1003, 33, 3);
+    check_model(ctx, "linear", 70, 40, 30);
+    check_model(ctx, "ordinal", 500, 12, 4);
+    check_model(ctx, "mlp:5", 333, 3, 2);
+    check_model(ctx, "mlp:70,33", 1003, 20, 3);
+    check_model(ctx, "mlp:8,4,ordinal", 100, 9, 4);
+    if (inputs_most(ctx) > 300) {
+        check_model(ctx, "mlp:300,130,64", 2000, 70, 2);
+        check_model(ctx, "mlp:1024,1024", 20000, 10, 2); /* in several pieces */
+    }
+    if (inputs_most(ctx) > 300)
+        check_model(ctx, "linear", 601, 300, 25);
+    pv_ctx_free(ctx);
+}
+
+/* ---- fits -------------------------------------------------------------------------------------------------------- */
+
+typedef struct way {
+    pv_loss loss;
+    pv_marginal marginal;
+    pv_inference infer;
+    const char *model, *prior, *intercept, *prevalence_n;
+    bool bent; /* not convex: how far rounding leads along its valleys nobody knows */
+} way;
+
+static const way ways[] = {
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "normal:1", "auto", "auto", false},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "student:3", "normal:2", "200", false},
+    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_MAP, "linear", "normal:1", "auto", "200", false},
+    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_MAP, "linear", "normal:1", "auto", "known", false},
+    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "normal:1", "auto", "auto", false},
+    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_ML, "linear", NULL, NULL, "auto", false},
+    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "laplace:0.5", "auto", "auto", false},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "ordinal", "normal:1", "auto", "auto", false},
+    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_MAP, "mlp:4", "normal:0.3", "auto", "auto", true},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "auto", false},
+};
+
+static pv_classifier *fit_way(pv_ctx *ctx, const problem *p, const way *chosen) {
+    pv_fit_options options = pv_fit_options_default();
+    options.model = chosen->model;
+    options.prevalence = "0.01";
+    options.prevalence_n = chosen->prevalence_n;
+    options.loss = (int)chosen->loss;
+    options.marginal = (int)chosen->marginal;
+    options.infer = (int)chosen->infer;
+    options.seed = 1;
+    if (chosen->prior)
+        options.prior = chosen->prior;
+    if (chosen->intercept)
+        options.intercept_prior = chosen->intercept;
+    return fit(ctx, p, &options);
+}
+
+/* Every loss, marginal, prior and model: the processor's parameters, but for what single precision leaves of the table;
+ * and the same bytes twice. */
+static void test_fits(void **state) {
+    (void)state;
+    pv_ctx *device = device_ctx(), *processor = check_ctx(2);
+    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
+    problem p = nodules(processor, 300, 5);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        pv_classifier *c = fit_way(processor, &p, &ways[i]), *d = fit_way(device, &p, &ways[i]);
+        pv_classifier *again = fit_way(device, &p, &ways[i]);
+        size_t params = pv_model_params(c->model);
+        print_message("way %zu: away by %.1e\n", i, away(params, d->w, c->w));
+        assert_int_equal(d->stop, c->stop);
+        CHECK_NEAR(away(params, d->w, c->w), 0, ways[i].bent ? 1e-2 : 2e-6);
+        CHECK_NEAR(d->loss_value, c->loss_value, 1e-5 * fabs(c->loss_value));
+        assert_memory_equal(d->w, again->w, params * sizeof *d->w);
+        pv_classifier_free(processor, c);
+        pv_classifier_free(device, d);
+        pv_classifier_free(device, again);
+    }
+    problem_free(processor, &p);
+    pv_ctx_free(processor);
+    pv_ctx_free(device);
+}
+
+/* What cannot be had is refused where a device was asked for. */
+static void test_refused(void **state) {
+    (void)state;
+    pv_ctx *ctx = device_ctx();
+    pv_model *model;
+    pv__loaded *loaded;
+    double nothing = 0;
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", (int)inputs_most(ctx) + 1, 2, &model));
+    assert_int_equal(pv__loaded_new(ctx, model, 1, &nothing, true, &loaded), PV_ERR_USAGE);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "more columns than the device's kernels take"));
+    pv_model_free(ctx, model);
+    const double far[3] = {1, 1e60, 2};
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", 1, 2, &model));
+    assert_int_equal(pv__loaded_new(ctx, model, 3, far, true, &loaded), PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "beyond single precision"));
+    assert_null(loaded);
+    pv_model_free(ctx, model);
+    pv_ctx_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
+                                       cmocka_unit_test(test_fits), cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

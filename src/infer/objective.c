@@ -347,8 +347,7 @@ static pv_status run_aboard(pv__objective *o, pass what, const double *w) {
         return pv__loaded_logistic(o->ctx, o->aboard, 1, w, o->partial + params, o->partial);
     if (what != PASS_BACKWARD)
         PV_TRY(pv__loaded_forward(o->ctx, o->aboard, w, o->out));
-    int team = pv__threads_for(o->ctx, o->groups);
-#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
+#pragma omp parallel for num_threads(pv__threads_for(o->ctx, o->groups)) schedule(dynamic)
     for (size_t g = 0; g < o->groups; g++)
         for (size_t c = group_at(o, g); c < group_at(o, g + 1); c++)
             run_between(o, what, omp_get_thread_num(), c, w, o->partial + g * stride);

@@ -60,6 +60,19 @@ def memory(folder):
     return most / 1024
 
 
+def table(rows):
+    """A pass of a logistic fit with the rows in the device's memory, beside the processor's; and the rate it reads at."""
+    done = subprocess.run([prevail, "bench", "--work", "table", "--rows", str(rows), "--repeats", "1", "--json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0: # more memory than this machine has, say
+        print(f"bench: a table of {rows} rows left out: {(done.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)
+        return
+    took = json.loads(done.stdout)
+    row(f"logistic pass, {rows // 1_000_000} million x 50; the processor", 1e3 * took["table_cuda_pass_seconds"],
+        1e3 * took["table_cpu_pass_seconds"])
+    row("  which it reads at", took["table_cuda_bytes_per_second"] / 1e12, None, "TB/s")
+
+
 def main():
     print(f"{'work':<52} {'ours':>13} {'PyTorch':>12} {'ratio':>7}")
     with tempfile.TemporaryDirectory() as folder:
@@ -78,6 +91,8 @@ def main():
                  "8", "--device", "cuda", "--precision", "bf16"]
         one, eight = run(folder, *folds, "--threads", "1"), run(folder, *folds, "--threads", "8")
         row("eight folds at once, 20 epochs; one after the other", eight, one, "s")
+        table(20_000_000)
+        table(100_000_000)
         row("device memory of a ConvNet fit, tf32", memory(folder), None, "GiB")
 
 

@@ -74,6 +74,7 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_classifier *classifier = inputs->classifier;
+    cli_note_device(call, classifier);
     const char *learned = classifier->schema->image ? classifier->schema->image->votes : "";
     if (options->target && *learned && strcmp(options->target, learned) != 0)
         return cli_error(call, PV_ERR_USAGE, NULL,

@@ -134,6 +134,7 @@ static int load_model(cli_call *call, const predict_options *options, work *held
     if (held->classifier->stop == PV_STOP_INTERRUPTED || held->classifier->stop == PV_STOP_DIVERGED)
         cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
                  held->classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
+    cli_note_device(call, held->classifier);
     status = pv_population_new(call->ctx, held->classifier, options->population, &options->target, &held->population);
     if (status != PV_OK)
         return cli_fail(call, status);

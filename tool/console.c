@@ -170,6 +170,12 @@ void cli_note(cli_call *call, const char *format, ...) {
     print_line(message);
 }
 
+void cli_note_device(cli_call *call, const pv_classifier *classifier) {
+    const int *device = cli_value(call, "device");
+    if (device && *device == PV_DEVICE_CUDA && !classifier->schema->image)
+        cli_note(call, "note: predictions from tables run on the processor; --device cuda is for images, and for fits");
+}
+
 static void add_warning(cli_call *call, const char *message) {
     call->warning = cli_resize(call->warning, call->warnings + 1, sizeof *call->warning);
     call->warning[call->warnings++] = cli_copy(message);

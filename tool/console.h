@@ -13,6 +13,8 @@ int cli_done(cli_call *call, pv_status status);
 /* The same for an error of the command's own; file may be NULL. */
 int cli_error(cli_call *call, pv_status status, const char *file, const char *format, ...) PV_PRINTF(4, 5);
 void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a line on standard error unless --quiet */
+/* Where a device was asked for that predictions of this model do not use. */
+void cli_note_device(cli_call *call, const pv_classifier *classifier);
 void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
 
 /* The library names options in backquotes; on a command line they begin with dashes. In place: `prior` and --prior are

@@ -80,6 +80,9 @@ for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss 
     PREVAIL_PLUGINS=$scratch/pretend "$prevail" "${table[@]}" $how --seed 1 --device cuda --json | answer >"$scratch/there"
     check "a table, $how" cmp "$scratch/here" "$scratch/there"
 done
+"$prevail" "${table[@]}" -o "$scratch/table.model" >/dev/null
+check "predictions from a table" says 0 'note: predictions from tables run on the processor' "$scratch/pretend" predict "$scratch/table.model" \
+    builtin:esoph --device cuda -o "$scratch/table.csv"
 check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
 check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
 PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda

@@ -1,4 +1,5 @@
-/* plugins/cuda/table.h: a table's rows in the device's memory, and passes over them (table.cu, table_pass.cu, stack.cu). */
+/* plugins/cuda/table.h: a table's rows in the device's memory, and passes over them (table.cu, table_pass.cu,
+ * stack.cu). */
 #ifndef PV_PLUGIN_TABLE_H
 #define PV_PLUGIN_TABLE_H
 
@@ -42,8 +43,8 @@ struct pv__passes {
     Stack *stack; /* layers after the first; NULL: none */
 };
 
-/* The first layer (table_pass.cu): its vectors [count][1 + inputs] into place; their outputs out [n][count] of n rows from
- * a tile on; sums over those rows into result, for slopes dout [n][count]. All on the passes' stream. */
+/* The first layer (table_pass.cu): its vectors [count][1 + inputs] into place; their outputs out [n][count] of n rows
+ * from a tile on; sums over those rows into result, for slopes dout [n][count]. All on the passes' stream. */
 pv__plugin_code table_vectors(pv__passes *passes, size_t count, const double *w, char *why);
 pv__plugin_code table_outputs(pv__passes *passes, size_t tile, size_t n, size_t count, double *out, char *why);
 pv__plugin_code table_sums(pv__passes *passes, size_t tile, size_t n, size_t count, double *dout, char *why);

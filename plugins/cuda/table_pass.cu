@@ -123,8 +123,7 @@ template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p
     __syncthreads();
     double sum[2][2][V] = {}, value[V] = {}, bias[V] = {};
     const int mine = first + lane, next = mine + 32;
-    const float *one = tile + max(min(mine, last - 1), 0) * PITCH,
-                *other = tile + max(min(next, last - 1), 0) * PITCH;
+    const float *one = tile + max(min(mine, last - 1), 0) * PITCH, *other = tile + max(min(next, last - 1), 0) * PITCH;
     size_t begin = blockIdx.x * p.tiles / gridDim.x, end = (blockIdx.x + 1) * p.tiles / gridDim.x;
     for (size_t t = begin; t < end; t++) {
         fetch(p, t, first, last, lane, tile);

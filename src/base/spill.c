@@ -37,28 +37,24 @@ struct pv__spill {
     pthread_t watcher;
     pthread_cond_t wake;
     bool watching, stop;
+    int about; /* /proc/self/statm; -1: the system has none, and pages are left to it */
 };
 
 /* ---- giving pages back ------------------------------------------------------------------------------------------- */
 
-static size_t resident(void) {
+/* What the system says of the process, from a file that stays open: it is asked often. */
+static size_t resident(const pv__spill *s) {
     char text[128];
-    unsigned long long size = 0, pages = 0;
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-    if (file >= 0)
-        close(file);
+    ssize_t n = s->about >= 0 ? pread(s->about, text, sizeof text - 1, 0) : 0;
     text[n > 0 ? n : 0] = '\0';
     char *end = text;
-    size = strtoull(text, &end, 10);
-    pages = strtoull(end, NULL, 10);
-    (void)size;
-    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+    (void)strtoull(text, &end, 10); /* all of it; what is resident comes second */
+    return (size_t)strtoull(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The caller has the lock. */
 static void give_back(const pv__spill *s) {
-    if (resident() <= s->allowed / 4 * 3)
+    if (resident(s) <= s->allowed / 4 * 3)
         return;
     for (size_t i = 0; i < s->count; i++)
         if (s->blocks[i].file != MEMORY)
@@ -83,7 +79,7 @@ void pv__pass_pages(const void *at, size_t bytes) {
 
 void pv__spill_breathe(const pv_ctx *ctx) {
     pv__spill *s = ctx->root->spill;
-    if (!s || !s->watching || resident() <= s->allowed / 4 * 3)
+    if (!s || !s->watching || resident(s) <= s->allowed / 4 * 3)
         return;
     pthread_mutex_lock(&s->lock);
     give_back(s);
@@ -333,6 +329,7 @@ pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder) {
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&s->lock, NULL);
     s->allowed = bytes;
+    s->about = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     s->large = bytes / 256 > 65536 ? bytes / 256 : 65536;
     s->folder = name;
     ctx->spill = s;
@@ -353,6 +350,8 @@ void pv__spill_end(pv_ctx *ctx) {
         block dropped = drop(s, &s->blocks[s->count - 1]);
         unmap(&dropped);
     }
+    if (s->about >= 0)
+        close(s->about);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
     free(s->blocks);

@@ -1,6 +1,10 @@
 /* A stable radix sort of scores that carry a number each: eleven bits a pass from the lowest on, passes in which
  * all keys agree left out. Each pass counts digits block by block, then moves every block to its places; the order is
  * that of a stable sort for any number of threads.
+ *
+ * Where that would leap through more rows than the context's memory holds, runs of rows that it does hold are sorted
+ * one by one, and merged: both go through the rows in order, wherever these lie. Of equal scores those of the earlier
+ * run come first, so that the order is the same.
  */
 #include <string.h>
 
@@ -60,7 +64,7 @@ static void run_pass(size_t n, int blocks, int pass, const items *from, const it
     }
 }
 
-pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
+static pv_status sort_run(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
     int blocks = pv__team(ctx, pv__chunks(n));
     items one = {0}, other = {0};
     size_t *places = NULL;
@@ -94,4 +98,82 @@ done:
     pv__free(ctx, other.carried);
     pv__free(ctx, places);
     return status;
+}
+
+/* ---- more than memory holds -------------------------------------------------------------------------------------- */
+
+/* The next row of each run; heap [runs] has the runs that are left, the one whose row comes first at its top. */
+typedef struct merging {
+    const double *score;
+    size_t *next, *end; /* [runs] */
+    size_t *heap, left;
+} merging;
+
+static bool comes_first(const merging *m, size_t a, size_t b) {
+    double x = m->score[m->next[a]], y = m->score[m->next[b]];
+    return x < y || (x == y && a < b);
+}
+
+static void sink(merging *m, size_t at) {
+    for (size_t child; (child = 2 * at + 1) < m->left; at = child) {
+        if (child + 1 < m->left && comes_first(m, m->heap[child + 1], m->heap[child]))
+            child++;
+        if (!comes_first(m, m->heap[child], m->heap[at]))
+            return;
+        size_t run = m->heap[at];
+        m->heap[at] = m->heap[child];
+        m->heap[child] = run;
+    }
+}
+
+static void merge(const pv_ctx *ctx, merging *m, const uint32_t *carried, double *to, uint32_t *to_carried) {
+    enum { LOOK = 1 << 16 };
+    for (size_t r = m->left / 2; r-- > 0;)
+        sink(m, r);
+    for (size_t i = 0; m->left > 0; i++) {
+        size_t run = m->heap[0], from = m->next[run]++;
+        if (i % LOOK == 0)
+            pv__spill_breathe(ctx);
+        to[i] = m->score[from];
+        to_carried[i] = carried[from];
+        if (m->next[run] == m->end[run])
+            m->heap[0] = m->heap[--m->left];
+        sink(m, 0);
+    }
+}
+
+static pv_status sort_runs(pv_ctx *ctx, size_t n, size_t rows, double *score, uint32_t *carried) {
+    size_t runs = (n + rows - 1) / rows;
+    merging m = {.score = score, .left = runs};
+    double *to = NULL;
+    uint32_t *to_carried = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, 3 * runs, sizeof *m.next, &m.next));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *to, &to));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *to_carried, &to_carried));
+    m.end = m.next + runs;
+    m.heap = m.end + runs;
+    for (size_t r = 0; r < runs; r++) {
+        m.next[r] = r * rows;
+        m.end[r] = n - r * rows < rows ? n : (r + 1) * rows;
+        m.heap[r] = r;
+        PV_GOTO(done, sort_run(ctx, m.end[r] - m.next[r], score + m.next[r], carried + m.next[r]));
+        PV_GOTO(done, pv__go_on(ctx));
+    }
+    merge(ctx, &m, carried, to, to_carried);
+    memcpy(score, to, n * sizeof *score);
+    memcpy(carried, to_carried, n * sizeof *carried);
+done:
+    pv__free(ctx, m.next);
+    pv__free(ctx, to);
+    pv__free(ctx, to_carried);
+    return status;
+}
+
+pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
+    enum { FEWEST = 1 << 16 };
+    const size_t row = 2 * (sizeof(uint64_t) + sizeof(uint32_t)); /* what sorting takes beside the rows */
+    size_t rows = pv__spill_room(ctx) / row;
+    rows = rows < FEWEST ? FEWEST : rows;
+    return n <= rows ? sort_run(ctx, n, score, carried) : sort_runs(ctx, n, rows, score, carried);
 }

@@ -96,6 +96,8 @@ void pv__spill_breathe(const pv_ctx *ctx);
 void pv__expect_pages(const void *at, size_t bytes);
 /* They are not read again soon: where memory is limited, the process lets go of them. For mapped files alone. */
 void pv__pass_pages(const void *at, size_t bytes);
+/* Bytes of large blocks that would still be ordinary memory; SIZE_MAX where it is not limited. */
+size_t pv__spill_room(const pv_ctx *ctx);
 /* Whether a block of so many bytes would lie in a file. */
 bool pv__spill_wanted(const pv_ctx *ctx, size_t bytes);
 void pv__spill_end(pv_ctx *ctx);

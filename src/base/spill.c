@@ -198,6 +198,16 @@ static pv_status map_file(pv_ctx *ctx, pv__spill *s, size_t bytes, void **made) 
 
 /* ---- what pv__alloc and the like ask ----------------------------------------------------------------------------- */
 
+size_t pv__spill_room(const pv_ctx *ctx) {
+    pv__spill *s = ctx->root->spill;
+    if (!s)
+        return SIZE_MAX;
+    pthread_mutex_lock(&s->lock);
+    size_t room = s->held < s->allowed / 2 ? s->allowed / 2 - s->held : 0;
+    pthread_mutex_unlock(&s->lock);
+    return room;
+}
+
 /* The caller has the lock. */
 static bool fits(const pv__spill *s, size_t bytes) {
     return s->held < s->allowed / 2 && bytes <= s->allowed / 2 - s->held;

@@ -163,6 +163,7 @@ def main(prevail, rounds=3):
         ratio = csv["csv_memory_per_table_byte"]
         row("peak memory of that, per byte of the table", f"{ratio:.2f}", "", "", "<= 1.3", ratio <= 1.3)
     python_rows(prevail, rounds)
+    subprocess.run([sys.executable, os.path.join(HERE, "scale.py"), prevail], check=True)
 
 
 if __name__ == "__main__":

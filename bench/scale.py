@@ -1,17 +1,19 @@
 """Many rows: a fit of a packed table that does not fit its memory, and others that go through such tables.
 
-usage: python3 bench/scale.py PREVAIL [ROWS] [FOLDER]
+usage: python3 bench/scale.py PREVAIL [ROWS [FOLDER [PART...]]]
 
 ROWS (2 million) of 20 numbers in single precision are written to FOLDER (a temporary one), 84 bytes a row, and fitted
-with an eighth of that as --memory. Rows of the table that is printed:
+with an eighth of that as --memory, but no less than 64 MB. FOLDER may be such a file instead. Parts of the table that is
+printed: `reading`, `others` and `rows`; all of them where none is named.
 
-- the fit beside reading the file as often as it does, from the system's cache; and from the disk, where a control group
+- reading: the fit beside reading the file as often as it does, from the system's cache; and from the disk, where a control group
   (cgroup v1, as root) can hold both the process and its cache to that memory. How often it reads the file is what the
   system counts there;
-- the same log-likelihood by others, which read chunks of rows of the same file;
-- a tenth of the rows, and a tenth of these, down to 100,000.
+- others: the same log-likelihood by others, which read chunks of rows of the same file;
+- rows: a tenth of them, and a tenth of these, down to 100,000.
 
-Times are of the clock and, beside it, of the processors: on a busy machine the latter.
+Times are of the clock and, beside it, of the processors: on a busy machine the latter. Threads that wait do so without
+using a processor (OMP_WAIT_POLICY=passive), for ours and for others.
 """
 import json
 import os
@@ -26,6 +28,7 @@ import packed_table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS = 20
+LEAST = 64_000_000
 GROUP = "/sys/fs/cgroup/memory/prevail-bench"
 
 
@@ -38,7 +41,8 @@ def run(command, group=None):
     read, watched = [0], threading.Event()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=enter)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=enter,
+                             env={**os.environ, "OMP_WAIT_POLICY": "passive"})
 
     def watch():
         while not watched.wait(0.05):
@@ -156,10 +160,11 @@ def by_rows(prevail, path, rows, folder):
         own = path if n == rows else os.path.join(folder, f"{n}.pvt")
         if n < rows:
             packed_table.write(own, n, COLUMNS)
-        made = [fit(prevail, own, 10 * n, os.path.join(folder, "model"), "--prevalence", "0.01") for _ in range(2)]
+        memory = max(LEAST, 10 * n)
+        made = [fit(prevail, own, memory, os.path.join(folder, "model"), "--prevalence", "0.01") for _ in range(2)]
         cpu = min(one["cpu"] for one in made)
         ratio = cpu / before if before else None
-        row(f"fit of {n} rows, 10 bytes of memory each", times(min(made, key=lambda one: one["cpu"])), "",
+        row(f"fit of {n} rows, with {memory // 10**6} MB", times(min(made, key=lambda one: one["cpu"])), "",
             f"{ratio:.1f}" if ratio else "", "9 to 11" if ratio else "", not ratio or 9 <= ratio <= 11)
         before = cpu
         if n < rows:
@@ -167,17 +172,23 @@ def by_rows(prevail, path, rows, folder):
         n *= 10
 
 
-def main(prevail, rows=2_000_000, folder=None):
-    with tempfile.TemporaryDirectory(dir=folder) as own:
-        path = os.path.join(own, "rows.pvt")
-        packed_table.write(path, rows, COLUMNS)
-        memory = os.path.getsize(path) // 8
-        print(f"{f'{rows} x {COLUMNS} in single precision, {os.path.getsize(path) / 1e9:.2f} GB':<58} "
-              f"{'clock, processors':>24} {'beside':>24} {'ratio':>9} {'goal':>9}  reached")
-        beside_reading(prevail, path, memory, own)
-        beside_others(prevail, path, rows, memory, own)
-        by_rows(prevail, path, rows, own)
+def main(prevail, rows=2_000_000, folder=None, *parts):
+    table = folder if folder and os.path.isfile(folder) else None
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(table) if table else folder) as own:
+        path = table or os.path.join(own, "rows.pvt")
+        if not table:
+            packed_table.write(path, rows, COLUMNS)
+        size = os.path.getsize(path)
+        memory = max(LEAST, size // 8)
+        print(f"{f'{rows} x {COLUMNS} in single precision, {size / 1e9:.2f} GB':<58} {'clock, processors':>24} "
+              f"{'beside':>24} {'ratio':>9} {'goal':>9}  reached", flush=True)
+        if not parts or "reading" in parts:
+            beside_reading(prevail, path, memory, own)
+        if not parts or "others" in parts:
+            beside_others(prevail, path, rows, memory, own)
+        if not parts or "rows" in parts:
+            by_rows(prevail, path, rows, own)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:4])
+    main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:])

@@ -3,7 +3,7 @@
 usage: python3 bench/scale.py PREVAIL [ROWS [FOLDER [PART...]]]
 
 ROWS (2 million) of 20 numbers in single precision are written to FOLDER (a temporary one), 84 bytes a row, and fitted
-with an eighth of that as --memory, but no less than 64 MB. FOLDER may be such a file instead. Parts of the table that is
+with an eighth of that as --memory, but no less than 128 MB. FOLDER may be such a file instead. Parts of the table that is
 printed: `reading`, `others` and `rows`; all of them where none is named.
 
 - reading: the fit beside reading the file as often as it does, from the system's cache; and from the disk, where a control group
@@ -28,7 +28,7 @@ import packed_table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS = 20
-LEAST = 64_000_000
+LEAST = 128_000_000
 GROUP = "/sys/fs/cgroup/memory/prevail-bench"
 
 

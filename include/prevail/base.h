@@ -182,10 +182,10 @@ void pv_ctx_set_progress(pv_ctx *ctx, pv_progress_call progress, void *state);
 void pv_ctx_set_poll(pv_ctx *ctx, pv_poll_call poll, void *state);
 void pv_ctx_set_threads(pv_ctx *ctx, int threads); /* 0: as many as the machine has */
 
-/* So many bytes of memory, about, for what the context holds: large blocks beyond half of it lie in nameless files in
- * folder (NULL: what TMPDIR names, else /var/tmp), and their pages, with those of packed tables, are given back where
- * the process comes near to the limit. Results do not depend on it. To be called once, before work begins; for contexts
- * that allocate with malloc. */
+/* So many bytes of memory, about, for what the context holds: large blocks beyond three eighths of it lie in nameless
+ * files in folder (NULL: what TMPDIR names, else /var/tmp), and their pages, with those of packed tables, are given
+ * back where the process comes near to the limit. Results do not depend on it. To be called once, before work begins;
+ * for contexts that allocate with malloc. */
 PV_MUST_USE pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder);
 
 /* What networks of images run on. `auto`, the default: a GPU where the plug-in for it and a driver are there, else the

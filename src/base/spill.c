@@ -1,10 +1,10 @@
 /* Blocks of memory that lie in files, where a context may only have so much (pv_ctx_set_memory).
  *
- * Large blocks are ordinary memory as long as half of what is allowed holds them all. Further ones are mapped files
- * without a name: the system writes their pages out and reads them back, and the program sees memory. Their space is
- * reserved when they are made, so that a full disk is an error here and not a signal later. A thread watches how much
- * of the process is resident and, where that comes near to what is allowed, gives the pages of the mapped files back.
- * They stay in the system's cache as long as nobody else needs it, and are found there without the disk.
+ * Large blocks are ordinary memory as long as three eighths of what is allowed hold them all. Further ones are mapped
+ * files without a name: the system writes their pages out and reads them back, and the program sees memory. Their space
+ * is reserved when they are made, so that a full disk is an error here and not a signal later. A thread watches how
+ * much of the process is resident and, where that comes near to what is allowed, gives the pages of the mapped files
+ * back. They stay in the system's cache as long as nobody else needs it, and are found there without the disk.
  *
  * No number depends on any of this.
  */
@@ -54,7 +54,7 @@ static size_t resident(const pv__spill *s) {
 
 /* The caller has the lock. */
 static void give_back(const pv__spill *s) {
-    if (resident(s) <= s->allowed / 4 * 3)
+    if (resident(s) <= s->allowed / 16 * 11)
         return;
     for (size_t i = 0; i < s->count; i++)
         if (s->blocks[i].file != MEMORY)
@@ -79,7 +79,7 @@ void pv__pass_pages(const void *at, size_t bytes) {
 
 void pv__spill_breathe(const pv_ctx *ctx) {
     pv__spill *s = ctx->root->spill;
-    if (!s || !s->watching || resident(s) <= s->allowed / 4 * 3)
+    if (!s || !s->watching || resident(s) <= s->allowed / 16 * 11)
         return;
     pthread_mutex_lock(&s->lock);
     give_back(s);
@@ -203,14 +203,14 @@ size_t pv__spill_room(const pv_ctx *ctx) {
     if (!s)
         return SIZE_MAX;
     pthread_mutex_lock(&s->lock);
-    size_t room = s->held < s->allowed / 2 ? s->allowed / 2 - s->held : 0;
+    size_t room = s->held < s->allowed / 8 * 3 ? s->allowed / 8 * 3 - s->held : 0;
     pthread_mutex_unlock(&s->lock);
     return room;
 }
 
 /* The caller has the lock. */
 static bool fits(const pv__spill *s, size_t bytes) {
-    return s->held < s->allowed / 2 && bytes <= s->allowed / 2 - s->held;
+    return s->held < s->allowed / 8 * 3 && bytes <= s->allowed / 8 * 3 - s->held;
 }
 
 bool pv__spill_wanted(const pv_ctx *ctx, size_t bytes) {

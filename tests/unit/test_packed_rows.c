@@ -10,7 +10,7 @@
 enum {
     ROWS = 15000,
     ALLOWED = 1 << 20
-}; /* 5 features of them take 600 kB, and half of what is allowed is for blocks */
+}; /* 5 features of them take 600 kB, and three eighths of what is allowed are for blocks */
 
 static char packed_path[64];
 

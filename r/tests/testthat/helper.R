@@ -27,6 +27,11 @@ run_command <- function(...) {
   said
 }
 
+# Numbers that R read from text. It does so by long doubles; where these are doubles, as under valgrind, it may miss the last bit.
+expect_printed <- function(actual, expected) {
+  if (.Machine$longdouble.eps < .Machine$double.eps) expect_identical(actual, expected) else expect_equal(actual, expected, tolerance = 1e-15)
+}
+
 write_numbers <- function(data, path) {
   data[] <- lapply(data, function(column) if (is.numeric(column)) sprintf("%.17g", column) else column)
   utils::write.csv(data, path, row.names = FALSE, quote = FALSE)

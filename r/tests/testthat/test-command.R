@@ -24,9 +24,9 @@ test_that("the command reads our files, and predicts the same", {
   write_numbers(d[c("age", "dose")], rows)
   said <- read.csv(text = run_command("predict", model, rows, "--interval", "0.9", "--quiet"), check.names = FALSE)
   ours <- predict(fit, d, interval = 0.9)
-  expect_identical(said[["p__1"]], unname(ours[, "fit"]))
-  expect_identical(said[["lo__1"]], unname(ours[, "lwr"]))
-  expect_identical(said[["hi__1"]], unname(ours[, "upr"]))
+  expect_printed(said[["p__1"]], unname(ours[, "fit"]))
+  expect_printed(said[["lo__1"]], unname(ours[, "lwr"]))
+  expect_printed(said[["hi__1"]], unname(ours[, "upr"]))
 })
 
 test_that("metrics are the command's", {
@@ -40,6 +40,6 @@ test_that("metrics are the command's", {
   ours <- evaluate(fit, d)$metrics
   for (name in c("auc", "nell", "calibration_slope")) {
     found <- regmatches(said, regexec(paste0('"', name, '": *\\{ *"value": *([-0-9.e+]+), *"lo": *([-0-9.e+]+)'), said))[[1]]
-    expect_identical(as.numeric(found[2:3]), unname(unlist(ours[name, c("value", "lower")])))
+    expect_printed(as.numeric(found[2:3]), unname(unlist(ours[name, c("value", "lower")])))
   }
 })

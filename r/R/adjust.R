@@ -69,10 +69,12 @@ adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) 
     handle <- probs_handle(session, given)
     from <- shares_of(session, from, given, "from")
     if (is.null(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
+    if (!names_population(to)) check_population(to, "to")
     place <- if (names_population(to)) to else shares_of(session, to, given, "to")
     said <- .Call(call_predict_probs, session, handle, from, place, 0.9, character(), character(), NULL, NULL)
     made <- like_given(said$p, given)
     attr(made, "inferred") <- new_inferred(said$inferred, given$labels)
+    warn_if_weak(attr(made, "inferred"))
     made
   }, threads)
 }
@@ -83,7 +85,8 @@ infer_prevalence.default <- function(object, from, known = NULL, reference = NUL
                                      method = c("exact", "vb", "em", "bbse"), dirichlet = NULL, seed = NULL, labels = NULL,
                                      positive = NULL, threads = NULL, ...) {
   if (missing(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
-  method <- match.arg(method)
+  method <- choose_one(method, c("exact", "vb", "em", "bbse"), "method")
+  refuse_dots("infer_prevalence", list(...), names(formals()))
   check_level(level)
   given <- as_probabilities(object, labels, positive)
   if (!is.null(known) && length(known) != NROW(given$p)) refuse("`known` has ", length(known), " rows, and the probabilities have ", NROW(given$p))

@@ -6,11 +6,16 @@ kinds <- c(
   memory = "prevail_memory_error"
 )
 
+# A name as the library quotes it for a shell: 'I(2 * age)', and age before a full stop.
+shell_word <- "(?:'[^']*'|\\\\'|[^ ';\\\\]*[^ ';:.,\\\\])+"
+
 # A text of the library with its options as arguments are written here: `prevalence-n` is `prevalence_n`.
 in_r <- function(text) {
   at <- gregexpr("`[a-z][a-z0-9-]*`", text)
   regmatches(text, at) <- lapply(regmatches(text, at), function(found) gsub("-", "_", found))
-  text <- gsub("leave (it|them) out with `exclude`( [^ :;.,]+)?", "leave \\1 out of the formula", text, ignore.case = TRUE)
+  text <- gsub(paste0("(leave (it|them) out) with `exclude`(?: ", shell_word, ")?"), "\\1 of the formula", text, ignore.case = TRUE,
+    perl = TRUE)
+  text <- gsub("(`(prevalence_by|phase_one|population_sample|subcohort)`) (FILE|F)\\b", "\\1", text)
   unknown <- startsWith(text, "unknown option")
   text[unknown] <- gsub("-", "_", text[unknown])
   text
@@ -35,6 +40,31 @@ raise <- function(status, message, file = NA, line = 0, column = 0) {
 own_tables <- c("data", "newdata", "population_sample")
 
 refuse <- function(...) raise("usage", paste0(...))
+
+# "; did you mean lwt?" where one of the names is nearly the one that was written; else nothing.
+did_you_mean <- function(name, names) {
+  names <- unique(names[nzchar(names)])
+  far <- utils::adist(name, names, ignore.case = TRUE)
+  if (!length(far) || min(far) > max(1 + (nchar(name) > 3), nchar(name) %/% 3)) return("")
+  paste0("; did you mean ", names[which.min(far)], "?")
+}
+
+# Refuses what a function's dots caught. hints: what to say of some names.
+refuse_dots <- function(where, given, names, hints = character()) {
+  if (!length(given)) return(invisible())
+  name <- names(given)[1]
+  if (is.null(name) || !nzchar(name)) refuse(where, ": arguments after the first ones need their names")
+  if (name %in% names(hints)) refuse(where, ": there is no argument ", name, ": ", hints[[name]])
+  refuse(where, ": there is no argument ", name, did_you_mean(name, setdiff(names, "...")))
+}
+
+# One of several words, or the beginning of one; as match.arg(), whose error is none of ours.
+choose_one <- function(value, choices, name) {
+  if (identical(value, choices)) return(choices[1])
+  at <- if (is.character(value) && length(value) == 1) pmatch(value, choices) else NA
+  if (is.na(at)) refuse("`", name, "` is one of ", paste0('"', choices, '"', collapse = ", "))
+  choices[at]
+}
 
 # As Ctrl-C does it.
 interrupt <- function() {

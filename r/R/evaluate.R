@@ -31,6 +31,7 @@ new_evaluation <- function(handle, level, target) {
 
 evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_for = "population", positive = NULL, level = 0.9,
                              bootstrap = -1, seed = 1, ...) {
+  refuse_dots("evaluate", list(...), names(formals()), c(prevalence = "the argument is `population`"))
   if (isTRUE(object$relative)) refuse("a fit to matched sets knows odds ratios alone, and no risks to be judged")
   options <- judge_options(stated_for, object$labels, positive, level, bootstrap, seed)
   where <- population_text(object, population)
@@ -72,6 +73,7 @@ new_weights <- function(fit, rows) {
 
 evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, weights = NULL, labels = NULL, positive = NULL,
                              level = 0.9, bootstrap = -1, seed = 1, target = NULL, threads = NULL, ...) {
+  refuse_dots("evaluate", list(...), names(formals()), c(population = "the argument is `prevalence`, that of the probabilities"))
   y <- object
   if (missing(p)) refuse("`p` is missing: evaluate(y, p), labels and probabilities; or evaluate(fit, newdata)")
   if (is.null(labels) && NCOL(p) == 1) labels <- outcome_labels(y)
@@ -148,6 +150,7 @@ net_benefit <- function(object, ...) {
 report <- function(object, ...) UseMethod("report")
 
 report.prevail_evaluation <- function(object, file = NULL, title = NULL, figures = NULL, view = interactive(), ...) {
+  refuse_dots("report", list(...), names(formals()))
   if (!.Call(call_model_alive, object$handle$judgement)) refuse("an evaluation that was saved has no page; evaluate anew")
   page <- if (is.null(file)) tempfile("prevail-", fileext = ".html") else path.expand(file)
   if (!is.null(figures)) figures <- path.expand(figures)

@@ -12,7 +12,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   terms <- attr(frame, "terms")
   outcome <- make_outcome(stats::model.response(frame), column_name(made$formula[[2]]), positive)
   x <- feature_matrix(terms, frame, contrasts)
-  weights <- stats::model.weights(frame)
+  weights <- check_weights(stats::model.weights(frame), rownames(frame))
   offset <- frame_offset(frame)
   target <- target_name(made$formula, c(colnames(x), names(made$columns)))
   clash <- intersect(colnames(outcome$counts), c(colnames(x), names(made$columns)))
@@ -40,6 +40,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   fit$positive <- if (length(fit$labels) == 2) fit$labels[2] else NULL
   fit$weights <- weights
   fit$n <- nrow(x)
+  if (is.null(positive)) warn_of_positive(fit, stats::model.response(frame))
   if (keep_frame) fit$model <- frame
   warn_of(fit)
   fit
@@ -95,10 +96,11 @@ with_tables <- function(options, tables, work) {
   work(option_texts(options))
 }
 
-# Levels of a factor are an ordinal model's labels in their order, which the library is told where it would sort them otherwise.
+# Levels of a factor are the labels in their order, the first of three or more being the reference; the library is told where it
+# would sort them otherwise.
 label_order <- function(given, response, outcome) {
   ordinal <- is.character(given[["model"]]) && grepl("ordinal", given[["model"]][1])
-  if (!ordinal || !is.factor(response) || identical(sort_labels(outcome$labels), outcome$labels)) return(NULL)
+  if (!(ordinal || length(outcome$labels) > 2) || !is.factor(response) || identical(sort_labels(outcome$labels), outcome$labels)) return(NULL)
   outcome$labels
 }
 
@@ -148,6 +150,7 @@ describe <- function(fit, handle, x) {
   fit$labels <- facts$labels
   fit$prevalence <- if (!facts$relative) named(facts$shares, facts$labels)
   fit$design <- named(facts$rows_shares, facts$labels)
+  fit$moved <- intercept_moves(facts)
   fit$features <- facts$features
   same <- c("loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
   fit[same] <- facts[same]
@@ -161,6 +164,12 @@ describe <- function(fit, handle, x) {
   fit$handle$model <- handle
   fit$bytes <- said$bytes
   coefficient_parts(fit, facts, said$covariance, x)
+}
+
+# What matching added to the intercepts (thresholds go the other way), with the distances that it closed; NULL: nothing.
+intercept_moves <- function(facts) {
+  if (is.null(facts$shift) || all(facts$shift == facts$shift[1])) return(NULL)
+  data.frame(label = facts$labels[-1], shift = (facts$shift - facts$shift[1])[-1], distance = facts$distance[-1])
 }
 
 named <- function(values, names) if (is.null(values)) NULL else stats::setNames(values, names)
@@ -196,6 +205,17 @@ coefficient_parts <- function(fit, facts, covariance, x) {
   }
   fit$terms_of <- list(heads = heads, terms = terms, equations = equations, place = place)
   fit
+}
+
+# A prevalence that was meant for the other label: small, where most rows have the label that came last by its spelling.
+warn_of_positive <- function(fit, response) {
+  labels <- fit$labels
+  if (length(labels) != 2 || is.null(fit$prevalence) || !(is.factor(response) || is.character(response))) return(invisible())
+  if (!identical(labels, sort_labels(labels)) || .Call(call_positive, labels) > 0) return(invisible())
+  if (fit$design[[2]] <= 0.6 || fit$prevalence[[2]] >= 0.2) return(invisible())
+  warn(paste0("the prevalence ", share_text(fit$prevalence), " is that of ", labels[2], ", which ", round(100 * fit$design[[2]]),
+    " % of the rows are, by the order of the labels: say positive = \"", labels[1], "\" if it is that of ", labels[1], ", or \"",
+    labels[2], "\" if it is right"))
 }
 
 warn_of <- function(fit) {

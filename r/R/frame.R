@@ -5,18 +5,33 @@ design_arguments <- c("strata", "matched", "cluster", "group", "id")
 
 # What a design argument stands for: a list of expressions, named by the columns they become. It is a variable of the
 # data, an expression, a name as text, or a one-sided formula of several.
-design_terms <- function(expression, data, env) {
+design_terms <- function(name, expression, data, env) {
   if (is.null(expression)) return(NULL)
   value <- if (is.character(expression)) expression else tryCatch(eval(expression, data, env), error = function(e) NULL)
   if (inherits(value, "formula")) {
     names <- all.vars(value)
-  } else if (is.character(value) && (is.character(expression) || length(value) < NROW(data)) &&
-    all(value %in% names(data))) {
+  } else if (is.character(value) && (is.character(expression) || length(value) < NROW(data))) {
+    check_columns(name, value, data)
     names <- value
   } else {
     return(stats::setNames(list(expression), column_name(expression)))
   }
   stats::setNames(lapply(names, as.name), names)
+}
+
+check_columns <- function(name, columns, data) {
+  lost <- setdiff(columns, names(data))
+  if (length(lost)) refuse("`", name, "`: there is no column ", lost[1], " in the data", did_you_mean(lost[1], names(data)))
+}
+
+# Weights and offsets are variables; designs alone can be named by texts.
+check_variables <- function(call, data) {
+  for (name in c("weights", "offset")) {
+    text <- call[[name]]
+    if (!is.character(text)) next
+    check_columns(name, text, data)
+    refuse("`", name, "` is a variable, and no text: ", name, " = ", text[1])
+  }
 }
 
 column_name <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
@@ -36,8 +51,9 @@ make_frame <- function(call, env, missing = NULL) {
     refuse("strata() in the formula: name matched sets by `matched` and strata that rows were sampled by with `strata`")
   }
   at <- if (is.null(environment(formula))) env else environment(formula)
-  designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(call[[name]], data, at))
+  designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(name, call[[name]], data, at))
   designs <- designs[!vapply(designs, is.null, NA)]
+  check_variables(call, data)
   keep <- match(c("subset", "weights", "offset"), names(call), 0L)
   # Names in the place of values, so that an error of model.frame() does not print the data.
   frame_call <- as.call(c(list(quote(stats::model.frame), formula = quote(formula), data = quote(data)), as.list(call[keep])))
@@ -52,10 +68,27 @@ make_frame <- function(call, env, missing = NULL) {
   extra <- unlist(unname(designs), recursive = FALSE)
   for (i in seq_along(extra)) frame_call[[paste0("design", i)]] <- extra[[i]]
   environment(formula) <- at
-  frame <- eval(frame_call)
+  frame <- tryCatch(eval(frame_call), error = function(e) refuse_frame(e, data))
   columns <- lapply(seq_along(extra), function(i) frame[[paste0("(design", i, ")")]])
   roles <- rep(names(designs), lengths(designs))
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
+}
+
+# What R says of a formula, as an error of ours: a variable that is not there with the one that may be meant.
+refuse_frame <- function(e, data) {
+  if (inherits(e, "prevail_error")) stop(e)
+  text <- conditionMessage(e)
+  name <- regmatches(text, regexec("^object '(.*)' not found$", text))[[1]]
+  if (length(name) != 2) refuse(text)
+  refuse(text, ": it is no column of the data", did_you_mean(name[2], names(data)))
+}
+
+check_weights <- function(weights, rows) {
+  if (is.null(weights)) return(NULL)
+  if (!is.numeric(weights)) refuse("`weights` must be numbers")
+  low <- which(weights < 0)[1]
+  if (!is.na(low)) refuse("`weights` must not be negative: row ", rows[low], " has ", format(weights[low]))
+  weights
 }
 
 # na.omit(), which looks at cells one by one and copies all rows, where there is anything to omit.

@@ -19,11 +19,28 @@ headline <- function(fit) {
   stated <- if (is.null(fit$prevalence)) {
     if (isTRUE(fit$relative)) "odds ratios of matched sets" else paste0("no prevalence stated; in the rows ", share_text(fit$design))
   } else {
-    paste0("prevalence ", share_text(fit$prevalence), ", in the rows ", share_text(fit$design))
+    paste0("prevalence ", share_text(fit$prevalence), interval_text(fit$options[["prevalence"]]), ", in the rows ", share_text(fit$design))
   }
   of <- if (isTRUE(fit$loaded)) fit$target_column else label_of(fit)
   c(paste0(of, ": ", stated), paste0(paste(how, collapse = ", "), "; ", format(fit$rows, big.mark = ","), " rows",
-    if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop))
+    if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop), moved_text(fit$moved),
+    if (length(fit$na.action)) paste0("(", stats::naprint(fit$na.action), ")"))
+}
+
+# Of a prevalence that was stated as an interval.
+interval_text <- function(stated) if (length(stated) && grepl("[0-9] *- *[.0-9]", stated)) paste0(" (stated: ", stated, ")")
+
+moved_text <- function(moved) {
+  if (is.null(moved)) return(NULL)
+  of <- if (nrow(moved) > 1) paste0(" of ", moved$label) else ""
+  paste0("intercept", of, " matched to the prevalence: moved by ", format(moved$shift, digits = 2, trim = TRUE), ", as the mean risk was ",
+    format(round(abs(moved$distance), 1), trim = TRUE), " standard errors off")
+}
+
+# Of models with an equation for each label but the first.
+reference_text <- function(fit) {
+  if (!isTRUE(fit$terms_of$equations > 1)) return(NULL)
+  paste0(if (isTRUE(fit$loaded)) fit$target_column else column_name(fit$formula[[2]]), " = ", fit$labels[1])
 }
 
 fit_option <- function(fit, name) {
@@ -87,18 +104,28 @@ check_level <- function(level, name = "level") {
 percents <- function(level) paste(format(100 * c((1 - level) / 2, 1 - (1 - level) / 2), trim = TRUE, digits = 3), "%")
 
 confint.prevail <- function(object, parm, level = 0.95, ...) {
+  refuse_dots("confint", list(...), names(formals()))
   rows <- summary_rows(object, level)
   made <- cbind(rows$lo, rows$hi)
   dimnames(made) <- list(rows$term, percents(level))
-  if (missing(parm)) made else made[parm, , drop = FALSE]
+  if (missing(parm)) return(made)
+  if (is.character(parm)) {
+    lost <- setdiff(parm, rows$term)
+    if (length(lost)) refuse("`parm`: there is no coefficient ", lost[1], "; there are ", paste(rows$term, collapse = ", "))
+  } else if (is.numeric(parm) && any(abs(parm) > nrow(made))) {
+    refuse("`parm`: there are ", nrow(made), " coefficients")
+  }
+  made[parm, , drop = FALSE]
 }
 
 odds_ratios <- function(object, level = 0.95) {
   if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail()")
   rows <- summary_rows(object, level)
   rows <- rows[!rows$term %in% threshold_terms(object), ]
-  data.frame(term = rows$term, odds_ratio = rows$odds_ratio, lower = rows$odds_ratio_lo, upper = rows$odds_ratio_hi,
+  made <- data.frame(term = rows$term, odds_ratio = rows$odds_ratio, lower = rows$odds_ratio_lo, upper = rows$odds_ratio_hi,
     row.names = NULL)
+  if (isTRUE(object$terms_of$equations > 1)) made <- cbind(made["term"], reference = object$labels[1], made[-1])
+  made
 }
 
 threshold_terms <- function(fit) {
@@ -107,8 +134,9 @@ threshold_terms <- function(fit) {
 }
 
 summary.prevail <- function(object, level = 0.95, ...) {
+  refuse_dots("summary", list(...), names(formals()))
   made <- list(call = object$call, headline = headline(object), level = level, stop = object$stop, prevalence = object$prevalence,
-    design = object$design, rows = object$rows, checks = diagnose(object))
+    design = object$design, rows = object$rows, checks = diagnose(object), reference = reference_text(object))
   if (!is.null(object$coefficients)) {
     rows <- summary_rows(object, level)
     table <- cbind(rows$estimate, rows$sd, rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
@@ -127,7 +155,8 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
   if (!is.null(x$call)) cat("Call:\n", paste(deparse(x$call), collapse = "\n"), "\n\n", sep = "")
   cat(x$headline, sep = "\n")
   if (!is.null(x$coefficients)) {
-    cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals:\n", sep = "")
+    cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals",
+      if (!is.null(x$reference)) paste0(", against ", x$reference), ":\n", sep = "")
     shown <- x$coefficients
     shown[] <- each(x$coefficients, digits)
     if ("Pr(>|z|)" %in% colnames(shown)) shown[, "Pr(>|z|)"] <- p_text(x$coefficients[, "Pr(>|z|)"])
@@ -173,8 +202,9 @@ model.frame.prevail <- function(formula, ...) {
 }
 
 model.matrix.prevail <- function(object, data = NULL, ...) {
+  if (isTRUE(object$loaded)) refuse("a model that was read from a file has no formula, and so no matrix of it")
   frame <- if (is.null(data)) model.frame.prevail(object) else new_frame(object, data)
-  stats::model.matrix(object$terms, frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
+  stats::model.matrix(stats::delete.response(object$terms), frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
 }
 
 # Of the rows as they are: of the design, not of the population.
@@ -197,7 +227,8 @@ observed_rows <- function(object) {
 }
 
 residuals.prevail <- function(object, type = c("deviance", "pearson", "response"), ...) {
-  type <- match.arg(type)
+  type <- choose_one(type, c("deviance", "pearson", "response"), "type")
+  refuse_dots("residuals", list(...), names(formals()))
   rows <- observed_rows(object)
   y <- rows$y
   p <- as.vector(rows$p)

@@ -10,6 +10,9 @@ instead <- c(
   `population-sample` = "population_sample"
 )
 
+# What the command's predict has.
+no_unseen <- "a level that the fit has not seen is refused, as by glm; give the row one of the fit's, or leave it out"
+
 #' @noRd
 prevail_options <- function() {
   found <- as.data.frame(.Call(call_options), stringsAsFactors = FALSE)
@@ -23,7 +26,9 @@ prevail_options <- function() {
 number_text <- function(value) {
   if (is.na(value)) refuse("an option is NA")
   if (is.infinite(value)) return(if (value > 0) "inf" else "-inf")
-  if (value == round(value) && abs(value) < 1e15) format(value, scientific = FALSE, digits = 15) else sprintf("%.17g", value)
+  if (value == round(value) && abs(value) < 1e15) return(format(value, scientific = FALSE, digits = 15))
+  short <- sprintf("%.15g", value)
+  if (as.numeric(short) == value) short else sprintf("%.17g", value)
 }
 
 quoted <- function(text) ifelse(grepl('[,"\n=]', text), paste0('"', gsub('"', '""', text), '"'), text)
@@ -45,8 +50,9 @@ option_text <- function(name, value) {
 prevalence_text <- function(prevalence, labels, positive, option = "prevalence") {
   if (is.null(prevalence)) return(NULL)
   if (is.list(prevalence)) prevalence <- unlist(prevalence)
+  if (length(prevalence) && anyNA(prevalence)) refuse("`", option, "` is missing: NA")
   if (is.character(prevalence) && length(prevalence) == 1) return(prevalence)
-  if (!is.numeric(prevalence) || anyNA(prevalence)) refuse("`", option, "` is a number, a named vector or a text")
+  if (!is.numeric(prevalence)) refuse("`", option, "` is a number, a named vector or a text")
   if (length(prevalence) == 1 && is.null(names(prevalence))) {
     if (length(labels) != 2) {
       refuse("`", option, "` = ", prevalence, " is one number, and there are ", length(labels), " labels (",
@@ -84,6 +90,7 @@ check_instead <- function(given) {
   if (any(names(given) == "")) refuse("arguments after the first ones need their names")
   for (name in names(given)) {
     dashed <- gsub("_", "-", name)
+    if (name == "unseen") refuse("`unseen` is not an argument here: ", no_unseen)
     if (dashed %in% names(instead)) refuse("`", dashed, "` is not an argument here: use ", instead[[dashed]])
   }
   repeated <- names(given)[duplicated(names(given))]

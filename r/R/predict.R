@@ -9,7 +9,20 @@ names_population <- function(text) {
 population_text <- function(fit, population) {
   if (is.null(population)) return(if (is.null(fit$prevalence)) "design" else "true")
   if (names_population(population)) return(population)
+  check_population(population, "population")
   paste0("known:", prevalence_text(population, fit$labels, fit$labels[length(fit$labels)], "population"))
+}
+
+# A text that is neither a prevalence nor one for each label, in the words of who wrote it.
+check_population <- function(text, option) {
+  if (!is.character(text) || length(text) != 1 || is.na(text) || grepl("[=,]", text)) return(invisible())
+  number <- suppressWarnings(as.numeric(sub("%$", "", text)))
+  if (grepl("%$", text) && !is.na(number)) refuse("`", option, "` ", text, ": write it as a number, ", number / 100)
+  if (grepl("^ *[.0-9]+ *- *[.0-9]+ *$", text)) refuse("`", option, "` ", text, " is an interval: give one prevalence")
+  if (!is.na(number)) return(invisible())
+  kinds <- setdiff(.Call(call_population_kinds), "known")
+  refuse("`", option, "` \"", text, "\" is no population: it is a prevalence, or one of ", paste(kinds, collapse = ", "),
+    did_you_mean(sub(":.*", "", text), kinds))
 }
 
 # The model frame of other rows, missing cells and all.
@@ -130,19 +143,25 @@ risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
     inferred = new_inferred(said$inferred, fit$labels), prevalence = named(said$prevalence, fit$labels))
 }
 
-predict.prevail <- function(object, newdata = NULL, type = c("risk", "link", "decision", "terms"), population = NULL,
+predict.prevail <- function(object, newdata = NULL, type = c("risk", "response", "link", "decision", "terms"), population = NULL,
                             interval = NULL, costs = NULL, se.fit = FALSE, terms = NULL, method = NULL,
                             dirichlet = NULL, seed = NULL, ...) {
-  if (identical(type, "response")) type <- "risk"
-  type <- match.arg(type)
-  unused <- list(...)
-  if (length(unused)) refuse("predict: there is no argument ", names(unused)[1] %or% "without a name")
+  type <- choose_one(type, c("risk", "response", "link", "decision", "terms"), "type")
+  if (type == "response") type <- "risk"
+  refuse_dots("predict", list(...), names(formals()), c(prevalence = "the prevalence to predict for is `population`",
+    level = "the level of intervals is `interval`", unseen = no_unseen))
+  if (!identical(se.fit, FALSE) && type != "terms") {
+    refuse("`se.fit` is for type = \"terms\": the uncertainty of risks and log odds is had by `interval`, 0.95 say")
+  }
   if (type == "terms") return(term_parts(object, newdata, se.fit, terms))
   if (!is.null(interval)) check_level(interval, "interval")
   if (!is.null(costs) && type != "decision") refuse("`costs` are for type = \"decision\"")
   if (!is.null(interval) && type == "decision") refuse("a decision has no interval; leave out `interval`")
   said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
-  if (type == "decision") return(decide(said$p, costs))
+  if (type == "decision") {
+    warn_if_weak(said$inferred)
+    return(decide(said$p, costs))
+  }
   fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
   two <- length(object$labels) == 2
   change <- if (type == "link") function(p) stats::qlogis(p) else identity
@@ -160,6 +179,7 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "link", "de
     list(fit = fill(estimate), lwr = fill(said$lo), upr = fill(said$hi))
   }
   if (!is.null(said$inferred)) attr(made, "inferred") <- said$inferred
+  warn_if_weak(said$inferred)
   made
 }
 
@@ -174,7 +194,11 @@ term_parts <- function(object, newdata, se.fit, terms) {
   beta <- coef(object)
   beta[is.na(beta)] <- 0
   labels <- attr(object$terms, "term.labels")
-  if (!is.null(terms)) labels <- labels[if (is.character(terms)) match(terms, labels) else terms]
+  if (!is.null(terms)) {
+    lost <- if (is.character(terms)) setdiff(terms, labels) else setdiff(terms, seq_along(labels))
+    if (length(lost)) refuse("`terms`: there is no term ", lost[1], "; there are ", paste(labels, collapse = ", "))
+    labels <- labels[if (is.character(terms)) match(terms, labels) else terms]
+  }
   x <- sweep_means(x, colMeans(x0))
   made <- errors <- matrix(0, nrow(x), length(labels), dimnames = list(rownames(x), labels))
   covariance <- if (se.fit) vcov(object)
@@ -187,8 +211,10 @@ term_parts <- function(object, newdata, se.fit, terms) {
       errors[, label] <- sqrt(pmax(0, rowSums((x[, at, drop = FALSE] %*% part) * x[, at, drop = FALSE])))
     }
   }
+  fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
+  made <- fill(made)
   attr(made, "constant") <- beta[[1]] + sum(colMeans(x0)[-1] * beta[-1])
-  if (se.fit) list(fit = made, se.fit = errors) else made
+  if (se.fit) list(fit = made, se.fit = fill(errors), residual.scale = 1) else made
 }
 
 sweep_means <- function(x, means) x - rep(means, each = nrow(x))
@@ -199,6 +225,16 @@ new_inferred <- function(found, labels) {
   if (is.null(found)) return(NULL)
   for (name in c("value", "lo", "hi", "sd")) found[[name]] <- named(found[[name]], labels)
   structure(found, class = "prevail_inferred")
+}
+
+warn_if_weak <- function(inferred) {
+  if (is.null(inferred) || !inferred$weak) return(invisible())
+  last <- length(inferred$value)
+  found <- if (last == 2) {
+    paste0(" (", format(inferred$value[[2]], digits = 2), ", ", format(100 * inferred$level), " % interval ",
+      format(inferred$lo[[2]], digits = 2), " to ", format(inferred$hi[[2]], digits = 2), ")")
+  }
+  warn(paste0("the rows hardly tell their prevalence", found, ": they are worth fewer than ten labelled ones; state it if it is known"))
 }
 
 print.prevail_inferred <- function(x, digits = 4, ...) {

@@ -27,7 +27,7 @@ cross_validate <- function(fit, data, options, how, lenient = FALSE) {
 
 cv <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.9, ...) {
   if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
-  if (length(list(...))) refuse("cv: there is no argument ", names(list(...))[1])
+  refuse_dots("cv", list(...), names(formals()), c(prevalence = "the argument is `population`"))
   check_level(level)
   where <- population_text(object, population)
   if (!is.null(stated_for) && !(is.character(stated_for) && stated_for %in% c("rows", "population"))) {
@@ -59,6 +59,7 @@ sweep.default <- function(x, ...) base::sweep(x, ...)
 
 sweep.prevail <- function(x, prevalence, losses = c("ig", "iw", "plain"), folds = 3, repeats = 1, population = NULL,
                           stated_for = "population", ...) {
+  refuse_dots("sweep", list(...), names(formals()))
   if (missing(prevalence)) refuse("`prevalence` is missing: the prevalences to assume, c(0.1, 0.01, 0.001)")
   if (length(x$labels) != 2) refuse("a sweep is for two labels here; the command has it for more")
   data <- training_data(x)

@@ -72,7 +72,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     size_t classes = (size_t)pv_classifier_classes(model);
     const pv_model *shape = pv_classifier_model(model);
     bool thresholds = pv_model_has_thresholds(shape), linear = pv_model_has_coefficients(shape);
-    named_list made = list_new(FACTS + 11);
+    named_list made = list_new(FACTS + 13);
     add_facts(&made, model);
     list_add(&made, "labels", new_texts(pv_classifier_labels(model), classes));
     list_add(&made, "features", feature_names(model));
@@ -80,6 +80,9 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     list_add(&made, "strata", strata_columns(model));
     list_add(&made, "shares", new_numbers(pv_classifier_prevalence(model), classes));
     list_add(&made, "rows_shares", new_numbers(pv_classifier_design(model), classes));
+    const pv_agreement *agreement = model->agreement; /* how far the intercepts were matched, and why */
+    list_add(&made, "shift", new_numbers(agreement ? agreement->shift : NULL, classes));
+    list_add(&made, "distance", new_numbers(agreement ? agreement->z : NULL, classes));
     list_add(&made, "relative", Rf_ScalarLogical(pv_classifier_is_relative(model)));
     list_add(&made, "images", Rf_ScalarLogical(pv_classifier_schema(model)->image != NULL));
     list_add(&made, "thresholds", Rf_ScalarLogical(thresholds));

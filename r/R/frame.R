@@ -188,7 +188,7 @@ feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
   if (attr(terms, "intercept") == 0) {
     refuse("the formula has no intercept, and the prevalence is in it: leave out `- 1` and `+ 0`")
   }
-  x <- stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev)
+  x <- tryCatch(stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev), error = function(e) refuse_frame(e, frame))
   if (ncol(x) < 2) refuse("the formula has no columns to learn from on its right side")
   if (!is.double(x)) storage.mode(x) <- "double"
   x

@@ -127,6 +127,7 @@ test_that("messages speak of what was written", {
   expect_input_error(prevail(low ~ age, d, prevalence = 0.07, weights = race), "numbers")
   expect_input_error(prevail(low ~ age, d, prevalence = 0.07, weights = -age), "must not be negative: row 85")
   expect_input_error(prevail(low ~ age + lwtt, d, prevalence = 0.07), "did you mean lwt")
+  expect_input_error(prevail(low ~ race, d, prevalence = 0.07, subset = race == "white"), "2 or more levels")
   expect_input_error(prevail(low ~ age, d, prevalence = 0.07, unseen = "rare"), "has not seen")
   expect_input_error(prevail(low ~ age, d, prevalence = NA), "is missing")
   said <- tryCatch(prevail(low ~ age, d, prevalence = 0.1, strata = race), prevail_error = conditionMessage)

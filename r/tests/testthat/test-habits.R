@@ -100,10 +100,8 @@ test_that("levels of a factor are labels in their order", {
   mild <- update(fit, data = transform(d, grade = relevel(grade, "mild")))
   expect_equal(coef(mild)[["bad:age"]], coef(fit)[["bad:age"]] - coef(fit)[["mild:age"]], tolerance = 1e-5)
   expect_identical(dim(cv(fit)$predicted), c(300L, 3L))
-  if (requireNamespace("nnet", quietly = TRUE)) {
-    theirs <- coef(nnet::multinom(grade ~ age + dose, d, trace = FALSE, reltol = 1e-12))
-    expect_equal(matrix(coef(fit), 2, byrow = TRUE), theirs, tolerance = 1e-3, ignore_attr = TRUE)
-  }
+  x <- model.matrix(fit) # a multinomial maximum: what was seen and what is expected have the same sums
+  expect_equal(crossprod(x, predict(fit)), crossprod(x, model.matrix(~ 0 + d$grade)), tolerance = 1e-4, ignore_attr = TRUE)
 })
 
 test_that("messages speak of what was written", {

@@ -144,7 +144,6 @@ static pv__plugin_code outputs(pv__passes *s, const double *w, double *out, char
 
 static pv__plugin_code slopes(pv__passes *s, const double *w, const double *dout, double *dw, char *why) {
     const size_t last = s->width[s->spec.layers];
-    (void)why;
     for (int l = 0; l < s->spec.layers; l++)
         for (size_t o = 0; o < s->width[l + 1]; o++)
             for (size_t i = 0; i < s->width[l] + 1; i++)
@@ -154,7 +153,7 @@ static pv__plugin_code slopes(pv__passes *s, const double *w, const double *dout
         memcpy(s->slope + (size_t)s->spec.layers * s->widest, dout + n * last, last * sizeof *dout);
         row_backward(s, w, dw);
     }
-    return PV_PLUGIN_OK;
+    return lost(s, why);
 }
 
 void pretend_tables(pv__plugin *plugin) {

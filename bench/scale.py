@@ -58,7 +58,7 @@ def run(command, group=None):
     watched.set()
     thread.join()
     if child.returncode != 0:
-        reason = errors.strip().splitlines()[-1:] or ["no reason given"]
+        reason = [line for line in errors.splitlines() if line and line != "Execution halted"][-1:] or ["no reason given"]
         print(f"scale: {os.path.basename(command[0])} {command[1]} left out: {reason[0]}", file=sys.stderr)
         return None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -141,7 +141,8 @@ def beside_others(prevail, path, rows, memory, folder):
     mine = fit(prevail, path, memory, out, "--loss", "plain", "--infer", "ml")
     mean = -json.loads(mine["out"])["loss"] / rows
     row("plain maximum likelihood", times(mine), f"{mean:.9f}")
-    peers = [("scikit-learn's SGDClassifier, partial_fit", [sys.executable, "sgd_chunks.py"], []),
+    peers = [("scikit-learn's SGDClassifier, one pass", [sys.executable, "sgd_chunks.py"], ["1"]),
+             ("scikit-learn's SGDClassifier, five passes", [sys.executable, "sgd_chunks.py"], ["5"]),
              ("XGBoost's external memory, 20 trees", [sys.executable, "xgboost_external.py"], [folder]),
              ("R's biglm", ["Rscript", "biglm_chunks.R"], [])]
     for name, (program, script), more in peers:

@@ -1,6 +1,6 @@
-"""Peer: scikit-learn's SGDClassifier over chunks of a packed table by partial_fit, five passes over its rows.
+"""Peer: scikit-learn's SGDClassifier over chunks of a packed table by partial_fit, so many passes over its rows.
 
-usage: sgd_chunks.py FILE ROWS COLUMNS. Prints processor and wall seconds of the learning and the mean log-likelihood of
+usage: sgd_chunks.py FILE ROWS COLUMNS PASSES. Prints processor and wall seconds of the learning and the mean log-likelihood of
 all rows, which is worked out after the clock is stopped.
 """
 import json
@@ -16,11 +16,12 @@ from packed_table import read
 
 CHUNK = 200_000
 path, rows, columns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-PASSES = 5  # without any change in these many its own fit() stops at the earliest
+passes = int(sys.argv[4])
+# Its default rate diverges with so small a penalty.
 model = SGDClassifier(loss="log_loss", alpha=1e-7, learning_rate="invscaling", eta0=0.05, power_t=0.5, average=True,
                       random_state=0)
 begin, cpu = time.perf_counter(), time.process_time()
-for first in list(range(0, rows, CHUNK)) * PASSES:
+for first in list(range(0, rows, CHUNK)) * passes:
     x, y = read(path, rows, columns, first, min(CHUNK, rows - first))
     model.partial_fit(x, y, classes=[0, 1])
 seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu

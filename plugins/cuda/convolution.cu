@@ -70,12 +70,12 @@ static pv__plugin_code dnn_failed(char *why, cudnnStatus_t status, const char *w
     return status == CUDNN_STATUS_ALLOC_FAILED ? PV_PLUGIN_MEMORY : PV_PLUGIN_FAILED;
 }
 
-pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why) {
+pv__plugin_code cudnn_open(cudnnHandle_t *handle, char *why) {
+    static std::mutex one_at_a_time; /* many at once have failed */
     if (!cudnn_text(why))
         return PV_PLUGIN_FAILED;
+    std::lock_guard<std::mutex> held(one_at_a_time);
     cudnnStatus_t status = dnn.f_cudnnCreate(handle);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = dnn.f_cudnnSetStream(*handle, stream);
     return status == CUDNN_STATUS_SUCCESS ? PV_PLUGIN_OK : dnn_failed(why, status, "a handle");
 }
 
@@ -134,7 +134,8 @@ static void describe(Made &made, int64_t id, cudnnDataType_t type, int64_t n, in
         .end();
 }
 
-static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision) {
+/* matrices: by matrix units alone. */
+static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision, bool matrices) {
     Made engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0;
     cudnnBackendNumericalNote_t note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
@@ -145,6 +146,7 @@ static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision)
     if (dnn.f_cudnnBackendGetAttribute(engine.d, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                        CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, note) != CUDNN_STATUS_SUCCESS)
         return false;
+    bool by_matrices = false;
     for (int64_t i = 0; i < count; i++)
         switch (note[i]) {
         case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
@@ -159,16 +161,17 @@ static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision)
         case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
             if (precision == PV_PRECISION_FP32)
                 return false;
+            by_matrices = by_matrices || note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
             break;
         default:
             break;
         }
-    return true;
+    return by_matrices || !matrices;
 }
 
 /* The first of what cuDNN proposes that is allowed, and that it then agrees to. */
 static bool choose(cudnnHandle_t handle, const Made &graph, cudnnBackendHeurMode_t mode, pv_precision precision,
-                   Plan *plan) {
+                   bool matrices, Plan *plan) {
     enum { MOST = 24 };
     Made heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.refer(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
@@ -186,7 +189,7 @@ static bool choose(cudnnHandle_t handle, const Made &graph, cudnnBackendHeurMode
                                        &count, config) != CUDNN_STATUS_SUCCESS)
         count = 0;
     for (int64_t i = 0; i < count && i < made && !found; i++) {
-        if (!notes_allow(config[i], precision))
+        if (!notes_allow(config[i], precision, matrices))
             continue;
         Made tried(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         tried.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
@@ -230,8 +233,10 @@ static bool plan_of(cudnnHandle_t handle, const Conv *c, int count, const Made *
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, all)
         .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
         .end();
-    return graph.good && (choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, plan) ||
-                          choose(handle, graph, CUDNN_HEUR_MODE_FALLBACK, c->precision, plan));
+    bool matrices = c->precision != PV_PRECISION_FP32; /* in fp32 they are not exact enough */
+    return graph.good && ((matrices && choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, true, plan)) ||
+                          choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, false, plan) ||
+                          choose(handle, graph, CUDNN_HEUR_MODE_FALLBACK, c->precision, false, plan));
 }
 
 /* fused: biases are added to the forward pass's output, and then its ReLU taken. */
@@ -313,8 +318,10 @@ bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspac
     return true;
 }
 
-pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why) {
-    cudnnStatus_t status = dnn.f_cudnnBackendExecute(handle, plan->plan, plan->pack);
+pv__plugin_code plan_run(cudnnHandle_t handle, cudaStream_t stream, const Plan *plan, char *why) {
+    cudnnStatus_t status = dnn.f_cudnnSetStream(handle, stream);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = dnn.f_cudnnBackendExecute(handle, plan->plan, plan->pack);
     return status == CUDNN_STATUS_SUCCESS ? PV_PLUGIN_OK : dnn_failed(why, status, "a convolution");
 }
 

@@ -82,20 +82,24 @@ template <typename T> static __device__ int channel_of(int j, int n) {
     return 4 * pack * (j / products) + n / 2 * pack + 2 * (j % products) + n % 2;
 }
 
-template <typename T>
-static __global__ void first_products_kernel(int height, int width, int channels, const float *x, const float *w,
-                                             const float *bias, T *y) {
-    extern __shared__ uint32_t around_tile[];
-    const int pack = 16 / (int)sizeof(T), lane = threadIdx.x % WARP, g = lane / 4, q = lane % 4, wide = width + 2;
-    int strips = (height + TILE_ROWS - 1) / TILE_ROWS, first = (int)(blockIdx.x % strips) * TILE_ROWS;
-    int pixels = (height - first < TILE_ROWS ? height - first : TILE_ROWS) * width,
-        from = (int)blockIdx.y * FIRST_WIDTH;
-    size_t plane = (size_t)(blockIdx.x / strips) * height * width;
+/* x around a strip of an image, each number split. */
+static __device__ void hold_split(const float *x, int first, int height, int width, uint32_t *tile) {
+    int wide = width + 2;
     for (int i = threadIdx.x; i < (TILE_ROWS + 2) * wide; i += THREADS) {
         int row = first + i / wide - 1, column = i % wide - 1;
         bool inside = row >= 0 && row < height && column >= 0 && column < width;
-        around_tile[i] = split(inside ? x[plane + row * width + column] : 0.0f);
+        tile[i] = split(inside ? x[row * width + column] : 0.0f);
     }
+}
+
+template <typename T>
+static __global__ __launch_bounds__(THREADS, 3) void first_products_kernel(int tiles, int height, int width,
+                                                                           int channels, const float *x, const float *w,
+                                                                           const float *bias, T *y) {
+    extern __shared__ uint32_t around_tile[];
+    const int pack = 16 / (int)sizeof(T), lane = threadIdx.x % WARP, g = lane / 4, q = lane % 4, wide = width + 2;
+    int strips = (height + TILE_ROWS - 1) / TILE_ROWS, from = (int)blockIdx.y * FIRST_WIDTH;
+    int tap0 = 2 * q / 3 * wide + 2 * q % 3, tap1 = (2 * q + 1) / 3 * wide + (2 * q + 1) % 3;
     uint32_t b[FIRST_PRODUCTS][4];
 #pragma unroll
     for (int j = 0; j < FIRST_PRODUCTS; j++) {
@@ -107,48 +111,65 @@ static __global__ void first_products_kernel(int height, int width, int channels
         b[j][2] = lower(w0, w1);
         b[j][3] = lower(w8, w9);
     }
-    __syncthreads();
-    int tap0 = 2 * q / 3 * wide + 2 * q % 3, tap1 = (2 * q + 1) / 3 * wide + (2 * q + 1) % 3;
-    for (int begin = (int)threadIdx.x / WARP * 16; begin < pixels; begin += THREADS / WARP * 16) {
-        uint32_t a[4], low[4];
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        int first = tile % strips * TILE_ROWS;
+        int pixels = (height - first < TILE_ROWS ? height - first : TILE_ROWS) * width;
+        size_t plane = (size_t)(tile / strips) * height * width;
+        __syncthreads();
+        hold_split(x + plane, first, height, width, around_tile);
+        __syncthreads();
+        for (int begin = (int)threadIdx.x / WARP * 16; begin < pixels; begin += THREADS / WARP * 16) {
+            uint32_t a[4], low[4];
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            int p = begin + g + 8 * half, at = p < pixels ? p / width * wide + p % width : 0;
-            uint32_t x0 = around_tile[at + tap0], x1 = around_tile[at + tap1];
-            uint32_t x8 = q == 0 ? around_tile[at + 2 * wide + 2] : 0, x9 = q == 0 ? split(1.0f) : 0;
-            a[half] = upper(x0, x1);
-            a[2 + half] = upper(x8, x9);
-            low[half] = lower(x0, x1);
-            low[2 + half] = lower(x8, x9);
-        }
-        Pack<T, 16 / sizeof(T)> out[2][FIRST_WIDTH / 4 / (16 / sizeof(T))];
+            for (int half = 0; half < 2; half++) {
+                int p = begin + g + 8 * half, at = p < pixels ? p / width * wide + p % width : 0;
+                uint32_t x0 = around_tile[at + tap0], x1 = around_tile[at + tap1];
+                uint32_t x8 = q == 0 ? around_tile[at + 2 * wide + 2] : 0, x9 = q == 0 ? split(1.0f) : 0;
+                a[half] = upper(x0, x1);
+                a[2 + half] = upper(x8, x9);
+                low[half] = lower(x0, x1);
+                low[2 + half] = lower(x8, x9);
+            }
+            Pack<T, 16 / sizeof(T)> out[2][FIRST_WIDTH / 4 / (16 / sizeof(T))];
 #pragma unroll
-        for (int j = 0; j < FIRST_PRODUCTS; j++) {
-            float sum[4] = {0};
-            product_warp(sum, low, b[j][0], b[j][1]);
-            product_warp(sum, a, b[j][2], b[j][3]);
-            product_warp(sum, a, b[j][0], b[j][1]);
+            for (int j = 0; j < FIRST_PRODUCTS; j++) {
+                float sum[4] = {0};
+                product_warp(sum, low, b[j][0], b[j][1]);
+                product_warp(sum, a, b[j][2], b[j][3]);
+                product_warp(sum, a, b[j][0], b[j][1]);
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                out[i / 2][2 * j / pack].at[2 * j % pack + i % 2] = (T)fmaxf(sum[i], 0.0f);
-        }
+                for (int i = 0; i < 4; i++)
+                    out[i / 2][2 * j / pack].at[2 * j % pack + i % 2] = (T)fmaxf(sum[i], 0.0f);
+            }
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            int p = begin + g + 8 * half;
-            T *to = y + (plane + (size_t)first * width + p) * channels + from + q * pack;
+            for (int half = 0; half < 2; half++) {
+                int p = begin + g + 8 * half;
+                T *to = y + (plane + (size_t)first * width + p) * channels + from + q * pack;
 #pragma unroll
-            for (int i = 0; p < pixels && i < FIRST_WIDTH / 4 / pack; i++)
-                *reinterpret_cast<Pack<T, 16 / sizeof(T)> *>(to + 4 * pack * i) = out[half][i];
+                for (int i = 0; p < pixels && i < FIRST_WIDTH / 4 / pack; i++)
+                    *reinterpret_cast<Pack<T, 16 / sizeof(T)> *>(to + 4 * pack * i) = out[half][i];
+            }
         }
     }
 }
 
+/* By products of matrices: in fp32 they are not exact enough. */
+static bool by_products(const Conv *c) {
+    return c->precision != PV_PRECISION_FP32 && c->out % FIRST_WIDTH == 0;
+}
+
+/* Blocks that share the tiles evenly, at most so many. */
+static int blocks_of(int tiles, int most) {
+    int each = (tiles + most - 1) / most;
+    return (tiles + each - 1) / each;
+}
+
 void first_forward(cudaStream_t s, bool half, const Conv *c, const float *x, const float *w, const float *bias,
                    void *y) {
-    dim3 grid((unsigned)tiles_of(c), (unsigned)(c->out / FIRST_WIDTH));
-    if (c->precision != PV_PRECISION_FP32 && c->out % FIRST_WIDTH == 0) {
-        DISPATCH(half, (first_products_kernel<T>
-                        <<<grid, THREADS, tile_bytes(c), s>>>(c->height, c->width, c->out, x, w, bias, (T *)y)));
+    if (by_products(c)) {
+        dim3 grid((unsigned)blocks_of(tiles_of(c), BLOCKS * 3 / 4), (unsigned)(c->out / FIRST_WIDTH));
+        DISPATCH(half, (first_products_kernel<T><<<grid, THREADS, tile_bytes(c), s>>>(tiles_of(c), c->height, c->width,
+                                                                                      c->out, x, w, bias, (T *)y)));
         return;
     }
     DISPATCH(half, (first_kernel<T><<<BLOCKS, THREADS, tile_bytes(c), s>>>(tiles_of(c), c->height, c->width, c->out, x,
@@ -217,9 +238,88 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
     }
 }
 
+/* The same by products of matrices: ten rows, of taps and ones, by 64 channels, summed over the sixteen pixels that a
+ * warp has. A lane loads eight channels of four pixels, each of them another column of another product. */
+template <typename T>
+static __global__ __launch_bounds__(THREADS) void first_sums_kernel(int tiles, int height, int width, int channels,
+                                                                    const float *x, const T *y, const T *dy,
+                                                                    float *partial) {
+    extern __shared__ uint32_t around_tile[];
+    __shared__ float held[16][FIRST_WIDTH];
+    const int lane = threadIdx.x % WARP, g = lane / 4, q = lane % 4, wide = width + 2,
+              from = (int)blockIdx.y * FIRST_WIDTH;
+    int strips = (height + TILE_ROWS - 1) / TILE_ROWS, tap = g / 3 * wide + g % 3;
+    float sum[FIRST_PRODUCTS][4] = {{0}};
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        int first = tile % strips * TILE_ROWS;
+        int pixels = (height - first < TILE_ROWS ? height - first : TILE_ROWS) * width;
+        size_t plane = (size_t)(tile / strips) * height * width;
+        __syncthreads();
+        hold_split(x + plane, first, height, width, around_tile);
+        __syncthreads();
+        for (int begin = (int)threadIdx.x / WARP * 16; begin < pixels; begin += THREADS / WARP * 16) {
+            Pack<T, 8> v[4], d[4];
+            uint32_t near[4], last[4], a[4], low[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                int p = begin + 2 * q + i % 2 + i / 2 * 8, at = p < pixels ? p / width * wide + p % width : 0;
+                size_t e = ((plane + (size_t)first * width + (p < pixels ? p : 0)) * channels + from) / 8 + g;
+                v[i] = reinterpret_cast<const Pack<T, 8> *>(y)[e];
+                d[i] = reinterpret_cast<const Pack<T, 8> *>(dy)[e];
+                near[i] = p < pixels ? around_tile[at + tap] : 0;
+                last[i] = p >= pixels ? 0 : g == 0 ? around_tile[at + 2 * wide + 2] : g == 1 ? split(1.0f) : 0;
+            }
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                a[2 * i] = upper(near[2 * i], near[2 * i + 1]);
+                a[2 * i + 1] = upper(last[2 * i], last[2 * i + 1]);
+                low[2 * i] = lower(near[2 * i], near[2 * i + 1]);
+                low[2 * i + 1] = lower(last[2 * i], last[2 * i + 1]);
+            }
+#pragma unroll
+            for (int j = 0; j < FIRST_PRODUCTS; j++) {
+                uint32_t s[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    s[i] = split((float)v[i].at[j] > 0.0f ? (float)d[i].at[j] : 0.0f);
+                product_warp(sum[j], a, upper(s[0], s[1]), upper(s[2], s[3]));
+                product_warp(sum[j], low, upper(s[0], s[1]), upper(s[2], s[3]));
+                if (sizeof(T) > sizeof(bf16))
+                    product_warp(sum[j], a, lower(s[0], s[1]), lower(s[2], s[3]));
+            }
+        }
+    }
+    for (int i = threadIdx.x; i < 16 * FIRST_WIDTH; i += THREADS)
+        held[i / FIRST_WIDTH][i % FIRST_WIDTH] = 0;
+    for (int turn = 0; turn < THREADS / WARP; turn++) { /* one after the other: the same order every time */
+        __syncthreads();
+        if (turn != (int)threadIdx.x / WARP)
+            continue;
+#pragma unroll
+        for (int j = 0; j < FIRST_PRODUCTS; j++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                held[g + i / 2 * 8][(2 * q + i % 2) * 8 + j] += sum[j][i];
+    }
+    __syncthreads();
+    float *out = partial + (size_t)blockIdx.x * channels * (TAPS + 1);
+    for (int i = threadIdx.x; i < FIRST_WIDTH * (TAPS + 1); i += THREADS) {
+        int c = from + i / (TAPS + 1), t = i % (TAPS + 1);
+        out[t < TAPS ? c * TAPS + t : channels * TAPS + c] = held[t][i / (TAPS + 1)];
+    }
+}
+
 void first_backward(cudaStream_t s, bool half, const Conv *c, const float *x, const void *y, const void *dy,
                     float *partial, float *dw) {
     size_t n = (size_t)c->out * (TAPS + 1), room = tile_bytes(c) + n * sizeof(float);
+    if (by_products(c)) {
+        int blocks = blocks_of(tiles_of(c), BLOCKS / 2);
+        dim3 grid((unsigned)blocks, (unsigned)(c->out / FIRST_WIDTH));
+        DISPATCH(half, (first_sums_kernel<T><<<grid, THREADS, tile_bytes(c), s>>>(
+                           tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
+        sum_blocks(s, blocks, n, partial, dw);
+        return;
+    }
     DISPATCH(half, (first_backward_kernel<T, 4><<<BLOCKS, THREADS, room, s>>>(
                        tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
     sum_blocks(s, BLOCKS, n, partial, dw);

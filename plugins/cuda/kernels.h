@@ -2,6 +2,8 @@
 #ifndef PV_PLUGIN_KERNELS_H
 #define PV_PLUGIN_KERNELS_H
 
+#include <type_traits>
+
 #include "cuda.h"
 
 /* The call with T the type of activations. */
@@ -21,8 +23,13 @@ static inline int blocks_for(size_t n) {
     return (int)(blocks < 1 ? 1 : blocks > 4 * BLOCKS ? 4 * BLOCKS : blocks);
 }
 
-#define EACH(i, n)                                                                                                     \
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < (n); i += (size_t)gridDim.x * blockDim.x)
+#define EACH_AS(type, i, n)                                                                                            \
+    for (type i = blockIdx.x * (type)blockDim.x + threadIdx.x; i < (n); i += (type)gridDim.x * blockDim.x)
+#define EACH(i, n) EACH_AS(size_t, i, n)
+
+/* What counts packs of V: eights of what fits into a device's memory are fewer than 2^32 - 2^20, and divisions of such
+ * numbers cheap. */
+template <int V> using Count = typename std::conditional<V == 8, unsigned, size_t>::type;
 
 enum { WARP = 32 };
 

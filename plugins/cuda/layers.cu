@@ -90,12 +90,12 @@ void draw_masks(cudaStream_t s, const Draws *draws, int node, double probability
 template <typename T, int V, bool BIAS>
 static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, const float *bias, const uint8_t *mask,
                                         bool turned, float scale, const T *x, Slice slice, T *y) {
-    int groups = channels / V;
+    Count<V> groups = channels / V, whole = slice.whole / V;
     size_t bytes = ((size_t)plane * slice.whole + 7) / 8;
-    EACH(i, packs) {
+    EACH_AS(Count<V>, i, packs) {
+        Count<V> pixel = i / groups, image = pixel / plane, at = pixel % plane;
         int c = (int)(i % groups) * V;
-        size_t pixel = i / groups, image = pixel / plane, at = pixel % plane;
-        size_t to = (pixel * slice.whole + slice.at + c) / V;
+        size_t to = (size_t)pixel * whole + (slice.at + c) / V;
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(x)[i];
         unsigned eight = mask && turned ? mask[to] : 0;
 #pragma unroll
@@ -242,10 +242,10 @@ void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum) {
 /* ---- maxima and concatenation ------------------------------------------------------------------------------------ */
 
 template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const T *x, T *y, uint8_t *from) {
-    int groups = c.out / V;
-    EACH(i, (size_t)c.images * c.out_height * c.out_width * groups) {
-        size_t pixel = i / groups, image = pixel / ((size_t)c.out_height * c.out_width);
-        int k = (int)(i % groups), q = (int)(pixel % c.out_width), p = (int)(pixel / c.out_width % c.out_height);
+    Count<V> groups = c.out / V;
+    EACH_AS(Count<V>, i, (Count<V>)c.images * c.out_height * c.out_width * groups) {
+        Count<V> pixel = i / groups, line = pixel / c.out_width, image = line / c.out_height;
+        int k = (int)(i % groups), q = (int)(pixel % c.out_width), p = (int)(line % c.out_height);
         Pack<T, V> most;
         Pack<uint8_t, V> best;
         bool any = false;
@@ -254,7 +254,7 @@ template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const
             if (h < 0 || h >= c.height || v < 0 || v >= c.width)
                 continue;
             Pack<T, V> value =
-                reinterpret_cast<const Pack<T, V> *>(x)[((image * c.height + h) * c.width + v) * groups + k];
+                reinterpret_cast<const Pack<T, V> *>(x)[(((size_t)image * c.height + h) * c.width + v) * groups + k];
 #pragma unroll
             for (int j = 0; j < V; j++)
                 if (!any || (float)value.at[j] > (float)most.at[j]) {
@@ -271,10 +271,10 @@ template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const
 /* Each input takes the slopes of the windows whose largest it is. */
 template <typename T, int V>
 static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, bool adds, T *dx) {
-    int groups = c.in / V;
-    EACH(i, (size_t)c.images * c.height * c.width * groups) {
-        size_t pixel = i / groups, image = pixel / ((size_t)c.height * c.width);
-        int k = (int)(i % groups), v = (int)(pixel % c.width), h = (int)(pixel / c.width % c.height);
+    Count<V> groups = c.in / V;
+    EACH_AS(Count<V>, i, (Count<V>)c.images * c.height * c.width * groups) {
+        Count<V> pixel = i / groups, line = pixel / c.width, image = line / c.height;
+        int k = (int)(i % groups), v = (int)(pixel % c.width), h = (int)(line % c.height);
         int first_p = h + c.padding - c.kernel + 1, first_q = v + c.padding - c.kernel + 1;
         first_p = first_p > 0 ? (first_p + c.stride - 1) / c.stride : 0;
         first_q = first_q > 0 ? (first_q + c.stride - 1) / c.stride : 0;
@@ -282,7 +282,7 @@ static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_
         for (int p = first_p; p * c.stride <= h + c.padding && p < c.out_height; p++)
             for (int q = first_q; q * c.stride <= v + c.padding && q < c.out_width; q++) {
                 int t = (h + c.padding - p * c.stride) * c.kernel + v + c.padding - q * c.stride;
-                size_t at = ((image * c.out_height + p) * c.out_width + q) * groups + k;
+                size_t at = (((size_t)image * c.out_height + p) * c.out_width + q) * groups + k;
                 Pack<uint8_t, V> which = reinterpret_cast<const Pack<uint8_t, V> *>(from)[at];
                 Pack<T, V> d = reinterpret_cast<const Pack<T, V> *>(dy)[at];
 #pragma unroll

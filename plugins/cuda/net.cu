@@ -164,12 +164,12 @@ static void make_plans(pv__net *net, int t, size_t *room, size_t *room_beside) {
     for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
         if (!is_cudnns(layer, pass))
             continue;
-        cudnnHandle_t handle = pass == PASS_WEIGHTS ? net->beside : net->handle;
         bool fused = pass == PASS_FORWARD && node->dropout == 0 && layer->joins < 0 && bytes >= FUSED_LEAST;
         bool adds = pass == PASS_DATA && comes_after(&net->graph, t);
         Plan *plan = &layer->plan[pass];
-        layer->planned[pass] = ((fused || adds) && plan_make(handle, &layer->conv, (Pass)pass, fused, adds, plan)) ||
-                               plan_make(handle, &layer->conv, (Pass)pass, false, false, plan);
+        layer->planned[pass] =
+            ((fused || adds) && plan_make(net->handle, &layer->conv, (Pass)pass, fused, adds, plan)) ||
+            plan_make(net->handle, &layer->conv, (Pass)pass, false, false, plan);
         size_t *needs = pass == PASS_WEIGHTS ? room_beside : room;
         if (layer->planned[pass] && plan->workspace > *needs)
             *needs = plan->workspace;
@@ -252,6 +252,7 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
     net->loglik_at = net->dloglik_at + rows * spec->classes * sizeof(double);
     net->sent_size = net->loglik_at + rows * spec->classes * sizeof(double);
     CODE_TRY(take(net, net->sent_size, &net->sent, why));
+    net->draws = (Draws *)net->sent;
     CUDA_TRY(cudaHostAlloc((void **)&net->pinned, net->sent_size, cudaHostAllocDefault));
     memset(net->pinned, 0, net->sent_size);
     CODE_TRY(take(net, rows * features, &net->pooled, why));
@@ -271,8 +272,7 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaStreamCreateWithPriority(&net->aside, cudaStreamNonBlocking, least));
     CUDA_TRY(cudaEventCreateWithFlags(&net->here, cudaEventDisableTiming));
     CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
-    CODE_TRY(cudnn_open(&net->handle, net->stream, why));
-    CODE_TRY(cudnn_open(&net->beside, net->aside, why));
+    CODE_TRY(cudnn_open(&net->handle, why));
     CODE_TRY(place_parameters(net, why));
     CODE_TRY(take(net, net->room, &net->w, why));
     CODE_TRY(take(net, net->room, &net->gradient, why));
@@ -309,7 +309,6 @@ static void net_free(pv__net *net) {
     if (net->pinned)
         cudaFreeHost(net->pinned);
     cudnn_close(net->handle);
-    cudnn_close(net->beside);
     if (net->here)
         cudaEventDestroy(net->here);
     if (net->there)

@@ -44,12 +44,12 @@ struct pv__net {
     pv__graph graph;
     bool half;
     int images;
-    size_t params, room;          /* of the host; of the device, where arrays begin at multiples of eight */
-    size_t output;                /* the output layer, among the latter */
-    cudaStream_t stream, aside;   /* aside: what is short and can run beside the convolutions */
-    cudaEvent_t here, there;      /* where each of them is, for the other to wait for */
-    cudnnHandle_t handle, beside; /* on stream, and on aside */
-    std::vector<void *> blocks;   /* all device memory */
+    size_t params, room;        /* of the host; of the device, where arrays begin at multiples of eight */
+    size_t output;              /* the output layer, among the latter */
+    cudaStream_t stream, aside; /* aside: what is short and can run beside the convolutions */
+    cudaEvent_t here, there;    /* where each of them is, for the other to wait for */
+    cudnnHandle_t handle;
+    std::vector<void *> blocks; /* all device memory */
     Layer layer[PV_NODES_MAX];
     void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace, *workspace_beside;
     float *w, *gradient, *mean, *square, *marked, *centre; /* [room] */

@@ -45,7 +45,6 @@ static pv__plugin_code run_forward(pv__net *net, bool cut, bool dropout, char *w
     const Head head = head_of(net);
     size_t length = cut ? net->dloglik_at : sizeof(Draws), back = net->sent_size - net->loglik_at;
     CUDA_TRY(cudaMemcpyAsync(net->sent, net->pinned, length, cudaMemcpyHostToDevice, net->stream));
-    CUDA_TRY(cudaMemcpyAsync(net->draws, net->sent, sizeof(Draws), cudaMemcpyDeviceToDevice, net->stream));
     if (cut)
         cut_views(net->stream, net->rows, (int)net->spec.views, &net->cut, net->volumes,
                   (const Where *)(net->sent + net->where_at), (const pv__plane *)(net->sent + net->planes_at),

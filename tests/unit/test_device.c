@@ -146,11 +146,51 @@ static void test_layers(void **state) {
     }
 }
 
-/* The paper's network at its full width. */
+/* The paper's networks at their full width. */
 static void test_full_width(void **state) {
     (void)state;
     for (int precision = 0; precision < 3; precision++)
         check_layers("convnet:views=2", 32, (pv_precision)precision);
+    check_layers("inception:views=2", 32, PV_PRECISION_BF16);
+}
+
+/* More images than the largest layers' kernels have at hand: a few, many times over, have the values of the few and the
+ * sum of their gradients. */
+static void test_many_images(void **state) {
+    (void)state;
+    enum { FEW = 4, TIMES = 40, SIDE = 32, NODES = 3 };
+    for (int precision = 0; precision < 3; precision++) {
+        pv_ctx *device = device_ctx((pv_precision)precision);
+        pv_model *model;
+        CHECK_OK(device, pv_model_new(device, "convnet:views=2", 2 * SIDE * SIDE, 2, &model));
+        pv__graph graph = model->network->graph;
+        graph.nodes = NODES;
+        graph.node[NODES - 1].dropout = 0; /* which differs from image to image */
+        graph.params = graph.node[NODES - 1].bias + graph.node[NODES - 1].out.channels;
+        size_t in = FEW * SIDE * SIDE, out = FEW * pv__shape_size(pv__graph_shape(&graph, NODES));
+        double *w = calloc(pv_model_params(model), sizeof *w), *x = calloc(TIMES * in, sizeof *x);
+        double *dy = calloc(TIMES * out, sizeof *dy);
+        pv_model_start(model, 3, NULL, w);
+        pv_rng rng = pv_rng_stream(7, PV_STREAM_BENCH_VIEWS, 1);
+        for (size_t i = 0; i < TIMES * in; i++)
+            x[i] = i < in ? pv_rng_normal(&rng) : x[i - in];
+        for (size_t i = 0; i < TIMES * out; i++)
+            dy[i] = i < out ? pv_rng_normal(&rng) : dy[i - out];
+        run few = pass(device, &pv__engine_device, &graph, FEW, w, x, dy, true);
+        run many = pass(device, &pv__engine_device, &graph, (size_t)TIMES * FEW, w, x, dy, true);
+        for (size_t i = 0; i < TIMES; i++)
+            CHECK_NEAR(distance(out, many.y + i * out, few.y), 0, BOUND[precision][0]);
+        for (size_t i = 0; i < graph.params; i++)
+            few.dw[i] *= TIMES;
+        CHECK_NEAR(distance(graph.params, many.dw, few.dw), 0, BOUND[precision][1]);
+        run_free(&few);
+        run_free(&many);
+        free(w);
+        free(x);
+        free(dy);
+        pv_model_free(device, model);
+        pv_ctx_free(device);
+    }
 }
 
 /* ---- fits -------------------------------------------------------------------------------------------------------- */
@@ -286,8 +326,8 @@ static void test_epochs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_layers),
-                                       cmocka_unit_test(test_full_width), cmocka_unit_test(test_fits),
-                                       cmocka_unit_test(test_epochs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice),     cmocka_unit_test(test_layers),
+                                       cmocka_unit_test(test_full_width), cmocka_unit_test(test_many_images),
+                                       cmocka_unit_test(test_fits),       cmocka_unit_test(test_epochs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,12 +70,12 @@ static pv__plugin_code dnn_failed(char *why, cudnnStatus_t status, const char *w
     return status == CUDNN_STATUS_ALLOC_FAILED ? PV_PLUGIN_MEMORY : PV_PLUGIN_FAILED;
 }
 
-pv__plugin_code cudnn_open(cudnnHandle_t *handle, char *why) {
-    static std::mutex one_at_a_time; /* many at once have failed */
+pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why) {
     if (!cudnn_text(why))
         return PV_PLUGIN_FAILED;
-    std::lock_guard<std::mutex> held(one_at_a_time);
     cudnnStatus_t status = dnn.f_cudnnCreate(handle);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = dnn.f_cudnnSetStream(*handle, stream);
     return status == CUDNN_STATUS_SUCCESS ? PV_PLUGIN_OK : dnn_failed(why, status, "a handle");
 }
 
@@ -318,10 +318,8 @@ bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspac
     return true;
 }
 
-pv__plugin_code plan_run(cudnnHandle_t handle, cudaStream_t stream, const Plan *plan, char *why) {
-    cudnnStatus_t status = dnn.f_cudnnSetStream(handle, stream);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = dnn.f_cudnnBackendExecute(handle, plan->plan, plan->pack);
+pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why) {
+    cudnnStatus_t status = dnn.f_cudnnBackendExecute(handle, plan->plan, plan->pack);
     return status == CUDNN_STATUS_SUCCESS ? PV_PLUGIN_OK : dnn_failed(why, status, "a convolution");
 }
 

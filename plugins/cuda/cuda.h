@@ -54,12 +54,12 @@ struct Plan {
 
 /* The cuDNN that was found; NULL and why: none. */
 const char *cudnn_text(char *why);
-pv__plugin_code cudnn_open(cudnnHandle_t *handle, char *why);
+pv__plugin_code cudnn_open(cudnnHandle_t *handle, cudaStream_t stream, char *why);
 void cudnn_close(cudnnHandle_t handle);
 /* false: cuDNN has no way to do it that this precision allows and that is the same every time. */
 bool plan_make(cudnnHandle_t handle, const Conv *conv, Pass pass, bool fused, bool adds, Plan *plan);
 bool plan_bind(Plan *plan, void *x, void *w, void *y, void *bias, void *workspace);
-pv__plugin_code plan_run(cudnnHandle_t handle, cudaStream_t stream, const Plan *plan, char *why);
+pv__plugin_code plan_run(cudnnHandle_t handle, const Plan *plan, char *why);
 void plan_free(Plan *plan);
 
 /* ---- kernels (layers.cu, first.cu, any.cu, copies.cu, rows.cu) -------------------------------------------------- */

@@ -238,88 +238,9 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
     }
 }
 
-/* The same by products of matrices: ten rows, of taps and ones, by 64 channels, summed over the sixteen pixels that a
- * warp has. A lane loads eight channels of four pixels, each of them another column of another product. */
-template <typename T>
-static __global__ __launch_bounds__(THREADS) void first_sums_kernel(int tiles, int height, int width, int channels,
-                                                                    const float *x, const T *y, const T *dy,
-                                                                    float *partial) {
-    extern __shared__ uint32_t around_tile[];
-    __shared__ float held[16][FIRST_WIDTH];
-    const int lane = threadIdx.x % WARP, g = lane / 4, q = lane % 4, wide = width + 2,
-              from = (int)blockIdx.y * FIRST_WIDTH;
-    int strips = (height + TILE_ROWS - 1) / TILE_ROWS, tap = g / 3 * wide + g % 3;
-    float sum[FIRST_PRODUCTS][4] = {{0}};
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        int first = tile % strips * TILE_ROWS;
-        int pixels = (height - first < TILE_ROWS ? height - first : TILE_ROWS) * width;
-        size_t plane = (size_t)(tile / strips) * height * width;
-        __syncthreads();
-        hold_split(x + plane, first, height, width, around_tile);
-        __syncthreads();
-        for (int begin = (int)threadIdx.x / WARP * 16; begin < pixels; begin += THREADS / WARP * 16) {
-            Pack<T, 8> v[4], d[4];
-            uint32_t near[4], last[4], a[4], low[4];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                int p = begin + 2 * q + i % 2 + i / 2 * 8, at = p < pixels ? p / width * wide + p % width : 0;
-                size_t e = ((plane + (size_t)first * width + (p < pixels ? p : 0)) * channels + from) / 8 + g;
-                v[i] = reinterpret_cast<const Pack<T, 8> *>(y)[e];
-                d[i] = reinterpret_cast<const Pack<T, 8> *>(dy)[e];
-                near[i] = p < pixels ? around_tile[at + tap] : 0;
-                last[i] = p >= pixels ? 0 : g == 0 ? around_tile[at + 2 * wide + 2] : g == 1 ? split(1.0f) : 0;
-            }
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                a[2 * i] = upper(near[2 * i], near[2 * i + 1]);
-                a[2 * i + 1] = upper(last[2 * i], last[2 * i + 1]);
-                low[2 * i] = lower(near[2 * i], near[2 * i + 1]);
-                low[2 * i + 1] = lower(last[2 * i], last[2 * i + 1]);
-            }
-#pragma unroll
-            for (int j = 0; j < FIRST_PRODUCTS; j++) {
-                uint32_t s[4];
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    s[i] = split((float)v[i].at[j] > 0.0f ? (float)d[i].at[j] : 0.0f);
-                product_warp(sum[j], a, upper(s[0], s[1]), upper(s[2], s[3]));
-                product_warp(sum[j], low, upper(s[0], s[1]), upper(s[2], s[3]));
-                if (sizeof(T) > sizeof(bf16))
-                    product_warp(sum[j], a, lower(s[0], s[1]), lower(s[2], s[3]));
-            }
-        }
-    }
-    for (int i = threadIdx.x; i < 16 * FIRST_WIDTH; i += THREADS)
-        held[i / FIRST_WIDTH][i % FIRST_WIDTH] = 0;
-    for (int turn = 0; turn < THREADS / WARP; turn++) { /* one after the other: the same order every time */
-        __syncthreads();
-        if (turn != (int)threadIdx.x / WARP)
-            continue;
-#pragma unroll
-        for (int j = 0; j < FIRST_PRODUCTS; j++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                held[g + i / 2 * 8][(2 * q + i % 2) * 8 + j] += sum[j][i];
-    }
-    __syncthreads();
-    float *out = partial + (size_t)blockIdx.x * channels * (TAPS + 1);
-    for (int i = threadIdx.x; i < FIRST_WIDTH * (TAPS + 1); i += THREADS) {
-        int c = from + i / (TAPS + 1), t = i % (TAPS + 1);
-        out[t < TAPS ? c * TAPS + t : channels * TAPS + c] = held[t][i / (TAPS + 1)];
-    }
-}
-
 void first_backward(cudaStream_t s, bool half, const Conv *c, const float *x, const void *y, const void *dy,
                     float *partial, float *dw) {
     size_t n = (size_t)c->out * (TAPS + 1), room = tile_bytes(c) + n * sizeof(float);
-    if (by_products(c)) {
-        int blocks = blocks_of(tiles_of(c), BLOCKS / 2);
-        dim3 grid((unsigned)blocks, (unsigned)(c->out / FIRST_WIDTH));
-        DISPATCH(half, (first_sums_kernel<T><<<grid, THREADS, tile_bytes(c), s>>>(
-                           tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
-        sum_blocks(s, blocks, n, partial, dw);
-        return;
-    }
     DISPATCH(half, (first_backward_kernel<T, 4><<<BLOCKS, THREADS, room, s>>>(
                        tiles_of(c), c->height, c->width, c->out, x, (const T *)y, (const T *)dy, partial)));
     sum_blocks(s, BLOCKS, n, partial, dw);

@@ -97,7 +97,8 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
         int c = (int)(i % groups) * V;
         size_t to = (size_t)pixel * whole + (slice.at + c) / V;
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(x)[i];
-        unsigned eight = mask && turned ? mask[to] : 0;
+        size_t first = ((size_t)pixel * slice.whole + slice.at + c); /* where the mask is turned */
+        unsigned eight = mask && turned ? mask[first / 8] >> (first % 8) : 0;
 #pragma unroll
         for (int j = 0; j < V; j++) {
             float z = BIAS ? fmaxf((float)v.at[j] + bias[c + j], 0.0f) : (float)v.at[j];
@@ -117,7 +118,7 @@ template <typename T, int V>
 static void bias_relu_packs(cudaStream_t s, size_t packs, int plane, int channels, const float *bias,
                             const uint8_t *mask, float scale, const T *x, Slice slice, T *y) {
     int blocks = blocks_for(packs);
-    bool turned = V == 8 && is_turned(plane, slice.whole);
+    bool turned = is_turned(plane, slice.whole);
     if (bias)
         bias_relu_kernel<T, V, true>
             <<<blocks, THREADS, 0, s>>>(packs, plane, channels, bias, mask, turned, scale, x, slice, y);

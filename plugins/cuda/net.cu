@@ -164,12 +164,12 @@ static void make_plans(pv__net *net, int t, size_t *room, size_t *room_beside) {
     for (int pass = 0; pass < PASSES && node->input[0] > 0; pass++) {
         if (!is_cudnns(layer, pass))
             continue;
+        cudnnHandle_t handle = pass == PASS_WEIGHTS && net->beside ? net->beside : net->handle;
         bool fused = pass == PASS_FORWARD && node->dropout == 0 && layer->joins < 0 && bytes >= FUSED_LEAST;
         bool adds = pass == PASS_DATA && comes_after(&net->graph, t);
         Plan *plan = &layer->plan[pass];
-        layer->planned[pass] =
-            ((fused || adds) && plan_make(net->handle, &layer->conv, (Pass)pass, fused, adds, plan)) ||
-            plan_make(net->handle, &layer->conv, (Pass)pass, false, false, plan);
+        layer->planned[pass] = ((fused || adds) && plan_make(handle, &layer->conv, (Pass)pass, fused, adds, plan)) ||
+                               plan_make(handle, &layer->conv, (Pass)pass, false, false, plan);
         size_t *needs = pass == PASS_WEIGHTS ? room_beside : room;
         if (layer->planned[pass] && plan->workspace > *needs)
             *needs = plan->workspace;
@@ -272,7 +272,13 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaStreamCreateWithPriority(&net->aside, cudaStreamNonBlocking, least));
     CUDA_TRY(cudaEventCreateWithFlags(&net->here, cudaEventDisableTiming));
     CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
-    CODE_TRY(cudnn_open(&net->handle, why));
+    CODE_TRY(cudnn_open(&net->handle, net->stream, why));
+    char unneeded[PV_PLUGIN_TEXT];
+    if (cudnn_open(&net->beside, net->aside, unneeded) != PV_PLUGIN_OK) { /* then one after the other */
+        cudnn_close(net->beside);
+        net->beside = NULL;
+        (void)cudaGetLastError();
+    }
     CODE_TRY(place_parameters(net, why));
     CODE_TRY(take(net, net->room, &net->w, why));
     CODE_TRY(take(net, net->room, &net->gradient, why));
@@ -309,6 +315,7 @@ static void net_free(pv__net *net) {
     if (net->pinned)
         cudaFreeHost(net->pinned);
     cudnn_close(net->handle);
+    cudnn_close(net->beside);
     if (net->here)
         cudaEventDestroy(net->here);
     if (net->there)
@@ -319,6 +326,11 @@ static void net_free(pv__net *net) {
         cudaStreamDestroy(net->stream);
     (void)cudaGetLastError(); /* of a device that was lost: told of already */
     delete net;
+}
+
+std::mutex &one_at_a_time(void) {
+    static std::mutex lock;
+    return lock;
 }
 
 /* Nets that were closed wait for the next of their kind: making one takes longer than an epoch of a fit, and stops all
@@ -383,7 +395,11 @@ pv__plugin_code net_open(const pv__net_spec *spec, pv__net **made, char *why) {
     net->spec.graph = &net->graph;
     net->half = spec->precision == PV_PRECISION_BF16;
     net->images = (int)spec->images;
-    pv__plugin_code code = net_make(net, why);
+    pv__plugin_code code;
+    {
+        std::lock_guard<std::mutex> held(one_at_a_time());
+        code = net_make(net, why);
+    }
     if (code == PV_PLUGIN_OK)
         *made = net;
     else

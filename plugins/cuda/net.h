@@ -2,6 +2,7 @@
 #ifndef PV_PLUGIN_NET_H
 #define PV_PLUGIN_NET_H
 
+#include <mutex>
 #include <vector>
 
 #include "cuda.h"
@@ -44,12 +45,12 @@ struct pv__net {
     pv__graph graph;
     bool half;
     int images;
-    size_t params, room;        /* of the host; of the device, where arrays begin at multiples of eight */
-    size_t output;              /* the output layer, among the latter */
-    cudaStream_t stream, aside; /* aside: what is short and can run beside the convolutions */
-    cudaEvent_t here, there;    /* where each of them is, for the other to wait for */
-    cudnnHandle_t handle;
-    std::vector<void *> blocks; /* all device memory */
+    size_t params, room;          /* of the host; of the device, where arrays begin at multiples of eight */
+    size_t output;                /* the output layer, among the latter */
+    cudaStream_t stream, aside;   /* aside: what is short and can run beside the convolutions */
+    cudaEvent_t here, there;      /* where each of them is, for the other to wait for */
+    cudnnHandle_t handle, beside; /* on stream, and on aside; there may be none of the latter */
+    std::vector<void *> blocks;   /* all device memory */
     Layer layer[PV_NODES_MAX];
     void *value[PV_NODES_MAX + 1], *slope[PV_NODES_MAX + 1], *spare, *workspace, *workspace_beside;
     float *w, *gradient, *mean, *square, *marked, *centre; /* [room] */
@@ -85,6 +86,10 @@ inline void forget(Captured *captured) {
     *captured = Captured{};
 }
 
+/* Nets are made and graphs captured one at a time: libraries that open, or fail to, beside a capture are no good to
+ * either. */
+std::mutex &one_at_a_time(void);
+
 /* Runs body, or the graph that was captured of it. */
 template <typename Body> pv__plugin_code replay(pv__net *net, Captured *captured, char *why, Body body) {
     if (captured->graph) {
@@ -94,6 +99,7 @@ template <typename Body> pv__plugin_code replay(pv__net *net, Captured *captured
     if (captured->runs++ == 0) /* libraries load what they need */
         return body();
     cudaGraph_t graph = NULL;
+    std::lock_guard<std::mutex> held(one_at_a_time());
     CUDA_TRY(cudaStreamBeginCapture(net->stream, cudaStreamCaptureModeThreadLocal));
     pv__plugin_code code = body();
     cudaError_t ended = cudaStreamEndCapture(net->stream, &graph);

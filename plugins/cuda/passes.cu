@@ -30,7 +30,7 @@ static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why
         return PV_PLUGIN_OK;
     }
     if (layer->planned[PASS_FORWARD])
-        CODE_TRY(plan_run(net->handle, net->stream, &layer->plan[PASS_FORWARD], why));
+        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_FORWARD], why));
     if (layer->planned[PASS_FORWARD] && layer->plan[PASS_FORWARD].fused)
         return PV_PLUGIN_OK;
     if (!layer->planned[PASS_FORWARD])
@@ -102,7 +102,7 @@ static pv__plugin_code weight_gradient(pv__net *net, int t, char *why) {
     }
     CODE_TRY(turn_aside(net, why));
     if (layer->planned[PASS_WEIGHTS])
-        return plan_run(net->handle, net->aside, &layer->plan[PASS_WEIGHTS], why);
+        return plan_run(net->beside ? net->beside : net->handle, &layer->plan[PASS_WEIGHTS], why);
     any_weights(net->aside, net->half, x == 0, &layer->conv, net->value[x], net->slope[t + 1], dw);
     return PV_PLUGIN_OK;
 }
@@ -174,7 +174,7 @@ static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool r
         channels_out(net->stream, net->half, (size_t)net->images * node->out.height * node->out.width, (int)in.channels,
                      at, (int)node->out.channels, dy, target);
     else if (layer->planned[PASS_DATA])
-        CODE_TRY(plan_run(net->handle, net->stream, &layer->plan[PASS_DATA], why));
+        CODE_TRY(plan_run(net->handle, &layer->plan[PASS_DATA], why));
     else
         any_data(net->stream, net->half, &layer->conv, dy, weights_of(net, t), target);
     if (apart)

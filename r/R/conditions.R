@@ -44,8 +44,9 @@ refuse <- function(...) raise("usage", paste0(...))
 # "; did you mean lwt?" where one of the names is nearly the one that was written; else nothing.
 did_you_mean <- function(name, names) {
   names <- unique(names[nzchar(names)])
+  if (!length(names)) return("")
   far <- utils::adist(name, names, ignore.case = TRUE)
-  if (!length(far) || min(far) > max(1 + (nchar(name) > 3), nchar(name) %/% 3)) return("")
+  if (min(far) > max(1 + (nchar(name) > 3), nchar(name) %/% 3)) return("")
   paste0("; did you mean ", names[which.min(far)], "?")
 }
 

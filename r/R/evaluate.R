@@ -41,6 +41,7 @@ evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_f
     table <- training_table(session, data)
     .Call(call_judge_model, session, model_handle(object), table, where, options$names, options$texts)
   }, object$threads)
+  if (startsWith(where, "unknown")) warn_if_weak(risk_matrix(object, newdata, where, level)$inferred)
   new_evaluation(handle, level, object$target_column)
 }
 

@@ -67,6 +67,7 @@ test_that("rows that hardly tell their prevalence are warned of", {
   fit <- prevail(case ~ age, d, prevalence = 0.1)
   expect_warning(predict(fit, d[1:4, ], population = "unknown"), "hardly tell", class = "prevail_warning")
   expect_warning(predict(fit, d[1:4, ], population = "unknown", type = "decision"), "hardly tell", class = "prevail_warning")
+  expect_warning(evaluate(fit, d[1:4, ], population = "unknown"), "hardly tell", class = "prevail_warning")
   expect_warning(adjust(c(0.4, 0.5), 0.5, "unknown"), "hardly tell", class = "prevail_warning")
 })
 
@@ -127,6 +128,7 @@ test_that("messages speak of what was written", {
   expect_input_error(prevail(low ~ age + lwtt, d, prevalence = 0.07), "did you mean lwt")
   expect_input_error(prevail(low ~ race, d, prevalence = 0.07, subset = race == "white"), "2 or more levels")
   expect_input_error(prevail(low ~ age, d, prevalence = 0.07, unseen = "rare"), "has not seen")
+  expect_input_error(prevail(not_there ~ nor_this, prevalence = 0.07), "not_there.*data$")
   expect_input_error(prevail(low ~ age, d, prevalence = NA), "is missing")
   said <- tryCatch(prevail(low ~ age, d, prevalence = 0.1, strata = race), prevail_error = conditionMessage)
   expect_match(said, "`prevalence_by`")
